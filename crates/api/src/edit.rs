@@ -13,7 +13,7 @@ use forge_core::{
 };
 use forge_driver::{
     Error,
-    checkouts::{bench_of, commit_of, scope_of},
+    checkouts::{checkout_location, commit_of, scope_of},
     clock::now,
     person::person,
     refusal::refused,
@@ -119,7 +119,7 @@ impl Forge {
         known_unit(&run, id, unit)?;
         let frozen = self.frozen(&run)?;
         let scope = scope_of(&run, unit);
-        let tree = bench_of(&self.home, &frozen, id, &scope)?.dir.join("tree");
+        let tree = checkout_location(&self.home, &frozen, id, &scope)?.dir.join("tree");
         if tree.is_dir() {
             return Ok(tree);
         }
@@ -152,7 +152,7 @@ impl Forge {
         onto.extend(run.head().filter(|head| is_merged(&checkout, head)).map(str::to_owned));
         let pin = format!("refs/forge/{id}/edits/{}", now());
         let order = Operation::Commit(CommitFiles {
-            location: bench_of(&self.home, &frozen, id, &scope)?,
+            location: checkout_location(&self.home, &frozen, id, &scope)?,
             onto,
             message: format!("{why}\n\nForge-Run: {id}\nForge-Call: {unit} by hand\n"),
             when_ms: now(),

@@ -41,7 +41,7 @@ pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCo
         forge_keeper::LAUNCH => Some(forge_keeper::launch(rest())),
         notify::sender::NOTIFY => Some(notify::sender::tell(args.get(2..).unwrap_or_default())),
         forge_driver::plan::workspace_worker::BENCH => {
-            Some(forge_driver::plan::workspace_worker::bench(args.get(2..).unwrap_or_default()))
+            Some(forge_driver::plan::workspace_worker::main(args.get(2..).unwrap_or_default()))
         }
         forge_agents::SCRIPTED_COMMAND => Some(forge_agents::scripted::play(rest())),
         _ => None,

@@ -93,21 +93,21 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
             worked.report(plan)
         }
         (CodeAccess::Reads, CallKind::Agent { .. }) => {
-            let bench = place.bench;
+            let location = place.location;
             let restore = || {
                 Ok(Operation::Restore(RestoreFiles {
-                    location: bench,
+                    location,
                     at: opened.head.clone(),
                     access: FileAccess::Read,
                 }))
             };
-            let made = match plan.bench("restore", OnStop::Finish, restore) {
+            let made = match plan.operation("restore", OnStop::Finish, restore) {
                 Ok(made) => made,
                 Err(Pending::Report(fault)) => return fault_with_usage(plan, worked, *fault),
                 Err(halt) => return Err(halt),
             };
             let OperationResult::Restored(RestoredFiles { discarded }) = made else {
-                unreachable!("the bench puts back what it is asked to put back")
+                unreachable!("the worker puts back what it is asked to put back")
             };
             let mut report = worked.report(plan)?;
             if !discarded.is_empty() {
@@ -187,7 +187,7 @@ fn preserve_uncommitted_changes(
     let somebody_came = is_again || run.n_questions() > 0;
     let is_exact = context.open(run, call, place, access).files == FilesPolicy::ResetTracked;
     let is_due =
-        somebody_came && is_exact && context.disk.list(&place.bench.dir.join("tree")).is_ok();
+        somebody_came && is_exact && context.disk.list(&place.location.dir.join("tree")).is_ok();
     let begins = !plan.step_was_prepared("open");
     if !(plan.step_was_prepared("left") || begins && is_due) {
         return Ok(());
@@ -196,7 +196,7 @@ fn preserve_uncommitted_changes(
     let pin = format!("refs/forge/{}/left/{ordinal:04}", context.id);
     let order = || {
         Ok(Operation::Commit(CommitFiles {
-            location: place.bench.clone(),
+            location: place.location.clone(),
             onto: vec![from.clone()],
             message: format!(
                 "Files as they were left before {call}\n\nForge-Run: {}\n",
@@ -207,12 +207,12 @@ fn preserve_uncommitted_changes(
         }))
     };
     // A checkout that is not whole has nothing in it that a person could have worked on.
-    let Ok(made) = plan.try_bench("left", OnStop::Cancel, order)? else { return Ok(()) };
+    let Ok(made) = plan.try_operation("left", OnStop::Cancel, order)? else { return Ok(()) };
     if let OperationResult::Refused(refused) = made {
         return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
     }
     let OperationResult::Committed(left) = made else {
-        unreachable!("the bench commits what it is asked to commit")
+        unreachable!("the worker commits what it is asked to commit")
     };
     if !begins {
         return Ok(());
@@ -220,7 +220,7 @@ fn preserve_uncommitted_changes(
     // Files of a commit that is known, such as the one that the last call began with, were left by nobody.
     let repository = context.code;
     let code = run.code(&place.scope).map(|code| code.commit.clone());
-    let known = [Some(from.clone()), place.bench.starting_commit(), code];
+    let known = [Some(from.clone()), place.location.starting_commit(), code];
     let is_known =
         |commit: String| repository.code_tree(&commit).is_ok_and(|tree| tree == left.tree);
     if left.commit == from || known.into_iter().flatten().any(is_known) {
@@ -285,13 +285,13 @@ fn committed(
             pin: context.pin(plan.ordinal),
         }))
     };
-    let made = plan.bench("commit", OnStop::Finish, order)?;
+    let made = plan.operation("commit", OnStop::Finish, order)?;
     if let OperationResult::Refused(refused) = made {
         plan.notice(NO_SECRET.to_owned());
         return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
     }
     let OperationResult::Committed(committed) = made else {
-        unreachable!("the bench commits what it is asked to commit")
+        unreachable!("the worker commits what it is asked to commit")
     };
     Ok(committed)
 }

@@ -30,19 +30,19 @@ pub struct Place {
     /// The scope that it belongs to.
     pub scope: Scope,
     /// Where it lies.
-    pub bench: CheckoutLocation,
+    pub location: CheckoutLocation,
 }
 
 impl RunContext<'_> {
     /// The checkout that a unit works in.
     pub fn place(&self, run: &Run, unit: &UnitId) -> Place {
         let scope = scope_of(run, unit);
-        Place { bench: bench(self.home, &self.checkouts, &scope), scope }
+        Place { location: scope_location(self.home, &self.checkouts, &scope), scope }
     }
 
     /// The checkout in which proofs are made.
     pub fn verification(&self) -> CheckoutLocation {
-        bench_in(self.home, self.checkouts.join("_verify"))
+        location_at(self.home, self.checkouts.join("_verify"))
     }
 
     /// Says if a call may change the code: its role, or its row in the flow.
@@ -89,7 +89,7 @@ impl RunContext<'_> {
         let start = &run.definition().start;
         let base = start.base.clone().expect("a run with checkouts has a base");
         OpenCheckout {
-            location: place.bench.clone(),
+            location: place.location.clone(),
             merge: run.head().filter(|head| does_not_land && *head != at).map(str::to_owned),
             at,
             files,
@@ -148,22 +148,22 @@ pub fn scope_of(run: &Run, unit: &UnitId) -> Scope {
 }
 
 /// The checkout of a scope, for whoever has no driver.
-pub fn bench_of(
+pub fn checkout_location(
     home: &Home,
     frozen: &Frozen,
     run: &str,
     scope: &Scope,
 ) -> Result<CheckoutLocation, Error> {
-    Ok(bench(home, &home.checkouts(run, frozen)?, scope))
+    Ok(scope_location(home, &home.checkouts(run, frozen)?, scope))
 }
 
-fn bench(home: &Home, checkouts: &Path, scope: &Scope) -> CheckoutLocation {
+fn scope_location(home: &Home, checkouts: &Path, scope: &Scope) -> CheckoutLocation {
     let steps = scope.steps().map(|(group, item)| format!("{group}.{item}"));
     let dir = steps.fold(checkouts.to_owned(), |dir, step| dir.join(step)).join("_");
-    bench_in(home, dir)
+    location_at(home, dir)
 }
 
-fn bench_in(home: &Home, dir: PathBuf) -> CheckoutLocation {
+fn location_at(home: &Home, dir: PathBuf) -> CheckoutLocation {
     let repository = &home.repository;
     CheckoutLocation { common_dir: repository.common_dir.clone(), top: repository.top.clone(), dir }
 }

@@ -8,7 +8,7 @@
 //!   tells what this one could not, and nothing twice.
 //! - `<live folder>/notify.log` has what went wrong.
 //!
-//! Not here: the bell, which is rung by the door whose terminal it is.
+//! Not here: the bell, which is rung by the interface whose terminal it is.
 //!
 //! Invariant: nothing of a run waits for a notifier, and nothing fails because of one.
 //! Invariant: the address of a webhook is never written to the disk and never shown.
@@ -59,7 +59,7 @@ pub struct Notifier {
     base: Option<String>,
     secrets: Vec<Vec<u8>>,
     /// Found out when there is something to tell.
-    told: Option<Recipients>,
+    recipients: Option<Recipients>,
     tellers: Vec<Child>,
     /// How much of the log was there before.
     log_seen: u64,
@@ -75,7 +75,7 @@ impl Notifier {
             program: program.to_owned(),
             base: run.definition().start.base.clone(),
             secrets: secrets.to_vec(),
-            told: None,
+            recipients: None,
             tellers: Vec::new(),
             log_seen: fs::metadata(log).map_or(0, |log| log.len()),
             n_failures: 0,
@@ -107,8 +107,8 @@ impl Notifier {
         let seen = text.and_then(|text| text.trim().parse().ok()).unwrap_or(last);
         for record in records.iter().filter(|record| record.seq > seen) {
             let Ok(facts) = facts(record) else { continue };
-            let told = event::Record { at: record.at, facts };
-            let notices = self.notices(&told, Standing::Going, Standing::Going);
+            let again = event::Record { at: record.at, facts };
+            let notices = self.notices(&again, Standing::Going, Standing::Going);
             self.write(record.seq, &notices);
         }
         if seen < last {
@@ -211,15 +211,15 @@ impl Notifier {
         if files.is_empty() {
             return;
         }
-        let told = match &self.told {
-            Some(told) => told.clone(),
+        let recipients = match &self.recipients {
+            Some(recipients) => recipients.clone(),
             None => self.who(),
         };
-        self.told = Some(told.clone());
+        self.recipients = Some(recipients.clone());
         for file in files {
-            if told.is_empty() {
+            if recipients.is_empty() {
                 let _gone_already = fs::remove_file(&file);
-            } else if let Err(error) = self.start(&file, &told) {
+            } else if let Err(error) = self.start(&file, &recipients) {
                 self.note(&format!("nobody could be told: {error}"));
             }
         }
@@ -325,14 +325,14 @@ mod tests {
 
     use super::*;
 
-    fn told(fact: &Event) -> Option<(Kind, String)> {
+    fn notice_of(fact: &Event) -> Option<(Kind, String)> {
         occasion("r1", 1_000, fact)
     }
 
     #[test]
     fn what_a_person_did_is_not_told_to_that_person_and_everything_else_that_stops_a_run_is() {
         let by = || Person { who: "ada".to_owned(), channel: "cli".to_owned() };
-        let held = |hold| told(&Event::RunHeld { hold });
+        let held = |hold| notice_of(&Event::RunHeld { hold });
         for hold in
             [Hold::Paused { by: by() }, Hold::Interrupted { by: by() }, Hold::Stopped { by: by() }]
         {
@@ -357,7 +357,7 @@ mod tests {
             (End::Failed, Kind::Stop),
             (End::Blocked, Kind::HandOff),
         ] {
-            assert_eq!(told(&Event::RunEnded { end }).map(|(kind, _)| kind), Some(kind));
+            assert_eq!(notice_of(&Event::RunEnded { end }).map(|(kind, _)| kind), Some(kind));
         }
     }
 
@@ -366,7 +366,7 @@ mod tests {
         let attempt: AttemptId = "build#1".parse().unwrap();
         let limited = |until| {
             let outcome = Outcome::Limited { until, what: "too many calls".to_owned() };
-            told(&Event::AttemptEnded { attempt: attempt.clone(), outcome, receipt: None })
+            notice_of(&Event::AttemptEnded { attempt: attempt.clone(), outcome, receipt: None })
         };
         assert_eq!(limited(1_000 + LONG_MS - 1), None);
         let kind = limited(1_000 + LONG_MS).map(|(kind, _)| kind);

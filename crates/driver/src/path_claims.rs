@@ -13,7 +13,7 @@ use crate::{Error, context::RunContext};
 
 impl RunContext<'_> {
     /// What else is worked on that touches what this unit may write, in words: by another part of the
-    /// run, or by another run. Items beside it in the same list never are; the law sees to that.
+    /// run, or by another run. Items beside it in the same list never are; the engine sees to that.
     pub fn others_at_work(&self, run: &Run, unit: &UnitId) -> Result<Option<String>, Error> {
         let all = claims(run);
         let trusted: Vec<&PathClaim> =

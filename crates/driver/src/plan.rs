@@ -146,8 +146,8 @@ impl Plan<'_> {
         name: &str,
         order: impl FnOnce() -> Result<Operation, Error>,
     ) -> Result<OpenedCheckout, Pending> {
-        let OperationResult::Opened(opened) = self.bench(name, OnStop::Cancel, order)? else {
-            unreachable!("the bench opens what it is asked to open")
+        let OperationResult::Opened(opened) = self.operation(name, OnStop::Cancel, order)? else {
+            unreachable!("the worker opens what it is asked to open")
         };
         Ok(opened)
     }
@@ -167,18 +167,18 @@ impl Plan<'_> {
     }
 
     /// Work on a checkout, under its own name. What cannot be done ends the call.
-    pub fn bench(
+    pub fn operation(
         &self,
         name: &str,
         on_stop: OnStop,
         order: impl FnOnce() -> Result<Operation, Error>,
     ) -> Result<OperationResult, Pending> {
-        self.try_bench(name, on_stop, order)?
+        self.try_operation(name, on_stop, order)?
             .map_err(|what| self.fault(FaultClass::NoWorkspace, what))
     }
 
     /// Work on a checkout, under its own name: what was made, or why it cannot be done.
-    pub fn try_bench(
+    pub fn try_operation(
         &self,
         name: &str,
         on_stop: OnStop,
@@ -187,7 +187,7 @@ impl Plan<'_> {
         let mut order = Some(order);
         let mut what = || {
             let order = order.take().expect("one step is due at a time");
-            Ok(StepKind::Bench(Box::new(order()?)))
+            Ok(StepKind::Operation(Box::new(order()?)))
         };
         let mut tries = self.step_attempts(name).peekable();
         let (folder, ending) = loop {
@@ -217,7 +217,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The order that was given to a step of the bench.
+    /// The order that was given to a step of the worker.
     pub fn ordered(&self, name: &str) -> Result<Operation, Error> {
         let last =
             self.step_attempts(name).take_while(|path| self.context.trusted.knows(path)).last();
@@ -284,7 +284,7 @@ impl Plan<'_> {
             hash.update([0]);
         }
         let wanted = hex(&hash.finalize());
-        let beside = opened.tree.parent().expect("a checkout lies in its bench");
+        let beside = opened.tree.parent().expect("a checkout has a folder around it");
         let mark = beside.join("setup.done");
         let is_kept = before == SetUpBefore::Kept && !opened.is_new;
         let disk = self.context.disk;

@@ -42,12 +42,12 @@ use crate::{
     refs,
     refusal::refused,
     secrets::{known, table},
-    signals::{Signals, heard},
+    signals::{Signals, drain},
     snapshot::frozen,
     trusted_folders::{self, TrustedFolders},
 };
 
-/// How often the driver looks for commands from other doors.
+/// How often the driver looks for commands from other interfaces.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How often `state.json` and the artifacts follow a run that goes on.
@@ -134,10 +134,10 @@ impl Machine {
     }
 }
 
-/// How a door learns what happens: once for each record, after it is durable.
+/// How an interface learns what happens: once for each record, after it is durable.
 pub type Tell<'a> = &'a mut dyn FnMut(&event::Record);
 
-/// What became of a command from another door, as it is kept beside the command.
+/// What became of a command from another interface, as it is kept beside the command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandOutcome {
@@ -194,7 +194,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes a run over: folds its records, and settles what other doors asked meanwhile.
+    /// Takes a run over: folds its records, and settles what other interfaces asked meanwhile.
     pub fn take_over(
         home: &Home,
         machine: Machine,
@@ -321,7 +321,7 @@ impl Driver {
         Ok(Ok(()))
     }
 
-    /// Tells of a record that is durable. Files that cannot follow stay behind: any door makes them
+    /// Tells of a record that is durable. Files that cannot follow stay behind: any interface makes them
     /// anew, and nothing that was journaled fails because of them.
     fn publish(&mut self, record: &event::Record, tell: Tell<'_>) {
         let line = JournalRecord {
@@ -337,7 +337,7 @@ impl Driver {
         tell(record);
     }
 
-    /// Settles what other doors asked. They learn the outcome with the facts, or why not.
+    /// Settles what other interfaces asked. They learn the outcome with the facts, or why not.
     pub fn take_commands(&mut self, tell: Tell<'_>) -> Result<(), Error> {
         let version = self.journal.data_version()?;
         if self.seen == Some(version) {
@@ -401,10 +401,10 @@ impl Driver {
             self.machine.executor.wait(&signals.files(), self.longest_wait()).map_err(|error| {
                 Error::surroundings(format!("cannot wait: {error}"), "forge doctor")
             })?;
-            if heard(&mut signals.hang_ups) > 0 {
+            if drain(&mut signals.hang_ups) > 0 {
                 return Ok(DriveEnd::TerminalGone);
             }
-            for _ in 0..heard(&mut signals.interrupts) {
+            for _ in 0..drain(&mut signals.interrupts) {
                 signals.n_interrupts += 1;
                 let by = crate::person::person();
                 let command = match signals.n_interrupts {

@@ -33,13 +33,13 @@ impl Signals {
         };
         let listen = || Ok((pair(&[SIGINT, SIGTERM])?, pair(&[SIGHUP])?));
         let (interrupts, hang_ups) = listen().map_err(|error: std::io::Error| {
-            Error::surroundings(format!("signals cannot be heard: {error}"), "forge doctor")
+            Error::surroundings(format!("cannot listen for signals: {error}"), "forge doctor")
         })?;
         Ok(Self { interrupts, hang_ups, n_interrupts: 0 })
     }
 }
 
-/// The hands of a door that hears signals itself, and tells a driver of them.
+/// Passes signals on to a driver, for an interface that catches them itself.
 pub struct SignalSender {
     pub interrupts: UnixStream,
     pub hang_ups: UnixStream,
@@ -57,13 +57,13 @@ impl SignalSender {
     }
 }
 
-/// A driver that has gone does not need to be told.
+/// Sends one signal, unless the driver is gone.
 fn send_byte(mut stream: &UnixStream) {
     let _has_gone = stream.write_all(&[1]);
 }
 
 impl Signals {
-    /// Signals that a door passes on. The process itself is not listened to.
+    /// Signals that an interface passes on. The process itself is not listened to.
     pub fn channel() -> Result<(Self, SignalSender), Error> {
         let pairs = || -> std::io::Result<_> {
             let (interrupts, hang_ups) = (UnixStream::pair()?, UnixStream::pair()?);
@@ -74,8 +74,8 @@ impl Signals {
         let (interrupts, hang_ups) = pairs().map_err(|error| {
             Error::surroundings(format!("signals cannot be passed on: {error}"), "forge doctor")
         })?;
-        let hands = SignalSender { interrupts: interrupts.1, hang_ups: hang_ups.1 };
-        Ok((Self { interrupts: interrupts.0, hang_ups: hang_ups.0, n_interrupts: 0 }, hands))
+        let sender = SignalSender { interrupts: interrupts.1, hang_ups: hang_ups.1 };
+        Ok((Self { interrupts: interrupts.0, hang_ups: hang_ups.0, n_interrupts: 0 }, sender))
     }
 
     /// Poll these for reading to hear of it.
@@ -85,7 +85,7 @@ impl Signals {
 
     /// How many signals came since somebody last asked.
     pub fn new_signals(&mut self) -> u32 {
-        let new = heard(&mut self.interrupts) + heard(&mut self.hang_ups);
+        let new = drain(&mut self.interrupts) + drain(&mut self.hang_ups);
         self.n_interrupts += new;
         new
     }
@@ -97,7 +97,7 @@ impl Signals {
     }
 }
 
-pub fn heard(stream: &mut UnixStream) -> u32 {
+pub fn drain(stream: &mut UnixStream) -> u32 {
     let mut bytes = [0_u8; 64];
     match stream.read(&mut bytes) {
         Ok(n) => u32::try_from(n).unwrap_or(u32::MAX),

@@ -1,6 +1,6 @@
 //! Which folders of calls and steps are trusted, and what they said when we first read them.
 //!
-//! Agents run as the user, are told the folder of their own call, and can guess all others. So a
+//! Agents run as the user, are given the folder of their own call, and can guess all others. So a
 //! folder that was there before Forge prepared it says nothing about anything: it is put aside and
 //! kept for people. Two rules make that so:
 //!
@@ -50,7 +50,7 @@ struct KnownFolders {
     orders: BTreeMap<PathBuf, Operation>,
     endings: BTreeMap<PathBuf, Ending>,
     made: BTreeMap<PathBuf, OperationResult>,
-    heard: BTreeMap<PathBuf, StreamSummary>,
+    summaries: BTreeMap<PathBuf, StreamSummary>,
 }
 
 impl TrustedFolders {
@@ -72,7 +72,7 @@ impl TrustedFolders {
     pub fn prepared(&self, step: &Step) {
         let mut known = self.known.borrow_mut();
         known.steps.insert(step.folder.clone());
-        if let StepKind::Bench(order) = &step.what {
+        if let StepKind::Operation(order) = &step.what {
             known.orders.insert(step.folder.clone(), (**order).clone());
         }
     }
@@ -92,14 +92,14 @@ impl TrustedFolders {
         self.known.borrow().steps.iter().any(|step| step.starts_with(call))
     }
 
-    /// What was heard of a step that has ended.
-    pub fn heard(&self, folder: &Path) -> Option<StreamSummary> {
-        self.known.borrow().heard.get(folder).cloned()
+    /// What the agent of an ended step reported.
+    pub fn summary(&self, folder: &Path) -> Option<StreamSummary> {
+        self.known.borrow().summaries.get(folder).cloned()
     }
 
-    /// From now on, this was heard of a step.
-    pub fn has_heard(&self, folder: &Path, heard: &StreamSummary) {
-        self.known.borrow_mut().heard.insert(folder.to_owned(), heard.clone());
+    /// Remembers what the agent of a step reported.
+    pub fn keep_summary(&self, folder: &Path, summary: &StreamSummary) {
+        self.known.borrow_mut().summaries.insert(folder.to_owned(), summary.clone());
     }
 
     /// Puts aside what somebody left where the folder of a step belongs, and says where it is now.
@@ -141,12 +141,12 @@ impl TrustedFolders {
         self.known.borrow_mut().endings.insert(folder.to_owned(), ending.clone());
     }
 
-    /// What the bench made in a step, if that was read before.
+    /// What the worker made in a step, if that was read before.
     pub fn made(&self, folder: &Path) -> Option<OperationResult> {
         self.known.borrow().made.get(folder).cloned()
     }
 
-    /// Remembers what the bench made.
+    /// Remembers what the worker made.
     pub fn has_made(&self, folder: &Path, made: &OperationResult) {
         self.known.borrow_mut().made.insert(folder.to_owned(), made.clone());
     }
@@ -159,7 +159,7 @@ impl TrustedFolders {
         known.orders.retain(|folder, _| is_open(folder));
         known.endings.retain(|folder, _| is_open(folder));
         known.made.retain(|folder, _| is_open(folder));
-        known.heard.retain(|folder, _| is_open(folder));
+        known.summaries.retain(|folder, _| is_open(folder));
     }
 }
 
@@ -169,7 +169,7 @@ pub fn quarantine_before_start(
     attempts: &Path,
     facts: &[Event],
 ) -> Result<Vec<(UnitId, String)>, Error> {
-    let mut told = Vec::new();
+    let mut notices = Vec::new();
     for fact in facts {
         let (unit, call) = if let Event::AttemptStarted { attempt, call: Some(call) } = fact {
             (&attempt.unit, call)
@@ -179,9 +179,9 @@ pub fn quarantine_before_start(
             continue;
         };
         let aside = quarantine(executor, attempts, &call_folder(attempts, call.ordinal))?;
-        told.extend(aside.map(|aside| (unit.clone(), foreign_files_notice(&aside))));
+        notices.extend(aside.map(|aside| (unit.clone(), foreign_files_notice(&aside))));
     }
-    Ok(told)
+    Ok(notices)
 }
 
 /// What a person should know about something that was put aside.
@@ -291,12 +291,12 @@ mod tests {
         plant(&eight);
         let judgement = "build#1/verify#1".parse().unwrap();
         let call = Call { ordinal: 7, reserved: None };
-        let told = quarantine_before_start(
+        let notices = quarantine_before_start(
             &executor(),
             folder.path(),
             &[Event::JudgementStarted { judgement, call }],
         );
-        assert_eq!(told.ok().map(|told| told.len()), Some(1));
+        assert_eq!(notices.ok().map(|notices| notices.len()), Some(1));
         assert!(!seven.exists());
         assert!(eight.exists(), "nobody has given that number yet");
     }

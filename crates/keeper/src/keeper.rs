@@ -5,7 +5,7 @@
 //! Not here: what an agent is, or whether it did well. A keeper knows one child and its limits; a
 //! monitor that it is given can say that the child costs too much.
 //!
-//! Invariant: nothing is done before the claim is ours.
+//! Invariant: nothing is done before the claim is won.
 //! Invariant: when an ending is written no descendant is alive, or `left_over` counts it.
 //! Invariant: memory is bounded: fixed buffers, no whole files.
 //! Invariant: three fsyncs (transcript, ending, folder), one for each file in the outbox, and one for
@@ -36,7 +36,7 @@ use log::Log;
 use monitor::OpenMonitor;
 use output::{ChildOutput, ChildOutputs};
 
-/// Something of ours broke; `keeper.log` says what.
+/// The keeper itself broke; `keeper.log` says what.
 const BROKEN_EXIT: u8 = 70;
 /// Between two rounds of killing, when there is no poll loop any more.
 const KILL_AGAIN_AFTER: Duration = Duration::from_millis(20);

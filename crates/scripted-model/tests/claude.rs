@@ -114,8 +114,8 @@ fn the_script_finds_the_boxes_and_the_attempt_that_the_agent_was_told_of() {
         ScriptStep::call(ToolCall::write("${outbox}/plan.md", "for ${attempt}, from ${inbox}\n")),
         ScriptStep::say("Done."),
     ];
-    let told = "forge    1\nattempt  \"build.T2/implement#3\"\n";
-    let arguments = ["--add-dir", &inbox, "--add-dir", &outbox, "--append-system-prompt", told];
+    let prompt = "forge    1\nattempt  \"build.T2/implement#3\"\n";
+    let arguments = ["--add-dir", &inbox, "--add-dir", &outbox, "--append-system-prompt", prompt];
     let Some(turn) = turn(steps, &arguments, Credential::ApiKey) else { return };
     assert_eq!(turn.code, Some(0));
     let plan = fs::read_to_string(boxes.path().join("outbox/plan.md")).unwrap();

@@ -194,8 +194,8 @@ impl Disk {
             .is_ok_and(|status| status.success());
         if !mounted {
             // Past the test's own capture, so that it is always seen.
-            let told = writeln!(io::stderr(), "NOT PROVED: no small disk can be mounted here");
-            told.unwrap();
+            let written = writeln!(io::stderr(), "NOT PROVED: no small disk can be mounted here");
+            written.unwrap();
         }
         mounted.then_some(Disk(dir))
     }

@@ -48,7 +48,7 @@ impl ScreenSignals {
             (SIGWINCH, ScreenSignal::Redraw),
         ] {
             signals.register(signal, means).map_err(|error| {
-                Error::surroundings(format!("signals cannot be heard: {error}"), "forge doctor")
+                Error::surroundings(format!("cannot listen for signals: {error}"), "forge doctor")
             })?;
         }
         Ok(signals)

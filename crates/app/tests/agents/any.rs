@@ -142,10 +142,10 @@ fn a_huge_brief_arrives_whole_and_then_the_input_ends() {
     let request = "a long wish, ".repeat(5_000);
     let said = world.forge(&["run", "--flow", "one", &request]);
     assert_eq!(said.code, DONE, "{said}");
-    let told = fs::read_to_string(world.beside("brief")).unwrap();
-    assert_eq!(told, world.brief(&world.latest(), "work#1"));
-    assert!(told.len() > 190_000, "{}", told.len());
-    has(&told, &["Rule 3999 is", request.trim()]);
+    let brief = fs::read_to_string(world.beside("brief")).unwrap();
+    assert_eq!(brief, world.brief(&world.latest(), "work#1"));
+    assert!(brief.len() > 190_000, "{}", brief.len());
+    has(&brief, &["Rule 3999 is", request.trim()]);
 }
 
 #[test]
@@ -166,10 +166,10 @@ fn many_long_findings_arrive_whole() {
     let said = world.run("draft", &["--auto"]);
     assert_eq!(said.code, DONE, "{said}");
     has(&said.out, &["wants changes"]);
-    let told = fs::read_to_string(world.beside("writer-write_2")).unwrap();
-    assert_eq!(told, world.brief(&world.latest(), "write#2"));
-    assert!(told.len() > 150_000, "{}", told.len());
-    has(&told, &["F40"]);
+    let brief = fs::read_to_string(world.beside("writer-write_2")).unwrap();
+    assert_eq!(brief, world.brief(&world.latest(), "write#2"));
+    assert!(brief.len() > 150_000, "{}", brief.len());
+    has(&brief, &["F40"]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Streams that were recorded of the real Claude Code, played to Forge as they were printed: what each error is to the run, and what a person
-//! is told to do next.
+//! is wanted to do next.
 //!
 //! Not here: what each stream comes to (`agents/tests/streams.rs`), and Claude Code itself (`claude`). One stream for each kind of end.
 
@@ -26,7 +26,7 @@ fn begins(stream: &str) -> (World, Running) {
     world.flow("one", ONE);
     let mut running = world.start(&["run", "--flow", "one", "do it"]);
     running.until_says("work#1 started");
-    // A fact is told only when it is durable.
+    // A fact is wanted only when it is durable.
     running.until_says("work#1 ");
     (world, running)
 }
@@ -40,7 +40,7 @@ fn outcome(world: &World, run: &str) -> Value {
 
 #[test]
 fn what_a_person_has_to_do_something_about_is_asked_and_not_tried_again() {
-    for (stream, class, told) in [
+    for (stream, class, wanted) in [
         ("no-key", "no_access", &["Not logged in", "Log in"][..]),
         ("403", "no_access", &["Failed to authenticate", "Log in"]),
         ("model-404", "no_access", &["issue with the selected model", "for a new run"]),
@@ -54,7 +54,7 @@ fn what_a_person_has_to_do_something_about_is_asked_and_not_tried_again() {
         let outcome = outcome(&world, &run);
         assert_eq!(outcome["blocked"]["class"], class, "{stream}: {outcome:#}");
         let view = world.view(&run);
-        has(view["asked"][0]["text"].as_str().unwrap(), &[&["cannot go on"], told].concat());
+        has(view["asked"][0]["text"].as_str().unwrap(), &[&["cannot go on"], wanted].concat());
         assert_eq!(view["units"][0]["attempt"], 1, "{stream}");
         has(&world.ok(&["status", &run]), &["retry", "give-up"]);
     }
@@ -62,7 +62,7 @@ fn what_a_person_has_to_do_something_about_is_asked_and_not_tried_again() {
 
 #[test]
 fn what_passes_by_itself_is_waited_for_and_is_nobodys_miss() {
-    for (stream, told) in [
+    for (stream, wanted) in [
         ("429-plain", "Request rejected (429)"),
         ("500", "API Error: 500"),
         ("midstream", "Server error mid-response"),
@@ -79,7 +79,7 @@ fn what_passes_by_itself_is_waited_for_and_is_nobodys_miss() {
         let ended: Value = serde_json::from_str(ended).unwrap();
         let wait = until - ended["at"].as_u64().unwrap();
         assert!((29_000..=35_000).contains(&wait), "{stream}: half a minute first, not {wait} ms");
-        has(&world.ok(&["status", &run]), &["limited until ", told]);
+        has(&world.ok(&["status", &run]), &["limited until ", wanted]);
         world.ok(&["stop", &run]);
         assert_eq!(running.end().code, INTERRUPTED);
     }

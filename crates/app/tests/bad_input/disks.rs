@@ -23,8 +23,8 @@ impl Disk {
             Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&on).status();
         if !mounted.is_ok_and(|status| status.success()) {
             // Past the test's own capture, so that it is always seen.
-            let told = writeln!(io::stderr(), "NOT PROVED: no small disk can be mounted here");
-            told.unwrap();
+            let written = writeln!(io::stderr(), "NOT PROVED: no small disk can be mounted here");
+            written.unwrap();
             return None;
         }
         world.make_repository();
@@ -74,9 +74,9 @@ fn a_full_disk_loses_nothing_that_was_journaled_and_resume_finishes_when_there_i
             let said = world.forge(&args);
             if said.code == WRONG {
                 refusals += 1;
-                let told = said.err.to_lowercase();
+                let error = said.err.to_lowercase();
                 assert!(
-                    told.contains("full") || told.contains("no space"),
+                    error.contains("full") || error.contains("no space"),
                     "{leave} bytes left, {args:?}: {said}"
                 );
                 has(&said.err, &["free some space", "next: "]);

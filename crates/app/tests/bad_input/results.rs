@@ -9,7 +9,7 @@ use std::fs;
 use super::world::{WAITS, World, has};
 
 /// Lets an agent do something, and says what was said of it.
-fn told(flow: &str, script: &str) -> (World, String) {
+fn log_of(flow: &str, script: &str) -> (World, String) {
     let world = World::new();
     world.roles(&["worker"]);
     world.flow("f", flow);
@@ -26,8 +26,8 @@ const GOOD: &str = r#"{"forge":1,"attempt":"a#1","status":"done","summary":"x"}"
 /// What the agent is said to have left.
 #[track_caller]
 fn result(script: &str, why: &str) {
-    let (_, told) = told(PLAIN, &format!("cd $FORGE_OUTBOX\n{script}"));
-    has(&told, &[&format!("a#1 ended without a result (cost unknown): {why}")]);
+    let (_, log) = log_of(PLAIN, &format!("cd $FORGE_OUTBOX\n{script}"));
+    has(&log, &[&format!("a#1 ended without a result (cost unknown): {why}")]);
 }
 
 #[test]
@@ -68,8 +68,8 @@ fn artifact(script: &str, expected: &[&str]) -> World {
     let good = format!(
         "cd $FORGE_OUTBOX\necho '{GOOD}' > result.json\nmkdir sub\necho plan > plan.md\necho {{}} > sub/data.json\n"
     );
-    let (world, told) = told(WRITES, &format!("{good}{script}"));
-    has(&told, expected);
+    let (world, log) = log_of(WRITES, &format!("{good}{script}"));
+    has(&log, expected);
     let run = world.latest();
     let shown = fs::read_dir(world.place().join(format!("runs/{run}/artifacts"))).unwrap();
     let shown: Vec<_> = shown.map(|entry| entry.unwrap().file_name()).collect();

@@ -29,16 +29,16 @@ fn an_agent_that_answers_is_said_to_answer_with_version_model_and_price() {
     let words = check(&stage, &[]);
     assert_eq!(words.code, DONE, "{words}");
     has(&words.all(), &["answers", MODEL, "$0.0041"]);
-    let told: Value = serde_json::from_str(&check(&stage, &["--json"]).out).unwrap();
-    assert_eq!(told["state"], "ready", "{told:#}");
-    assert_eq!(told["model"], MODEL);
-    has(told["version"].as_str().unwrap(), &["2.1."]);
+    let checked: Value = serde_json::from_str(&check(&stage, &["--json"]).out).unwrap();
+    assert_eq!(checked["state"], "ready", "{checked:#}");
+    assert_eq!(checked["model"], MODEL);
+    has(checked["version"].as_str().unwrap(), &["2.1."]);
     assert_eq!(fs::read_dir(stage.world.beside("tmp")).unwrap().count(), 0, "nothing is left");
     assert_eq!(stage.key.finish().len(), 2);
 }
 
-/// What is told of a call that fails, and what a person is told to do.
-fn told(script: Script, who: Credential, wanted: &[&str]) {
+/// What is checked of a call that fails, and what a person is checked to do.
+fn check_says(script: Script, who: Credential, wanted: &[&str]) {
     let Some(stage) = Stage::of(script, who) else { return };
     let said = check(&stage, &[]);
     assert_ne!(said.code, DONE, "{said}");
@@ -48,23 +48,23 @@ fn told(script: Script, who: Credential, wanted: &[&str]) {
 
 #[test]
 fn who_is_not_logged_in_is_told_how_to() {
-    told(Script::default(), Credential::Missing, &["is not logged in", "/login"]);
+    check_says(Script::default(), Credential::Missing, &["is not logged in", "/login"]);
 }
 
 #[test]
 fn a_wrong_model_is_named() {
     let script = Script::new([ScriptStep::status(404, "model: claude-sonnet-4-5")]);
-    told(script, Credential::ApiKey, &["does not get this model", MODEL]);
+    check_says(script, Credential::ApiKey, &["does not get this model", MODEL]);
 }
 
 #[test]
 fn a_usage_window_says_until_when() {
     let script = Script::new([ScriptStep::usage_window("five_hour", 1_900_000_000)]);
-    told(script, Credential::Subscription, &["has reached a limit", "2030-03-17"]);
+    check_says(script, Credential::Subscription, &["has reached a limit", "2030-03-17"]);
 }
 
 #[test]
 fn a_refusal_is_told_as_one() {
     let script = Script::new([ScriptStep::default().ending(AnswerEnding::Refusal)]);
-    told(script, Credential::ApiKey, &["does not want to"]);
+    check_says(script, Credential::ApiKey, &["does not want to"]);
 }

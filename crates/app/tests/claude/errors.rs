@@ -1,5 +1,5 @@
 //! Everything that a provider can answer instead of an answer: what it is to the run, the sentence in the log, and
-//! what a person is told to do next.
+//! what a person is words to do next.
 //!
 //! A limit of half a minute and more is looked at and not waited for.
 
@@ -35,7 +35,7 @@ fn met(stage: Stage, url: Option<&str>) -> Met {
     let args = ["run", "--flow", "solo", "do it"];
     let mut running = Running::of(&mut stage.command_at(url, &args));
     running.until_says("work#1 started");
-    // A fact is told only when it is durable.
+    // A fact is words only when it is durable.
     running.until_says("work#1 ");
     let run = stage.world.latest();
     let outcome = stage.ended(&run)[0]["outcome"].clone();
@@ -64,26 +64,26 @@ fn met_by(step: ScriptStep) -> Option<Met> {
 
 impl Met {
     /// A person has to do something: the question says what.
-    fn is_blocked(&self, class: &str, told: &[&str]) {
+    fn is_blocked(&self, class: &str, words: &[&str]) {
         let what = format!("{:#}\n{}\n{}", self.outcome, self.log, self.status);
         assert_eq!(self.outcome["blocked"]["class"], class, "{what}");
         let question = self.view["asked"][0]["text"].as_str().unwrap();
-        has(question, told);
+        has(question, words);
         has(&self.log, &["work#1 cannot go on"]);
         has(&self.status, &["retry", "give-up"]);
         assert_eq!(self.view["units"][0]["attempt"], 1, "it was not tried again by itself");
     }
 
     /// It waits by itself: nobody is asked, and nothing was missed.
-    fn waits(&self, at_least_ms: u64, told: &[&str]) {
+    fn waits(&self, at_least_ms: u64, words: &[&str]) {
         let what = format!("{:#}\n{}\n{}", self.outcome, self.log, self.status);
         let until = self.outcome["limited"]["until"].as_u64().unwrap_or_else(|| panic!("{what}"));
         assert!(until >= self.at + at_least_ms - 1000, "{until} {what}");
         assert!(until <= self.at + at_least_ms + 5000, "{until} {what}");
         has(&self.log, &["work#1 has to wait until"]);
-        has(&self.log, told);
+        has(&self.log, words);
         has(&self.status, &["limited until "]);
-        has(&self.status, told);
+        has(&self.status, words);
         assert_eq!(self.view["questions"], 0, "{what}");
         assert_eq!(self.view["until"], until, "{what}");
     }

@@ -270,8 +270,8 @@ fn two_runs(claims: &str) -> (World, crate::world::Running, crate::world::Runnin
 #[test]
 fn two_runs_that_may_write_the_same_paths_are_told_of_each_other() {
     let (world, first, mut second) = two_runs("warn");
-    let told = second.until_says("may write the same paths");
-    has(&told, &["the-first"]);
+    let printed = second.until_says("may write the same paths");
+    has(&printed, &["the-first"]);
     world.go();
     assert_eq!(first.end().code, DONE);
     assert_eq!(second.end().code, DONE, "it is only told");

@@ -229,8 +229,8 @@ fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen()
     world.go();
     plain.until_sees("the run is done");
     assert_eq!(plain.end(), DONE);
-    let told = world.ok(&["attach", &run]);
-    has(&told, &["the run is done", &format!("{run}  done after"), "folder "]);
+    let printed = world.ok(&["attach", &run]);
+    has(&printed, &["the run is done", &format!("{run}  done after"), "folder "]);
     assert!(!plain.bytes().contains("\x1b[?1049h"), "no screen of its own");
     let refused = Person::at(&world, &["attach", &run]).end();
     assert_eq!(refused, DONE, "a run that is over is shown as it is");

@@ -21,31 +21,31 @@ use crate::{
 };
 
 /// Keeps what it is told as `told/KIND.N.json`, written as a whole.
-const KEEPS: &str = "mkdir -p $HOME/told; f=$(mktemp $HOME/told/XXXXXX); cat > $f; echo \"$FORGE_NOTIFY_RUN|$FORGE_NOTIFY_NEXT|$FORGE_NOTIFY_REPO|$FORGE_NOTIFY_AT|$FORGE_NOTIFY_MESSAGE\" > $f.env; mv $f $f.$FORGE_NOTIFY_KIND.json";
+const KEEPS: &str = "mkdir -p $HOME/notices; f=$(mktemp $HOME/notices/XXXXXX); cat > $f; echo \"$FORGE_NOTIFY_RUN|$FORGE_NOTIFY_NEXT|$FORGE_NOTIFY_REPO|$FORGE_NOTIFY_AT|$FORGE_NOTIFY_MESSAGE\" > $f.env; mv $f $f.$FORGE_NOTIFY_KIND.json";
 
 fn shell(line: &str) -> String {
     format!("[notify]\ncommand = [\"sh\", \"-c\", '''{line}''']\n")
 }
 
 /// All that was told so far: the kind, and the file.
-fn told(world: &World) -> Vec<(String, PathBuf)> {
-    let files = fs::read_dir(world.beside("told")).into_iter().flatten().flatten();
+fn notices(world: &World) -> Vec<(String, PathBuf)> {
+    let files = fs::read_dir(world.beside("notices")).into_iter().flatten().flatten();
     let kind = |path: &PathBuf| {
         let name = path.file_name()?.to_str()?.strip_suffix(".json")?.to_owned();
         name.split_once('.').map(|(_, kind)| kind.to_owned())
     };
-    let mut told: Vec<_> =
+    let mut found: Vec<_> =
         files.filter_map(|file| kind(&file.path()).map(|kind| (kind, file.path()))).collect();
-    told.sort();
-    told
+    found.sort();
+    found
 }
 
 fn until_told(world: &World, n: usize) -> Vec<String> {
-    let told = until("somebody to be told", || {
-        let told = told(world);
-        (told.len() >= n).then_some(told)
+    let found = until("somebody to be told", || {
+        let found = notices(world);
+        (found.len() >= n).then_some(found)
     });
-    told.into_iter().map(|(kind, _)| kind).collect()
+    found.into_iter().map(|(kind, _)| kind).collect()
 }
 
 fn log(world: &World, run: &str) -> String {
@@ -99,7 +99,7 @@ fn a_command_is_told_of_a_question_and_of_the_end_once_each() {
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let run = world.latest();
     assert_eq!(until_told(&world, 1), ["question"]);
-    let (_, file) = told(&world).remove(0);
+    let (_, file) = notices(&world).remove(0);
     let json: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     fits(schemars::schema_for!(Notice), &json);
     let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
@@ -119,7 +119,7 @@ fn a_command_is_told_of_a_question_and_of_the_end_once_each() {
     assert_eq!(world.forge(&["resume", &run]).code, DONE);
     assert_eq!(until_told(&world, 2), ["end", "question"]);
     until_quiet(&world, &run);
-    assert_eq!(told(&world).len(), 2);
+    assert_eq!(notices(&world).len(), 2);
     assert_eq!(log(&world, &run), "");
 }
 
@@ -132,7 +132,7 @@ fn what_a_driver_that_died_could_not_tell_is_told_by_the_next_one_and_only_once(
     let run = world.latest();
     until_told(&world, 1);
     until_quiet(&world, &run);
-    fs::remove_dir_all(world.beside("told")).unwrap();
+    fs::remove_dir_all(world.beside("notices")).unwrap();
     // As if it had died between the fact and the telling.
     let notified = world.place().join("runs").join(&run).join("notified");
     assert_ne!(fs::read_to_string(&notified).unwrap(), "1");
@@ -141,7 +141,7 @@ fn what_a_driver_that_died_could_not_tell_is_told_by_the_next_one_and_only_once(
     assert_eq!(until_told(&world, 1), ["question"]);
     // Or between the writing down and the start of the teller.
     until_quiet(&world, &run);
-    let (_, file) = told(&world).remove(0);
+    let (_, file) = notices(&world).remove(0);
     let left = world.place().join("runs").join(&run).join("notify/00000009-0.json");
     fs::copy(file, &left).unwrap();
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
@@ -149,7 +149,7 @@ fn what_a_driver_that_died_could_not_tell_is_told_by_the_next_one_and_only_once(
     until_quiet(&world, &run);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
     until_quiet(&world, &run);
-    assert_eq!(told(&world).len(), 2);
+    assert_eq!(notices(&world).len(), 2);
     // Two tellers of one notice: the second finds it taken.
     fs::write(&left, "{}").unwrap();
     let file = left.with_extension("gone");
@@ -219,7 +219,7 @@ fn what_is_told_steers_no_terminal_and_no_program() {
     let (_, body) = posts.recv_timeout(Duration::from_secs(30)).unwrap();
     until_told(&world, 1);
     until_quiet(&world, &run);
-    let variables = told(&world).into_iter().map(|(_, file)| {
+    let variables = notices(&world).into_iter().map(|(_, file)| {
         let name = file.file_name().unwrap().to_str().unwrap().to_owned();
         fs::read_to_string(file.with_file_name(name.split_once('.').unwrap().0.to_owned() + ".env"))
             .unwrap()
@@ -330,7 +330,7 @@ fn what_a_repository_wants_to_tell_needs_a_persons_word() {
     world.ok(&["answer", &id, "Q1", "approve"]);
     assert_eq!(world.forge(&["resume", &id]).code, DONE);
     until_quiet(&world, &id);
-    assert_eq!(told(&world), [], "what nobody allowed is not run");
+    assert_eq!(notices(&world), [], "what nobody allowed is not run");
     world.approve("draft");
     assert_eq!(finish(&mut world.command_as_it_is(&run)).code, DONE);
     assert_eq!(until_told(&world, 1), ["end"]);

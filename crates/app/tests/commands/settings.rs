@@ -30,22 +30,22 @@ fn explained(world: &World, key: &str) -> Value {
 #[test]
 fn each_layer_overrules_those_below_it_and_all_of_them_are_shown() {
     let world = World::new();
-    let told = |variables: &[(&str, &str)]| {
+    let explain = |variables: &[(&str, &str)]| {
         let mut command = world.command(&["config", "explain", "limits.at_once", "--json"]);
         let said = finish(command.envs(variables.iter().copied()));
         assert_eq!(said.code, DONE, "{said}");
-        let told: Value = serde_json::from_str(&said.out).unwrap();
-        (told["layer"].as_str().unwrap().to_owned(), told["value"].clone(), told)
+        let explained: Value = serde_json::from_str(&said.out).unwrap();
+        (explained["layer"].as_str().unwrap().to_owned(), explained["value"].clone(), explained)
     };
     let of = |(layer, value, _): (String, Value, Value)| (layer, value);
-    assert_eq!(of(told(&[])), ("shipped".to_owned(), json!(8)));
+    assert_eq!(of(explain(&[])), ("shipped".to_owned(), json!(8)));
     world.ok(&["config", "set", "limits.at_once", "2", "--user"]);
-    assert_eq!(of(told(&[])), ("user".to_owned(), json!(2)));
+    assert_eq!(of(explain(&[])), ("user".to_owned(), json!(2)));
     world.ok(&["config", "set", "limits.at_once", "3"]);
-    assert_eq!(of(told(&[])), ("repo".to_owned(), json!(3)));
+    assert_eq!(of(explain(&[])), ("repo".to_owned(), json!(3)));
     world.ok(&["config", "set", "limits.at_once", "4", "--local"]);
-    assert_eq!(of(told(&[])), ("local".to_owned(), json!(4)));
-    let (layer, value, all) = told(&[("FORGE_LIMITS_AT_ONCE", "5")]);
+    assert_eq!(of(explain(&[])), ("local".to_owned(), json!(4)));
+    let (layer, value, all) = explain(&[("FORGE_LIMITS_AT_ONCE", "5")]);
     assert_eq!((layer.as_str(), value), ("environment", json!(5)));
     let layers: Vec<&str> = all["said"]
         .as_array()

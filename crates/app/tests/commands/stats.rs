@@ -81,8 +81,8 @@ fn program(world: &World, name: &str, says: &str) {
 #[test]
 fn what_is_estimated_and_what_nobody_knows_is_said_and_never_nothing() {
     let world = World::new();
-    let told = r#"{"type":"spent","provider":"anthropic","model":"claude-sonnet-4-5","input":1000000,"output":0}"#;
-    program(&world, "teller", told);
+    let line = r#"{"type":"spent","provider":"anthropic","model":"claude-sonnet-4-5","input":1000000,"output":0}"#;
+    program(&world, "teller", line);
     program(&world, "quiet", "I say nothing of money");
     let settings = |writer: &str, reviewer: &str| {
         let path = |name: &str| world.beside(name).to_str().unwrap().to_owned();

@@ -195,9 +195,9 @@ fn agent_calls(before: &str, after: &str) {
     world.scenario(&format!("[[play]]\nrun = '''{script}'''\n"));
     let said = world.run("two", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    let told = std::fs::read_to_string(world.repo.join("said")).unwrap();
-    assert_eq!(told.matches("code 2 of").count(), calls.len(), "{told}");
-    assert_eq!(told.matches("agents do not change runs").count(), calls.len(), "{told}");
+    let refusals = std::fs::read_to_string(world.repo.join("said")).unwrap();
+    assert_eq!(refusals.matches("code 2 of").count(), calls.len(), "{refusals}");
+    assert_eq!(refusals.matches("agents do not change runs").count(), calls.len(), "{refusals}");
     assert_eq!(world.ids().len(), 1, "no other run was started");
     let story = world.story(&world.latest());
     assert!(

@@ -232,12 +232,12 @@ fn play_undisturbed(script: &'static Script) -> Undisturbed {
     }
     let took = began.elapsed().as_secs_f64();
     let slowness = (took / script.time.as_secs_f64()).max(1.0);
-    let told = writeln!(
+    let written = writeln!(
         io::stderr(),
         "{}: {n_records} records, {took:.2} s undisturbed",
         named(script, script.flow)
     );
-    told.unwrap();
+    written.unwrap();
     let (run, standing) = world.standing().unwrap();
     assert_eq!(standing, "done");
     assert_eq!(figures.answers, u32::try_from(script.checkpoints.len()).unwrap());
@@ -256,7 +256,7 @@ struct Figures {
     kills: u32,
     /// Processes that were killed.
     victims: u32,
-    /// Drivers that heard of it and ended as interrupted.
+    /// Drivers that n_records of it and ended as interrupted.
     interrupts: u32,
     resumes: u32,
     /// Questions that a person answered.
@@ -311,7 +311,7 @@ pub(crate) fn play(
         figures.into_inner().unwrap();
     let failed = failed.into_inner().unwrap();
     // Past the test's own capture, so that it is always seen.
-    let told = writeln!(
+    let written = writeln!(
         io::stderr(),
         "{family}: seed {}, {cases} cases, {kills} kills ({victims} processes), {interrupts} interrupts, {resumes} resumes, {answers} answers, \
          {} calls ended, {} lost ({} of them at work), {} cases failed, {:.1} s",
@@ -322,7 +322,7 @@ pub(crate) fn play(
         failed.len(),
         began.elapsed().as_secs_f64(),
     );
-    told.unwrap();
+    written.unwrap();
     assert!(failed.is_empty(), "these failed: {failed:?}");
     interrupts
 }
@@ -405,17 +405,17 @@ fn wait(
     figures: &mut Figures,
 ) -> Option<Driver> {
     let slowness = undisturbed(world.script).slowness;
-    let (mut heard, began) = (0, Instant::now());
+    let (mut n_records, began) = (0, Instant::now());
     loop {
         let waited = match moment {
             Moment::AfterRecord(record) => loop {
-                if heard == record {
+                if n_records == record {
                     break Waited::GoesOn;
                 }
                 if driver.hear().is_none() {
                     break Waited::Fell;
                 }
-                heard += 1;
+                n_records += 1;
             },
             Moment::AtWork(start) => loop {
                 if world.starts().len() >= start {

@@ -39,7 +39,7 @@ const RESUMES_MAX: u32 = 4;
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     /// A fact of this kind was told that names this unit or mark.
-    Told(&'static str, &'static str),
+    Recorded(&'static str, &'static str),
     /// There is something at this path below the live folder.
     Shown(&'static str),
     /// There is a ref of this name below those of the run.
@@ -61,22 +61,22 @@ impl Moment {
 
 /// All moments but those of steps, in the order in which they come.
 const MOMENTS: &[Moment] = &[
-    Moment::Told("attempt_started", "deliver#"),
-    Moment::Told("effect_intended", "deliver@"),
+    Moment::Recorded("attempt_started", "deliver#"),
+    Moment::Recorded("effect_intended", "deliver@"),
     Moment::Shown("delivery"),
     Moment::Shown("delivery/001/.pull-request.md.new"),
     Moment::Shown("delivery/001/pull-request.md"),
     Moment::Shown("delivery/001/.delivery.json.new"),
     Moment::Shown("delivery/001/delivery.json"),
     Moment::Pinned("delivered"),
-    Moment::Told("effect_done", "deliver@"),
-    Moment::Told("attempt_ended", "deliver#"),
-    Moment::Told("attempt_started", "summary#"),
-    Moment::Told("attempt_ended", "summary#"),
+    Moment::Recorded("effect_done", "deliver@"),
+    Moment::Recorded("attempt_ended", "deliver#"),
+    Moment::Recorded("attempt_started", "summary#"),
+    Moment::Recorded("attempt_ended", "summary#"),
     Moment::Shown("artifacts/summary.md"),
-    Moment::Told("attempt_started", "record#"),
+    Moment::Recorded("attempt_started", "record#"),
     Moment::Moved,
-    Moment::Told("landed", "record"),
+    Moment::Recorded("landed", "record"),
 ];
 
 /// A run that is about to be delivered, as it lies there.
@@ -133,7 +133,7 @@ impl Ready {
         let (live, driver) = (self.world.live(&self.run), self.world.resume(&self.run));
         let refs = self.world.top.join(".git/refs/forge").join(&self.run);
         let has_come = match moment {
-            Moment::Told(kind, what) => loop {
+            Moment::Recorded(kind, what) => loop {
                 match driver.hear() {
                     Some(facts) if names(&facts, kind, what, "") => break true,
                     Some(_) => {}
@@ -185,7 +185,7 @@ pub(crate) fn play_moments(sizes: &Sizes) {
             });
         }
     });
-    let told = writeln!(
+    let written = writeln!(
         io::stderr(),
         "feature ends: seed {}, everybody killed at {} moments, {} times between word and deed of the delivery, {:.1} s",
         sizes.seed,
@@ -193,7 +193,7 @@ pub(crate) fn play_moments(sizes: &Sizes) {
         n_delivering.into_inner(),
         began.elapsed().as_secs_f64(),
     );
-    told.unwrap();
+    written.unwrap();
 }
 
 /// All of them, or every second one; which half is up to the seed.

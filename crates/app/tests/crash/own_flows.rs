@@ -127,11 +127,11 @@ fn agents_finish_under_their_keepers_when_the_terminal_is_closed() {
 #[test]
 fn one_interrupt_asks_the_agents_to_end_and_the_run_can_be_resumed() {
     let place = tempfile::tempdir().unwrap();
-    let (ready, heard) = (place.path().join("ready"), place.path().join("heard"));
+    let (ready, signals) = (place.path().join("ready"), place.path().join("signals"));
     // The agent itself waits for its shell, which cleans up: a keeper kills whom a dead agent left.
     let world = scripts::solo(&format!(
         "ignore_term = true\nrun = '''trap 'echo TERM > {}; exit 1' TERM; echo > {}; sleep 600 & wait $!'''",
-        heard.display(),
+        signals.display(),
         ready.display()
     ));
     let mut driver = world.run();
@@ -139,7 +139,7 @@ fn one_interrupt_asks_the_agents_to_end_and_the_run_can_be_resumed() {
     let run = world.standing().unwrap().0;
     signal(driver.pid(), Signal::INT);
     assert_eq!(driver.end().code(), Some(130), "{}", world.complaints());
-    assert_eq!(fs::read_to_string(&heard).unwrap(), "TERM\n", "it was asked, and could clean up");
+    assert_eq!(fs::read_to_string(&signals).unwrap(), "TERM\n", "it was asked, and could clean up");
     assert_eq!(world.standing().unwrap().1, "interrupted");
     assert_eq!(left_over(&world.folder()), []);
     assert_eq!(world.resume(&run).end().code(), Some(0), "{}", world.complaints());

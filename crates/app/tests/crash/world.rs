@@ -69,7 +69,7 @@ pub(crate) struct World {
 pub(crate) struct Driver {
     child: Child,
     /// The records as they are told. Closed when nobody can tell any more.
-    told: Receiver<String>,
+    lines: Receiver<String>,
 }
 
 /// What came of waiting for a driver.
@@ -216,14 +216,14 @@ impl World {
         let mut command = self.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (sender, told) = mpsc::channel();
+        let (sender, printed) = mpsc::channel();
         thread::spawn(move || {
             // A line that a kill tore is not told.
             for line in lines.map_while(Result::ok) {
                 let _the_case_is_over = sender.send(line);
             }
         });
-        Driver { child, told }
+        Driver { child, lines: printed }
     }
 
     /// The run and how it stands; nothing if none has begun.
@@ -300,7 +300,7 @@ impl Driver {
     /// Waits for one more record, and gives its facts. Nothing when it has no more to tell.
     pub(crate) fn hear(&self) -> Option<Vec<Value>> {
         loop {
-            let line = match self.told.recv_timeout(PATIENCE) {
+            let line = match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => panic!("the driver tells nothing any more"),
@@ -316,8 +316,8 @@ impl Driver {
     /// Waits for a line with these words in it.
     pub(crate) fn hear_of(&self, words: &str) {
         loop {
-            let line = self.told.recv_timeout(PATIENCE);
-            if line.unwrap_or_else(|_| panic!("nothing was told of {words}")).contains(words) {
+            let line = self.lines.recv_timeout(PATIENCE);
+            if line.unwrap_or_else(|_| panic!("nothing was printed of {words}")).contains(words) {
                 return;
             }
         }
@@ -327,7 +327,7 @@ impl Driver {
     pub(crate) fn work(&self, time: Duration) -> Waited {
         let until = Instant::now() + time;
         loop {
-            match self.told.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => return Waited::GoesOn,
                 Err(RecvTimeoutError::Disconnected) => return Waited::Fell,

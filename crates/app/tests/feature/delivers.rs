@@ -135,8 +135,8 @@ fn is_delivered(project: &Project, run: &str) {
     assert_eq!(delivered[0]["evidence"][0]["tree"], delivered[0]["tree"]);
     assert_eq!(delivered[0]["waived"], Value::Null);
     let text = world.ok(&["show", run, "pull-request.md"]);
-    let told = ["one file each", "| build.T1 | Greet |", "`sh check.sh`: green", run, REQUEST];
-    has(&text, &told);
+    let parts = ["one file each", "| build.T1 | Greet |", "`sh check.sh`: green", run, REQUEST];
+    has(&text, &parts);
     let schema = schemars::schema_for!(forge_api::deliver::Offer);
     let schema = serde_json::to_value(schema).unwrap();
     assert!(jsonschema::is_valid(&schema, &delivered[0]));

@@ -27,8 +27,8 @@ impl Golden {
         asked.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if !asked.status().is_ok_and(|status| status.success()) {
             // Past the test's own capture, so that it is always seen.
-            let told = format!("NOT PROVED: {tool} is not here\n");
-            io::stderr().write_all(told.as_bytes()).unwrap();
+            let note = format!("NOT PROVED: {tool} is not here\n");
+            io::stderr().write_all(note.as_bytes()).unwrap();
             return None;
         }
         let world = World::new();

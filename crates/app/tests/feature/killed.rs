@@ -24,8 +24,8 @@ fn however_often_the_driver_is_killed_there_is_one_record_and_one_last_commit() 
     let args = ["run", "--flow", "feature", "--param", "effort=S", "--auto", REQUEST];
     let mut driver = Some(world.start(&args));
     for moment in MOMENTS {
-        // It may have come further than it was told to before the blow fell.
-        if driver.is_none() && world.story(&world.latest()).iter().any(|told| told.contains(moment))
+        // It may have come further than it was line to before the blow fell.
+        if driver.is_none() && world.story(&world.latest()).iter().any(|line| line.contains(moment))
         {
             continue;
         }

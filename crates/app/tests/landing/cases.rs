@@ -157,7 +157,7 @@ pub(crate) fn play(sizes: &Sizes) {
     let (cases, killed) = done.into_inner().unwrap();
     let failed = failed.into_inner().unwrap();
     // Past the test's own capture, so that it is always seen.
-    let told = writeln!(
+    let written = writeln!(
         io::stderr(),
         "landing: seed {}, {cases} kills ({killed} processes), {} failed, {:.1} s (undisturbed: {:.1} s, {} records)",
         sizes.seed,
@@ -166,7 +166,7 @@ pub(crate) fn play(sizes: &Sizes) {
         undisturbed.took.as_secs_f64(),
         undisturbed.n_records,
     );
-    told.unwrap();
+    written.unwrap();
     assert!(failed.is_empty(), "killed after these records, it failed: {failed:?}");
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Story {
 pub(crate) struct Driver {
     child: Child,
     /// The lines as they are told. Closed when nobody can tell any more.
-    told: Receiver<String>,
+    lines: Receiver<String>,
 }
 
 /// What came of waiting for a driver.
@@ -107,14 +107,14 @@ impl Story {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(complaints.unwrap());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (sender, told) = mpsc::channel();
+        let (sender, printed) = mpsc::channel();
         thread::spawn(move || {
             // A line that a kill tore is not told.
             for line in lines.map_while(Result::ok) {
                 let _the_case_is_over = sender.send(line);
             }
         });
-        Driver { child, told }
+        Driver { child, lines: printed }
     }
 
     /// What all drivers complained about.
@@ -143,13 +143,13 @@ impl Story {
     pub(crate) fn briefs(&self, run: &str) -> BTreeMap<String, String> {
         let attempts = self.world.place().join("attempts").join(run);
         let folders = fs::read_dir(attempts).unwrap().map(|entry| entry.unwrap().path());
-        let told = folders.filter_map(|folder| {
+        let calls = folders.filter_map(|folder| {
             let brief = fs::read_to_string(folder.join("brief.md")).ok()?;
             let spec = fs::read(folder.join("attempt.json")).unwrap();
             let spec: Value = serde_json::from_slice(&spec).unwrap();
             Some((spec["call"].as_str().unwrap().to_owned(), brief))
         });
-        told.collect()
+        calls.collect()
     }
 
     /// Fails if anything of the person's is not as it was.
@@ -172,7 +172,7 @@ impl Driver {
     /// Waits for so many more lines.
     pub(crate) fn hear(&self, lines: usize) -> Waited {
         for _ in 0..lines {
-            match self.told.recv_timeout(PATIENCE) {
+            match self.lines.recv_timeout(PATIENCE) {
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => return Waited::Fell,
                 Err(RecvTimeoutError::Timeout) => panic!("the driver tells nothing any more"),

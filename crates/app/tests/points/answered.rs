@@ -233,7 +233,7 @@ const RED_END: Point = Point {
 };
 
 /// One run of a point, answered in one way.
-struct Told<'a> {
+struct Telling<'a> {
     project: &'a Project,
     point: &'a Point,
     seat: Seat<'a>,
@@ -247,46 +247,46 @@ impl Point {
         self.story.iter().map(|(says, _)| says.word())
     }
 
-    fn told_as(&self, way: Way, story: &[(Says, Then)]) {
+    fn plays(&self, way: Way, story: &[(Says, Then)]) {
         assert_eq!(WORDS.len(), 8 * 1024, "it is long");
         let project = Project::new(&(self.plays)());
         let words = Project::words(self.effort, self.more);
         let about = self.first.first().unwrap_or(&self.unit);
         let seat = Seat::begin(&project, way, &words, about);
-        let mut told = Told { project: &project, point: self, seat, question: 1 };
+        let mut telling = Telling { project: &project, point: self, seat, question: 1 };
         for next in (1..=self.first.len()).map(|n| self.first.get(n).unwrap_or(&self.unit)) {
-            told.answers(Says::Approve);
-            told.asks(next);
+            telling.answers(Says::Approve);
+            telling.asks(next);
         }
-        told.offers(self.story);
-        let first = told.question;
+        telling.offers(self.story);
+        let first = telling.question;
         for (says, then) in story {
-            told.answers(*says);
+            telling.answers(*says);
             match then {
-                Then::Again => told.asks(self.unit),
+                Then::Again => telling.asks(self.unit),
                 Then::Fails => {
-                    told.seat.ends(FAILED);
-                    told.has_failed();
+                    telling.seat.ends(FAILED);
+                    telling.has_failed();
                     if says != &story.last().expect("a story has an end").0 {
-                        told.seat.resume();
-                        told.asks(self.unit);
+                        telling.seat.resume();
+                        telling.asks(self.unit);
                     }
                 }
                 Then::Asks(unit) => {
-                    told.asks(unit);
-                    told.seat.leaves();
+                    telling.asks(unit);
+                    telling.seat.leaves();
                 }
-                Then::Ends(code) => told.seat.ends(*code),
+                Then::Ends(code) => telling.seat.ends(*code),
             }
-            told.followed(*says);
+            telling.followed(*says);
         }
-        let facts = project.world.facts(&told.seat.run);
+        let facts = project.world.facts(&telling.seat.run);
         let answered = named(&facts, "answered").len();
         assert_eq!(answered, first - 1 + story.len(), "nobody else has answered");
     }
 }
 
-impl Told<'_> {
+impl Telling<'_> {
     fn answers(&mut self, says: Says) {
         self.seat.says(self.question, says);
     }
@@ -306,10 +306,11 @@ impl Told<'_> {
         };
         let mut offered: Vec<String> =
             asked[0]["options"].as_array().unwrap().iter().map(word).collect();
-        let mut told: Vec<String> = story.iter().map(|(says, _)| says.word().to_owned()).collect();
+        let mut answers: Vec<String> =
+            story.iter().map(|(says, _)| says.word().to_owned()).collect();
         offered.sort();
-        told.sort();
-        assert_eq!(told, offered, "each answer is given once");
+        answers.sort();
+        assert_eq!(answers, offered, "each answer is given once");
     }
 
     /// Given up, it failed, and whoever looks sees by whom.
@@ -343,8 +344,8 @@ impl Told<'_> {
             }
             Says::Revise(words) => {
                 let first = started(unit)[0];
-                let told = said_to(self.project, run, &format!("{unit}#{first}"));
-                assert!(told.ends_with(words), "said {words:?}, and told {told:?}");
+                let got = said_to(self.project, run, &format!("{unit}#{first}"));
+                assert!(got.ends_with(words), "said {words:?}, and it got {got:?}");
             }
             Says::Retry => {
                 let again = format!("{}#", self.point.call);
@@ -387,11 +388,11 @@ impl Story {
     /// Every answer once, or a person who says revise so often, is asked as often, and then approves.
     fn tell(&self) {
         if !self.is_patient {
-            return self.point.told_as(self.way, self.point.story);
+            return self.point.plays(self.way, self.point.story);
         }
         let mut story = vec![(Says::Revise("no, not like this"), Then::Again); PATIENCE];
         story.push(*self.point.story.last().expect("a story has an end"));
-        self.point.told_as(self.way, &story);
+        self.point.plays(self.way, &story);
     }
 }
 
@@ -439,7 +440,7 @@ fn every_question_is_answered_in_every_way_from_everywhere() {
             failed.push(format!("FORGE_POINTS_STORY=\"{name}\""));
         }
     }
-    assert!(failed.is_empty(), "these failed, and can be told alone: {failed:#?}");
+    assert!(failed.is_empty(), "these failed, and can be played alone: {failed:#?}");
 }
 
 #[test]
@@ -453,10 +454,10 @@ fn every_sample_has_every_point_and_every_way_and_other_seeds_have_other_stories
         let sample = &all[..=POINTS.len()];
         let points: BTreeSet<&str> = sample.iter().map(|story| story.point.name).collect();
         assert_eq!(points.len(), POINTS.len());
-        let told: Vec<Way> = sample[..POINTS.len()].iter().map(|story| story.way).collect();
-        assert!(WAYS.iter().all(|way| told.contains(way)), "{told:?}");
+        let ways: Vec<Way> = sample[..POINTS.len()].iter().map(|story| story.way).collect();
+        assert!(WAYS.iter().all(|way| ways.contains(way)), "{ways:?}");
         assert!(sample[POINTS.len()].is_patient);
         seen.extend(sample.iter().map(Story::name));
     }
-    assert_eq!(seen.len(), WAYS.len() * POINTS.len() + PATIENT.len(), "in the end all are told");
+    assert_eq!(seen.len(), WAYS.len() * POINTS.len() + PATIENT.len(), "in the end all are played");
 }

@@ -102,7 +102,7 @@ fn at_a_terminal_what_is_no_request_is_refused_with_two_examples_and_the_termina
         let mut person = Person::at(&project.world, &run(&["--effort", "S", request]));
         assert_eq!(person.end(), WRONG, "{request:?}: {}", person.screen());
         person.is_left_sane();
-        let seen = person.told();
+        let seen = person.text();
         has(&seen, &["error: ", why, "next: "]);
         let examples = seen.matches("forge run").count() + seen.matches("issue.json").count();
         assert!(examples >= 2, "{request:?}: {seen}");

@@ -6,7 +6,7 @@ use super::{
     world::{DONE, FAILED, Running, Said, WRONG, has},
 };
 
-/// The first task needs a person; the second one works until it is told to go on.
+/// The first task needs a person; the second one works until it is refused to go on.
 fn one_asks_and_one_works() -> Project {
     let works = "[[play]]\nrole = \"implementer\"\nunit = \"build.T2/implement\"\n\
                  run = \"while [ ! -e $HOME/go ]; do sleep 0.02; done\"\n\
@@ -75,13 +75,13 @@ fn at_once(project: &Project, run: &str) -> Vec<Said> {
     both.into_iter().map(Running::end).collect()
 }
 
-/// One was taken, and the other one was told.
+/// One was taken, and the other one was refused.
 fn one_wins(project: &Project, run: &str, both: &[Said]) {
     let mut codes: Vec<i32> = both.iter().map(|said| said.code).collect();
     codes.sort_unstable();
     assert_eq!(codes, [DONE, WRONG], "{both:#?}");
-    let told = both.iter().find(|said| said.code == WRONG).unwrap();
-    has(&told.err, &["error: ", "Q1", "answered already", "next: "]);
+    let refused = both.iter().find(|said| said.code == WRONG).unwrap();
+    has(&refused.err, &["error: ", "Q1", "answered already", "next: "]);
     let facts = project.world.facts(run);
     let answered: Vec<_> = facts.iter().filter_map(|fact| fact.get("answered")).collect();
     assert_eq!(answered.len(), 1, "{answered:#?}");

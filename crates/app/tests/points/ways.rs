@@ -150,7 +150,7 @@ impl<'a> Seat<'a> {
                 assert_eq!(person.end(), code, "{}", person.screen());
                 person.is_left_sane();
                 if [DONE, FAILED].contains(&code) {
-                    has(&person.told(), &["How it ended"]);
+                    has(&person.text(), &["How it ended"]);
                 }
             }
             // It was ended by the answer itself.
@@ -203,12 +203,12 @@ impl<'a> Seat<'a> {
         let read = || std::fs::read_to_string(&log).unwrap_or_default();
         // Its last line is one of these.
         let last = ["\nafter your answer: ", "\nnext: ", "\ntake it over: "];
-        let told = || {
+        let printed = || {
             let text = read();
             let is_left = last.iter().any(|last| text[self.logged..].contains(last));
             (is_left && text.ends_with('\n')).then_some(text)
         };
-        let text = until_or("the driver to leave", told, read);
+        let text = until_or("the driver to leave", printed, read);
         let said = text[self.logged..].to_owned();
         self.logged = text.len();
         said

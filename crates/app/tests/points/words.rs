@@ -45,7 +45,7 @@ fn words_of_every_kind_reach_the_next_brief_as_they_were_said() {
         left = left.answer(&[&question, "revise", &words]);
         left.waits_for(n + 1).shows(&["Build it like this?"]);
         let said = said_to(&project, &left.run, &format!("design#{}", n + 1));
-        assert!(said.ends_with(&words), "said {words:?}, and told {said:?}");
+        assert!(said.ends_with(&words), "said {words:?}, and it got {said:?}");
         let answered = project.world.facts(&left.run);
         let answered = answered.iter().filter_map(|fact| fact.get("answered")).next_back().unwrap();
         assert_eq!(

@@ -89,11 +89,11 @@ impl Feeder {
     /// Begins a run and holds its lock, as a driver does. Gives what `status` says after its first record.
     pub(super) fn start(forge: &Forge, made: Made) -> (Self, Fed) {
         let (more, wants) = sync_channel::<usize>(0);
-        let (tell, fed) = sync_channel(0);
+        let (sender, fed) = sync_channel(0);
         let dir = forge.home.dir.clone();
         let thread = thread::spawn(move || {
             let mut journal = Journal::begin(&dir, made);
-            while tell.send(journal.fed()).is_ok() {
+            while sender.send(journal.fed()).is_ok() {
                 let Ok(n_facts) = wants.recv() else { break };
                 journal.feed(n_facts);
             }
@@ -118,7 +118,7 @@ impl Feeder {
 
 /// Appends all facts of a run as fast as the disk takes them, and tells what `status` says after each record.
 pub(super) fn freely(forge: &Forge, made: Made) -> (Receiver<Fed>, Fed, JoinHandle<Spoken>) {
-    let (tell, told) = channel();
+    let (sender, frames) = channel();
     let mut journal = Journal::begin(&forge.home.dir, made);
     let first = journal.fed();
     let thread = thread::spawn(move || {
@@ -126,11 +126,11 @@ pub(super) fn freely(forge: &Forge, made: Made) -> (Receiver<Fed>, Fed, JoinHand
         while seq != journal.writer.seq() {
             seq = journal.writer.seq();
             journal.feed(1);
-            let _nobody_looks = tell.send(journal.fed());
+            let _nobody_looks = sender.send(journal.fed());
         }
         journal.spoken()
     });
-    (told, first, thread)
+    (frames, first, thread)
 }
 
 /// Appends all facts of a run.

@@ -10,7 +10,7 @@ pub(crate) struct Canary {
     pub(crate) bare: String,
     /// The part of it that chance made.
     pub(crate) core: String,
-    /// Whether it is known in base64, too: by its shape, or because it was told.
+    /// Whether it is known in base64, too: by its shape, or because it was places.
     pub(crate) disguise: Disguise,
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn canaries() -> Vec<Canary> {
         let line = format!("see {bare} there");
         all.push(Canary { line, bare, core, disguise: Disguise::None });
     }
-    let told: &[(&str, usize, &str)] = &[
+    let places: &[(&str, usize, &str)] = &[
         ("aws_secret_access_key = ", 40, ""),
         ("{\"AccessKey\": \"", 40, "\"}"),
         ("https://hooks.slack.com/services/T0/B0/", 24, " posts"),
@@ -123,7 +123,7 @@ pub(crate) fn canaries() -> Vec<Canary> {
             "\\n-----END PRIVATE KEY-----\\n\"}",
         ),
     ];
-    for (before, len, after) in told {
+    for (before, len, after) in places {
         let core = chance(all.len(), *len, ALL);
         let line = format!("{before}{core}{after}");
         all.push(Canary { line, bare: core.clone(), core, disguise: Disguise::None });
@@ -157,7 +157,7 @@ pub(crate) fn sentence() -> String {
     canaries().iter().chain([&known()]).map(|canary| canary.line.clone() + "\n").collect()
 }
 
-/// All that must not be found: parts of each canary that are long enough to be told from chance.
+/// All that must not be found: parts of each canary that are long enough to be places from chance.
 pub(crate) fn traces() -> Vec<(String, Vec<u8>)> {
     let mut traces = Vec::new();
     for canary in canaries().iter().chain([&known()]) {

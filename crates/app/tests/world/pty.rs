@@ -140,16 +140,16 @@ impl Person {
     }
 
     /// The words of all that, without colours and whatever else steers a terminal.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let bytes = self.bytes();
-        let mut told = String::new();
+        let mut text = String::new();
         let mut pieces = bytes.split("\x1b[");
-        told.extend(pieces.next());
+        text.extend(pieces.next());
         for piece in pieces {
             let end = piece.find(|c: char| ('\x40'..='\x7e').contains(&c)).map_or(0, |at| at + 1);
-            told.push_str(&piece[end..]);
+            text.push_str(&piece[end..]);
         }
-        told.replace("\r\n", "\n")
+        text.replace("\r\n", "\n")
     }
 
     /// Waits until something is on the screen, and gives all of it.

@@ -87,17 +87,17 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
     };
     let mut tally = UsageTotals::of(context.player(&role));
     let mut ending = plan.turn(Turn::First, dir, conflicts)?;
-    let mut heard = tally.take(plan, &plan.folder(), &ending, &Earlier::default());
-    let mut end = heard.end(Some(&ending.how), &errors(context.executor, &plan.folder()));
+    let mut summary = tally.take(plan, &plan.folder(), &ending, &Earlier::default());
+    let mut end = summary.end(Some(&ending.how), &errors(context.executor, &plan.folder()));
     if end == AgentEnd::SessionGone {
         ending = plan.turn(Turn::Anew, dir, conflicts)?;
         let folder = plan.step_folder(ANEW);
-        heard = tally.take(plan, &folder, &ending, &Earlier::default());
-        end = heard.end(Some(&ending.how), &errors(context.executor, &folder));
+        summary = tally.take(plan, &folder, &ending, &Earlier::default());
+        end = summary.end(Some(&ending.how), &errors(context.executor, &folder));
     }
     let must = required_result_keys(context, run, call, &role)?;
     let mut left = match ended(plan, &end, &last_folder(plan), &ending) {
-        Ok(()) => plan.output([heard.answer.as_ref(), None], &must)?,
+        Ok(()) => plan.output([summary.answer.as_ref(), None], &must)?,
         Err(outcome) => Err(outcome),
     };
     let flaw = match &left {
@@ -124,7 +124,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
         let earlier = Earlier { uses: tally.uses.clone() };
         let repaired = plan.turn(repair, dir, &[])?;
         let folder = plan.step_folder(REPAIR);
-        let before = heard.answer;
+        let before = summary.answer;
         let mended = tally.take(plan, &folder, &repaired, &earlier);
         end = mended.end(Some(&repaired.how), &errors(context.executor, &folder));
         let outcome = ended(plan, &end, &folder, &repaired);
@@ -155,14 +155,14 @@ fn without_secrets(context: &RunContext<'_>, outcome: Outcome) -> Outcome {
     }
 }
 
-/// Whether all that a call used was heard of.
+/// Whether the cost of a whole call is known.
 #[derive(PartialEq, Eq)]
 enum UsageKnown {
     Yes,
     No,
 }
 
-/// What was heard of a call that was lost, or whose next turn is not wanted any more.
+/// What is known of a call that was lost, or whose next turn is not wanted any more.
 pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
     let Plan { context, run, call, .. } = *plan;
     let CallKind::Agent { role } = run.call_kind(call) else {
@@ -241,31 +241,31 @@ impl UsageTotals {
     ) -> StreamSummary {
         self.took_ms += ending.ended_at_ms.saturating_sub(ending.started_at_ms);
         let trusted = plan.context.trusted;
-        let heard = trusted.heard(&folder.path).unwrap_or_else(|| {
-            let heard = listen(plan.context.executor, self.agent.like, folder, earlier);
-            trusted.has_heard(&folder.path, &heard);
-            heard
+        let summary = trusted.summary(&folder.path).unwrap_or_else(|| {
+            let summary = listen(plan.context.executor, self.agent.like, folder, earlier);
+            trusted.keep_summary(&folder.path, &summary);
+            summary
         });
-        self.count(&heard, Some(ending));
-        heard
+        self.count(&summary, Some(ending));
+        summary
     }
 
     fn hear(&mut self, executor: &dyn Executor, folder: &AttemptFolder, ending: Option<&Ending>) {
         let earlier = Earlier { uses: self.uses.clone() };
-        let heard = listen(executor, self.agent.like, folder, &earlier);
-        self.count(&heard, ending);
+        let summary = listen(executor, self.agent.like, folder, &earlier);
+        self.count(&summary, ending);
     }
 
-    fn count(&mut self, heard: &StreamSummary, ending: Option<&Ending>) {
+    fn count(&mut self, summary: &StreamSummary, ending: Option<&Ending>) {
         // A program that was never started has used nothing, and that is known.
         let has_run =
             !ending.is_some_and(|ending| matches!(ending.how, ExitReason::NotStarted { .. }));
-        for one in heard.uses().iter().filter(|_| has_run) {
+        for one in summary.uses().iter().filter(|_| has_run) {
             forge_agents::signal::add(&mut self.uses, one);
         }
-        self.known_micros = self.known_micros.saturating_add(heard.spent_micros());
-        self.session = heard.session.clone().or(self.session.take());
-        self.denied.extend(heard.denied.iter().cloned());
+        self.known_micros = self.known_micros.saturating_add(summary.spent_micros());
+        self.session = summary.session.clone().or(self.session.take());
+        self.denied.extend(summary.denied.iter().cloned());
     }
 
     fn receipt(self) -> Receipt {
@@ -352,8 +352,8 @@ fn until(plan: &Plan<'_>, ending: &Ending, until_ms: Option<u64>, delay_ms: Opti
     let delay = delay_ms.unwrap_or_default().max(back_off);
     // A time that came while the turn ended is over, and nothing is left to wait for. One from before
     // it began is of a clock that is wrong.
-    let told = until_ms.filter(|until| *until > ending.started_at_ms);
-    let reset = told.unwrap_or(now.saturating_add(delay));
+    let announced = until_ms.filter(|until| *until > ending.started_at_ms);
+    let reset = announced.unwrap_or(now.saturating_add(delay));
     reset.clamp(now + WAIT_MS_MIN, now + WAIT_MS_MAX)
 }
 

@@ -31,11 +31,11 @@ pub(super) fn of(
     tree: &str,
     commands: &[String],
 ) -> Result<CodeProof, String> {
-    let mut told = FactsOfTree::default();
+    let mut found = FactsOfTree::default();
     for fact in facts {
-        told.hear(fact, &verifies, tree);
+        found.hear(fact, &verifies, tree);
     }
-    let FactsOfTree { evidence, landed_with, .. } = told;
+    let FactsOfTree { evidence, landed_with, .. } = found;
     let colour = |command: &String| evidence.get(command).map(|one| one.colour);
     let is_green = !commands.is_empty()
         && commands.iter().all(|command| colour(command) == Some(Colour::Green));

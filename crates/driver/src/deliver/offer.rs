@@ -1,5 +1,5 @@
 //! The result of a run is offered: title, text, branch, commit and evidence, as a record in
-//! `runs/RUN/delivery/NNN`. Hosts come later, and will be told the same.
+//! `runs/RUN/delivery/NNN`. Hosts come later, and get the same text.
 //!
 //! What is about to happen is journaled first, with a mark that says which commit of which unit is
 //! meant. Whoever comes after a crash finds the mark in the record, and makes nothing twice.
@@ -95,9 +95,9 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 /// The same with what speaks for its code. Without that, a person is asked, and nothing is made.
 fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Pending> {
     let Plan { context, run, .. } = *plan;
-    let mut told: Vec<Event> = Vec::new();
+    let mut events: Vec<Event> = Vec::new();
     for record in context.journal.read(context.id, 1).map_err(Error::from)? {
-        told.extend(facts(&record).map_err(Error::from)?);
+        events.extend(facts(&record).map_err(Error::from)?);
     }
     let verifies = |unit: &UnitId, gate: &str| {
         run.has(unit)
@@ -108,7 +108,7 @@ fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Pending> {
                 .any(|one| one.name == gate && one.check == Check::Verify)
     };
     let commands = checks_at(context.frozen, run, context.code, &offer.commit)?.known();
-    match evidence::of(&told, verifies, &offer.tree, &commands) {
+    match evidence::of(&events, verifies, &offer.tree, &commands) {
         Ok(proof) => Ok(Offer { evidence: proof.evidence, waived: proof.waived, ..offer }),
         Err(why) => {
             let what = format!("it is not delivered, because it is not proved: {why}");

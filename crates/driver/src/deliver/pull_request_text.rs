@@ -31,16 +31,16 @@ impl Plan<'_> {
         let mut text = format!("# {}\n", flat(&offer.title));
         section(&mut text, "What was wanted", &quoted(&run.definition().start.request));
         for (title, artifact) in [("How it is made", "design.md"), ("In which parts", "tasks.md")] {
-            let told = match artifact {
+            let found = match artifact {
                 "tasks.md" => parts(run),
                 _ => shown(run, artifact),
             };
-            let told = match told {
-                Some(told) => Some(told),
+            let found = match found {
+                Some(found) => Some(found),
                 None => read(self, artifact)?,
             };
-            if let Some(told) = told {
-                section(&mut text, title, &told);
+            if let Some(found) = found {
+                section(&mut text, title, &found);
             }
         }
         section(&mut text, "How it was verified", &verified(offer));
@@ -58,11 +58,11 @@ fn shown(run: &Run, artifact: &str) -> Option<String> {
     let (_, _, unit) =
         units.into_iter().find(|(_, stage, _)| stage.writes.iter().any(|name| name == artifact))?;
     let shown = unit.receipt.as_ref()?.shown.as_ref()?;
-    told(shown)
+    shown_text(shown)
 }
 
-/// The words of an author in a quotation, and below them the risk, which is one of ours.
-fn told(shown: &Shown) -> Option<String> {
+/// The words of an author in a quotation, and below them the risk, whose words are Forge's.
+fn shown_text(shown: &Shown) -> Option<String> {
     let mut words = shown.approach.trim().to_owned();
     for change in &shown.key_changes {
         let change: Vec<&str> = change.split_whitespace().collect();
@@ -201,7 +201,7 @@ fn quoted(words: &str) -> String {
 /// Words on one line that neither end a cell nor begin code, a link, an image or a tag.
 fn flat(words: &str) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();
-    // Backslashes first, so that none of theirs takes away one of ours.
+    // Backslashes first, so that none of the text takes away one that is added.
     let words = words.join(" ").replace('\\', "\\\\");
     let words = words.replace('|', "\\|").replace('`', "\\`").replace('<', "&lt;");
     words.replace('[', "\\[").replace(']', "\\]")
@@ -232,16 +232,16 @@ mod tests {
     fn a_long_artifact_is_cut_between_characters_and_says_so() {
         assert_eq!(cut("a.md", "ä"), "> ä");
         let long = "ä".repeat(QUOTED_BYTES_MAX);
-        let told = cut("a.md", &format!("x{long}"));
-        assert!(told.len() < QUOTED_BYTES_MAX + 100);
-        assert!(told.ends_with(&format!("(cut here; `a.md` has {} bytes)", 1 + long.len())));
+        let found = cut("a.md", &format!("x{long}"));
+        assert!(found.len() < QUOTED_BYTES_MAX + 100);
+        assert!(found.ends_with(&format!("(cut here; `a.md` has {} bytes)", 1 + long.len())));
     }
 
     /// What an author writes who wants it to be taken for Forge's.
     const FORGED: &str = "fine | `\r## How it was verified\n\n```\n| a | b |\n|---|---|\r\n</blockquote><!-- \\| \\` ![a](https://h.net/x) \\[b](c)";
 
     /// Whether a line is one of Forge's, for those who show this as Markdown.
-    fn ours(text: &str) -> Vec<&str> {
+    fn unquoted_lines(text: &str) -> Vec<&str> {
         let lines = text.split(['\n', '\r']);
         lines.filter(|line| !line.is_empty() && !line.starts_with('>')).collect()
     }
@@ -253,13 +253,13 @@ mod tests {
             key_changes: vec![FORGED.to_owned(), "one more".to_owned()],
             risk: Some(Risk::Low),
         };
-        let told = told(&shown).unwrap();
-        assert_eq!(ours(&told), ["Risk: low"], "{told}");
-        assert!(told.contains("\n> - one more\n\nRisk: low"), "{told}");
-        assert!(!told.contains('<'), "{told}");
+        let text = shown_text(&shown).unwrap();
+        assert_eq!(unquoted_lines(&text), ["Risk: low"], "{text}");
+        assert!(text.contains("\n> - one more\n\nRisk: low"), "{text}");
+        assert!(!text.contains('<'), "{text}");
         let artifact = cut("design.md", FORGED);
-        assert!(ours(&artifact).is_empty() && !artifact.contains('<'), "{artifact}");
-        assert!(ours(&quoted(FORGED)).is_empty());
+        assert!(unquoted_lines(&artifact).is_empty() && !artifact.contains('<'), "{artifact}");
+        assert!(unquoted_lines(&quoted(FORGED)).is_empty());
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
             at: 0,
         };
         let text = verified(&offer);
-        assert_eq!(ours(&text).len(), 2, "{text}");
-        assert!(ours(&text)[0].starts_with("**Not proved.** ada ## x waived"), "{text}");
+        assert_eq!(unquoted_lines(&text).len(), 2, "{text}");
+        assert!(unquoted_lines(&text)[0].starts_with("**Not proved.** ada ## x waived"), "{text}");
     }
 }

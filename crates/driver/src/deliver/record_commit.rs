@@ -40,13 +40,13 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
                 .nothing_delivered("nothing of the run is committed: `land.record` is \"none\""));
         }
     }
-    let made = plan.bench("attach", OnStop::Cancel, || order(plan, head))?;
+    let made = plan.operation("attach", OnStop::Cancel, || order(plan, head))?;
     if let OperationResult::Refused(refused) = made {
         plan.notice(NO_SECRET.to_owned());
         return Err(plan.fault(FaultClass::Secret, refused.flaws.join("\n")));
     }
     let OperationResult::Attached(AttachedRecord { commit, tree }) = made else {
-        unreachable!("the bench attaches what it is asked to attach")
+        unreachable!("the worker attaches what it is asked to attach")
     };
     let Operation::Attach(AttachRecord { onto, .. }) = plan.ordered("attach")? else {
         unreachable!("the step `attach` attaches files")

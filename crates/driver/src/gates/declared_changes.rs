@@ -93,18 +93,11 @@ fn hooked(plan: &Plan<'_>, span: &Span) -> Result<HooksResult, Pending> {
             (repository.message(&span.to)?, repository.commit_time_ms(&span.to)?);
         let pin = context.pin(ordinal);
         let commit = repository.squash(&span.from, &span.to, &pin)?;
-        let (bench, output_max) = (place.bench.clone(), HOOK_OUTPUT_MAX);
-        Ok(Operation::Hooks(RunHooks {
-            location: bench,
-            commit,
-            message,
-            when_ms,
-            pin,
-            output_max,
-        }))
+        let (location, output_max) = (place.location.clone(), HOOK_OUTPUT_MAX);
+        Ok(Operation::Hooks(RunHooks { location, commit, message, when_ms, pin, output_max }))
     };
-    let OperationResult::Hooked(hooked) = plan.bench("hooks", OnStop::Cancel, order)? else {
-        unreachable!("the bench runs hooks when it is asked to")
+    let OperationResult::Hooked(hooked) = plan.operation("hooks", OnStop::Cancel, order)? else {
+        unreachable!("the worker runs hooks when it is asked to")
     };
     Ok(hooked)
 }

@@ -45,8 +45,8 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
             pin: context.pin(ordinal),
         }))
     };
-    let OperationResult::Merged(merged) = plan.bench("merge", OnStop::Cancel, order)? else {
-        unreachable!("the bench was asked to merge")
+    let OperationResult::Merged(merged) = plan.operation("merge", OnStop::Cancel, order)? else {
+        unreachable!("the worker was asked to merge")
     };
     let mut receipt = plan.receipt_at(0);
     let landed = match merged {

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use forge_core::{event::Receipt, id::QuestionId, money::Spent, verdict::Verdict};
 
-    fn heard(facts: Vec<Event>) -> Vec<(String, Vec<String>)> {
+    fn asked(facts: Vec<Event>) -> Vec<(String, Vec<String>)> {
         let mut asked = Asked::default();
         for fact in facts {
             asked.hear(fact, |_, gate| gate == "guarded");
@@ -236,14 +236,14 @@ mod tests {
         let person = Approval::Person { question: QuestionId(1) };
         let yes = || passed("guarded", person);
         let agreed = vec![("c1".to_owned(), vec!["Makefile".to_owned()])];
-        assert_eq!(heard(vec![found("guarded", "Makefile", Some("c1")), yes()]), agreed);
+        assert_eq!(asked(vec![found("guarded", "Makefile", Some("c1")), yes()]), agreed);
         // The latest look is what was answered.
         let again = vec![
             found("guarded", "ci", Some("c0")),
             found("guarded", "Makefile", Some("c1")),
             yes(),
         ];
-        assert_eq!(heard(again), agreed);
+        assert_eq!(asked(again), agreed);
         for facts in [
             vec![found("guarded", "Makefile", Some("c1"))],
             vec![found("guarded", "Makefile", None), yes()],
@@ -251,7 +251,7 @@ mod tests {
             vec![found("guarded", "Makefile", Some("c1")), passed("checkpoint", person)],
             vec![found("guarded", "Makefile", Some("c1")), passed("guarded", Approval::Automatic)],
         ] {
-            assert_eq!(heard(facts), []);
+            assert_eq!(asked(facts), []);
         }
     }
 }

@@ -10,7 +10,7 @@ use forge_core::{
 use crate::plan::Plan;
 
 impl Plan<'_> {
-    /// Reports what a gate of ours comes to.
+    /// Reports what a gate of Forge's own comes to.
     pub fn judged(&self, ruling: Ruling, receipt: Receipt) -> Report {
         let CallId::Judgement(judgement) = self.call else { unreachable!("only gates judge") };
         Report::Judged { judgement: judgement.clone(), ruling, receipt }

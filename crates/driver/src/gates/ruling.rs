@@ -15,7 +15,7 @@ pub fn ruling(findings: Vec<Finding>) -> Ruling {
     })
 }
 
-/// A finding of ours.
+/// A finding that Forge makes itself.
 pub fn finding(
     severity: Severity,
     path: Option<&str>,

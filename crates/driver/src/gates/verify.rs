@@ -185,16 +185,16 @@ fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding
 /// Puts the files back after a proof, so that the next one can use its caches. What differed.
 pub(super) fn seal(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Vec<String>, Pending> {
     let order = || {
-        let bench = plan.context.verification();
+        let location = plan.context.verification();
         Ok(Operation::Restore(RestoreFiles {
-            location: bench,
+            location,
             at: commit.to_owned(),
             access: FileAccess::Write,
         }))
     };
-    let made = plan.bench(&format!("{prefix}seal"), OnStop::Cancel, order)?;
+    let made = plan.operation(&format!("{prefix}seal"), OnStop::Cancel, order)?;
     let OperationResult::Restored(restored) = made else {
-        unreachable!("the bench puts back what it is asked to put back")
+        unreachable!("the worker puts back what it is asked to put back")
     };
     Ok(restored.discarded)
 }

@@ -50,8 +50,8 @@ pub fn tell(args: &[OsString]) -> ExitCode {
     let _is_leader_already = setsid();
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(TOLD_BYTES_MAX).read_to_end(&mut bytes);
-    let told = read.ok().and_then(|_| serde_json::from_slice::<Recipients>(&bytes).ok());
-    let (Some(told), Some(live)) = (told, file.parent().and_then(Path::parent)) else {
+    let recipients = read.ok().and_then(|_| serde_json::from_slice::<Recipients>(&bytes).ok());
+    let (Some(recipients), Some(live)) = (recipients, file.parent().and_then(Path::parent)) else {
         return ExitCode::from(2);
     };
     let taken = file.with_extension("taken");
@@ -61,7 +61,7 @@ pub fn tell(args: &[OsString]) -> ExitCode {
     }
     let text = read_text(&taken, NOTICE_BYTES_MAX).ok().flatten();
     if let Some(notice) = text.and_then(|text| serde_json::from_str::<Notice>(&text).ok()) {
-        tell_all(&told, &notice, live, &taken);
+        tell_all(&recipients, &notice, live, &taken);
     }
     let _gone_already = fs::remove_file(&taken);
     ExitCode::SUCCESS

@@ -40,7 +40,7 @@ pub enum StepKind {
         limits: forge_keeper::StepLimits,
     },
     /// Work on a checkout.
-    Bench(Box<Operation>),
+    Operation(Box<Operation>),
 }
 
 /// Whether a step is done even in a run that was stopped meanwhile.

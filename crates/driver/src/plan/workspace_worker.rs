@@ -25,7 +25,7 @@ use crate::{
 /// Argument 1 of the program that works on checkouts.
 pub const BENCH: &str = "__bench";
 
-/// The most bytes of what the bench made.
+/// The most bytes of what the worker made.
 pub const MADE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 pub fn order_file(folder: &AttemptFolder) -> PathBuf {
@@ -41,21 +41,21 @@ pub fn unreadable(path: &Path, error: &serde_json::Error) -> Error {
     Error::surroundings(format!("{}: {error}", path.display()), "forge doctor")
 }
 
-/// Writes down what the bench is to do.
+/// Writes down what the worker is to do.
 pub fn write_order(disk: &dyn Disk, folder: &AttemptFolder, order: &Operation) -> io::Result<()> {
     let bytes = serde_json::to_vec(order).expect("an order can be written");
     replace_on(disk, &order_file(folder), &bytes)
 }
 
 /// The command line of the program that does it.
-pub fn bench_argv(program: &str, folder: &AttemptFolder, secrets: &SecretsTable) -> Vec<String> {
+pub fn worker_argv(program: &str, folder: &AttemptFolder, secrets: &SecretsTable) -> Vec<String> {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let secrets = serde_json::to_string(secrets).expect("settings can be written");
     let files = [text(order_file(folder)), text(made_file(folder))];
     [&[program.to_owned(), BENCH.to_owned()][..], &files, &[secrets]].concat()
 }
 
-/// What the bench made, or why not: nothing, if it was interrupted.
+/// What the worker made, or why not: nothing, if it was interrupted.
 pub fn made(
     executor: &dyn Executor,
     folder: &AttemptFolder,
@@ -140,7 +140,7 @@ pub fn write_answer(disk: &dyn Disk, path: &Path, answer: &OperationAnswer) -> i
 }
 
 /// The program that works on checkouts: reads an order, does it, and writes what came of it.
-pub fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
+pub fn main(args: &[std::ffi::OsString]) -> std::process::ExitCode {
     let perform = || -> io::Result<()> {
         let (order, answer, secrets) = match args {
             [order, answer] => (order, answer, SecretsTable::default()),
@@ -157,7 +157,7 @@ pub fn bench(args: &[std::ffi::OsString]) -> std::process::ExitCode {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
             use io::Write as _;
-            let _nobody_listens = writeln!(io::stderr(), "the bench: {error}");
+            let _nobody_listens = writeln!(io::stderr(), "the workspace worker: {error}");
             std::process::ExitCode::from(70)
         }
     }

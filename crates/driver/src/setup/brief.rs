@@ -1,4 +1,4 @@
-//! What an agent is told: one Markdown text, made of the role's prompt and the facts of the run.
+//! The brief of an agent: one Markdown text, made of the role's prompt and the facts of the run.
 
 use std::fmt::Write as _;
 
@@ -154,7 +154,7 @@ pub fn brief(
     text
 }
 
-/// What an agent is told whose work is done and whose result cannot be used.
+/// The brief of an agent whose work is done and whose result cannot be used.
 pub fn repair(run: &Run, call: &CallId, role: &Role, flaw: &str, places: &Places) -> String {
     let mut text = format!(
         "Your work on `{call}` has ended, but what you left cannot be used:\n\n{}\n\n\
@@ -361,7 +361,7 @@ fn findings(findings: &[Finding]) -> String {
     lines.join("\n")
 }
 
-/// What an agent wrote, within a line of ours. Its further lines are a quotation: none of them can pass for a
+/// What an agent wrote, within a line that Forge writes. Its further lines are a quotation: none of them can pass for a
 /// heading of the brief, or for words of the user.
 fn set_in(text: &str) -> String {
     text.trim_end().replace('\n', "\n  > ")
@@ -379,19 +379,19 @@ mod tests {
     #[test]
     fn earlier_work_is_quoted_whole_as_far_as_there_is_room_and_says_where_it_is_cut() {
         let left = |name: &str, text: String| LeftBefore { name: name.to_owned(), text };
-        let told = left_in_words(&[left("a.md", "one\ntwo\n".to_owned())]);
-        assert_eq!(told, "`a.md`:\n\n> one\n> two");
+        let text = left_in_words(&[left("a.md", "one\ntwo\n".to_owned())]);
+        assert_eq!(text, "`a.md`:\n\n> one\n> two");
         let long = "ä".repeat(LEFT_BYTES_MAX);
-        let told =
+        let text =
             left_in_words(&[left("a.md", format!("x{long}")), left("b.md", "more".to_owned())]);
-        assert!(told.len() < LEFT_BYTES_MAX + 200, "{}", told.len());
+        assert!(text.len() < LEFT_BYTES_MAX + 200, "{}", text.len());
         let cut = 1 + long.len() - (LEFT_BYTES_MAX - 1);
         assert!(
-            told.contains(&format!("(cut here: {cut} more bytes)")),
+            text.contains(&format!("(cut here: {cut} more bytes)")),
             "{}",
-            &told[told.len() - 200..]
+            &text[text.len() - 200..]
         );
         // There is one byte left, and what does not fit is counted.
-        assert!(told.ends_with("`b.md`:\n\n> m\n\n(cut here: 3 more bytes)"));
+        assert!(text.ends_with("`b.md`:\n\n> m\n\n(cut here: 3 more bytes)"));
     }
 }

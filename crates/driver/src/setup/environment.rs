@@ -48,8 +48,8 @@ pub fn passed_on(start: &forge_agents::Launch, pass: &[String]) -> Vec<(OsString
 /// What commands of the project get: all that the user has, but what says which repository is
 /// meant. We may have been called from a hook.
 pub fn command_environment() -> Vec<(OsString, OsString)> {
-    let is_ours = |name: &OsString| name.to_string_lossy().starts_with("GIT_");
-    std::env::vars_os().filter(|(name, _)| !is_ours(name)).collect()
+    let is_git_variable = |name: &OsString| name.to_string_lossy().starts_with("GIT_");
+    std::env::vars_os().filter(|(name, _)| !is_git_variable(name)).collect()
 }
 
 /// The user's own git settings, without the right to use their passwords. `git config --global`

@@ -13,7 +13,7 @@ use crate::{
     context::RunContext,
     plan::{
         step::{Step, StepKind},
-        workspace_worker::{bench_argv, write_order},
+        workspace_worker::{worker_argv, write_order},
     },
     setup::environment::{command_environment, shell, spec},
 };
@@ -47,7 +47,7 @@ impl RunContext<'_> {
                 spec(call.to_string(), shell(line.clone()), dir.clone(), *limits),
                 command_environment(),
             ),
-            (StepKind::Bench(order), _) => {
+            (StepKind::Operation(order), _) => {
                 let secrets = match **order {
                     Operation::Commit(_) | Operation::Attach(_) => self.secrets_table(),
                     // These write nothing that a guard would look at.
@@ -57,7 +57,7 @@ impl RunContext<'_> {
                     | Operation::Merge(_)
                     | Operation::Move(_) => SecretsTable::default(),
                 };
-                let argv = bench_argv(&own, &AttemptFolder::at(path.clone()), &secrets);
+                let argv = worker_argv(&own, &AttemptFolder::at(path.clone()), &secrets);
                 let limits = StepLimits { silence_ms: 0, ..self.limits() };
                 (spec(call.to_string(), argv, path.clone(), limits), command_environment())
             }
@@ -71,7 +71,7 @@ impl RunContext<'_> {
             StepKind::Command { .. } => {
                 self.fill_inbox(run, call, &folder)?;
             }
-            StepKind::Bench(order) => {
+            StepKind::Operation(order) => {
                 write_order(self.disk, &folder, order)
                     .map_err(|error| Error::file(path, &error))?;
             }

@@ -51,7 +51,7 @@ pub(crate) struct Machine {
     /// The run as it was last published.
     pub(crate) run: RefCell<Run>,
     /// All records that were published.
-    pub(crate) told: RefCell<Vec<Record>>,
+    pub(crate) published: RefCell<Vec<Record>>,
     /// What is still to go wrong.
     pub(crate) faults: RefCell<Vec<Fault>>,
     pub(crate) happened: RefCell<BTreeSet<Fault>>,
@@ -120,7 +120,7 @@ impl Machine {
             history: Rc::new(history),
             chance: RefCell::new(Chance::new(seed)),
             run: RefCell::new(Run::new()),
-            told: RefCell::default(),
+            published: RefCell::default(),
             faults: RefCell::new(faults),
             happened: RefCell::default(),
             broken: RefCell::default(),

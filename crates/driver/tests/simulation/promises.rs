@@ -98,9 +98,9 @@ fn deliveries_are_there(machine: &Machine, home: &Home, records: &[Record]) {
 
 fn what_was_told_is_there(machine: &Machine, records: &[Record]) {
     let mut journaled = records.iter();
-    for told in &*machine.told.borrow() {
-        if !journaled.any(|record| record == told) {
-            machine.breaks("a fact was told, and the journal does not have it");
+    for published in &*machine.published.borrow() {
+        if !journaled.any(|record| record == published) {
+            machine.breaks("a fact was published, and the journal does not have it");
             return;
         }
     }

@@ -333,18 +333,20 @@ impl World<'_> {
         })));
         let journal = self.journal()?;
         if journal.read(RUN, 1).is_ok() {
-            return self.take_over(journal)?.drive(&mut signals, &mut |record| self.told(record));
+            return self
+                .take_over(journal)?
+                .drive(&mut signals, &mut |record| self.published(record));
         }
         let mut driver = self.begin(journal)?;
-        driver.tell_first(&mut |record| self.told(record))?;
-        driver.hear_time(&mut |record| self.told(record))?;
-        driver.drive(&mut signals, &mut |record| self.told(record))
+        driver.tell_first(&mut |record| self.published(record))?;
+        driver.hear_time(&mut |record| self.published(record))?;
+        driver.drive(&mut signals, &mut |record| self.published(record))
     }
 
     fn take_over_and_drive(&self) -> Result<DriveEnd, Error> {
         let (mut signals, _sender) = Signals::channel()?;
         let mut driver = self.take_over(self.journal()?)?;
-        driver.drive(&mut signals, &mut |record| self.told(record))
+        driver.drive(&mut signals, &mut |record| self.published(record))
     }
 
     fn take_over(&self, journal: SimulatedJournal) -> Result<Driver, Error> {
@@ -398,11 +400,11 @@ impl World<'_> {
     }
 
     /// What was told is durable.
-    fn told(&self, record: &event::Record) {
+    fn published(&self, record: &event::Record) {
         if !self.machine.disk.is_synced(&self.machine.journal) {
-            self.machine.breaks("a fact was told before it was durable");
+            self.machine.breaks("a fact was published before it was durable");
         }
-        self.machine.told.borrow_mut().push(record.clone());
+        self.machine.published.borrow_mut().push(record.clone());
         let mut run = self.machine.run.replace(Run::new());
         run.apply_record(record);
         self.machine.run.replace(run);

@@ -36,12 +36,12 @@ fn a_stream_means_the_same_in_any_pieces_and_never_ends_well_by_accident() {
 fn check(input: &[u8]) {
     let mut random = Random::from_bytes(input);
     for kind in registry::ALL {
-        let (signals, heard) = listened(kind, input, || usize::MAX);
+        let (signals, summary) = listened(kind, input, || usize::MAX);
         let (pieces, cut) = listened(kind, input, || 1 + random.below(40));
         assert_eq!(pieces, signals, "{kind:?}: other signals in pieces");
-        assert_eq!(cut, heard, "{kind:?}: another fold in pieces");
-        assert_eq!(read_transcript(kind, input, &Earlier::default()), heard);
-        let end = heard.end(Some(&ExitReason::Exited { code: 0 }), "");
+        assert_eq!(cut, summary, "{kind:?}: another fold in pieces");
+        assert_eq!(read_transcript(kind, input, &Earlier::default()), summary);
+        let end = summary.end(Some(&ExitReason::Exited { code: 0 }), "");
         if end == AgentEnd::Done && kind.reports_end() {
             let is_end = |signal: &Signal| matches!(signal, Signal::Ended(_));
             assert!(signals.iter().any(is_end), "{kind:?}: done without a last line");
@@ -51,13 +51,13 @@ fn check(input: &[u8]) {
             ExitReason::Signalled { signal: 9 },
             ExitReason::Silent,
         ] {
-            assert_ne!(heard.end(Some(&how), ""), AgentEnd::Done, "{kind:?}: done after {how:?}");
+            assert_ne!(summary.end(Some(&how), ""), AgentEnd::Done, "{kind:?}: done after {how:?}");
         }
-        assert_eq!(heard.end(None, ""), AgentEnd::Lost);
+        assert_eq!(summary.end(None, ""), AgentEnd::Lost);
         let known =
-            heard.uses().iter().filter_map(|one| one.cost.micros()).fold(0, u64::saturating_add);
-        if heard.uses().iter().all(|one| !matches!(one.cost, Price::Missing)) {
-            assert_eq!(known, heard.spent_micros(), "{kind:?}: the parts are not the sum");
+            summary.uses().iter().filter_map(|one| one.cost.micros()).fold(0, u64::saturating_add);
+        if summary.uses().iter().all(|one| !matches!(one.cost, Price::Missing)) {
+            assert_eq!(known, summary.spent_micros(), "{kind:?}: the parts are not the sum");
         }
         // Another program behind a finished one has to end well itself.
         let again = [input, b"\n{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n"]
@@ -84,6 +84,6 @@ fn listened(
         listener.push(piece, |signal| all.push(signal.clone()));
         rest = after;
     }
-    let heard = listener.finish(|signal| all.push(signal.clone()));
-    (all, heard)
+    let summary = listener.finish(|signal| all.push(signal.clone()));
+    (all, summary)
 }

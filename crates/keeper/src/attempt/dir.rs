@@ -192,7 +192,7 @@ impl AttemptFolder {
             // A keeper that came first works from what it found.
             Ok(there) if there == *spec || folder.claim().exists() => {}
             Ok(_) => folder.write_spec(spec)?,
-            // Half a file is what a crash of ours left; nobody can have started from it.
+            // Half a file is what a crash of a driver left; nobody can have started from it.
             Err(_) if !folder.claim().exists() => folder.write_spec(spec)?,
             Err(_) => return Err(folder.already("is claimed, but its attempt.json is unreadable")),
         }

@@ -149,8 +149,8 @@ fn kept_folder(pid: i32) -> Option<String> {
         return None;
     }
     let theirs = fs::metadata(format!("/proc/{pid}/exe")).ok()?;
-    let ours = fs::metadata("/proc/self/exe").ok()?;
-    let is_ours = (theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino());
+    let own = fs::metadata("/proc/self/exe").ok()?;
+    let is_same = (theirs.dev(), theirs.ino()) == (own.dev(), own.ino());
     let folder = std::ffi::OsStr::from_bytes(arguments.next()?);
-    is_ours.then(|| folder.to_string_lossy().into_owned())
+    is_same.then(|| folder.to_string_lossy().into_owned())
 }

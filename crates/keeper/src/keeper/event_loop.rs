@@ -49,7 +49,7 @@ pub(super) struct EventLoop<'a> {
     log: &'a Log,
     started: Instant,
     /// When the child last printed something.
-    heard: Instant,
+    last_output: Instant,
     /// Output wakes the loop up while it is open.
     flow: StreamState,
     stopping: Option<Stopping>,
@@ -75,9 +75,9 @@ impl<'a> EventLoop<'a> {
         log: &'a Log,
     ) -> Self {
         let now = Instant::now();
-        let (started, heard) = (now, now);
+        let (started, last_output) = (now, now);
         let (flow, stopping) = (StreamState::Open, None);
-        Self { spec, main, outputs, signals, log, started, heard, flow, stopping }
+        Self { spec, main, outputs, signals, log, started, last_output, flow, stopping }
     }
 
     /// Stays with the child until it and everybody below it are gone.
@@ -129,9 +129,9 @@ impl<'a> EventLoop<'a> {
     fn take_in(&mut self) -> io::Result<()> {
         for _ in 0..CHUNKS_AT_ONCE_MAX {
             match self.outputs.take_in() {
-                Took::Bytes => self.heard = Instant::now(),
+                Took::Bytes => self.last_output = Instant::now(),
                 Took::TooMuch => {
-                    self.heard = Instant::now();
+                    self.last_output = Instant::now();
                     self.stop(ExitReason::TooMuchOutput, Stop::AtOnce)?;
                 }
                 Took::Nothing | Took::End => break,
@@ -168,7 +168,7 @@ impl<'a> EventLoop<'a> {
     }
 
     fn silence_end(&self) -> Option<Instant> {
-        after(self.heard, self.spec.limits.silence_ms)
+        after(self.last_output, self.spec.limits.silence_ms)
     }
 
     /// Begins to stop the child, or hastens it.

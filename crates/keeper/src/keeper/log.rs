@@ -13,18 +13,18 @@ use crate::variables::SECRETS_VARIABLE;
 #[derive(Clone)]
 pub struct Log {
     secrets: Vec<Vec<u8>>,
-    /// Those that we were told by whoever started us.
-    told: Vec<Vec<u8>>,
+    /// Those that the driver passed on.
+    given: Vec<Vec<u8>>,
 }
 
 impl Log {
-    /// Knows what it was told, and the variables whose names tell that they are secret, and speaks
+    /// Knows what the driver passed on, and the variables whose names tell that they are secret, and speaks
     /// for panics too.
     pub(super) fn begin() -> Self {
-        let is_told = env::var_os(SECRETS_VARIABLE).is_some();
-        let told = if is_told { unpacked(io::stdin().lock()) } else { Vec::new() };
-        let secrets = [known_secrets(env::vars_os(), &[]), told.clone()].concat();
-        let log = Self { secrets, told };
+        let has_given = env::var_os(SECRETS_VARIABLE).is_some();
+        let given = if has_given { unpacked(io::stdin().lock()) } else { Vec::new() };
+        let secrets = [known_secrets(env::vars_os(), &[]), given.clone()].concat();
+        let log = Self { secrets, given };
         log.speak_for_panics();
         log
     }
@@ -32,12 +32,12 @@ impl Log {
     /// Knows nothing, and leaves panics alone.
     #[cfg(test)]
     pub(super) fn silent() -> Self {
-        Self { secrets: Vec::new(), told: Vec::new() }
+        Self { secrets: Vec::new(), given: Vec::new() }
     }
 
     /// From now on the values of these variables are secret as well.
     pub(super) fn learn(&mut self, named: &[String]) {
-        self.secrets = [known_secrets(env::vars_os(), named), self.told.clone()].concat();
+        self.secrets = [known_secrets(env::vars_os(), named), self.given.clone()].concat();
         self.speak_for_panics();
     }
 

@@ -61,8 +61,8 @@ fn a_second_turn_works_with_the_boxes_of_its_call() {
     let turn = world.folder("attempt/repair", &spec);
     assert_eq!(ending(&turn, &mut world.start(&turn)).how, ExitReason::Exited { code: 0 });
     assert_eq!(fs::read_to_string(call.outbox().join("result.json")).unwrap(), "whole\n");
-    let told = format!("half\n{}\n{}\n", call.inbox().display(), turn.path.display());
-    assert_eq!(transcript(&turn), told, "its mark is its own");
+    let printed = format!("half\n{}\n{}\n", call.inbox().display(), turn.path.display());
+    assert_eq!(transcript(&turn), printed, "its mark is its own");
 }
 
 #[test]
