@@ -256,7 +256,7 @@ struct Figures {
     kills: u32,
     /// Processes that were killed.
     victims: u32,
-    /// Drivers that n_records of it and ended as interrupted.
+    /// Drivers that were asked and ended as interrupted.
     interrupts: u32,
     resumes: u32,
     /// Questions that a person answered.
