@@ -196,7 +196,7 @@ impl Forge {
         let is_done = *driver.run().phase() == Phase::Over(End::Done) && budget.is_none();
         if !is_done && (*driver.run().phase() != Phase::Going || budget.is_some()) {
             let input = Input::Command(Command::Resume { by: person(), budget });
-            driver.put(&input, tell)?.map_err(|refusal| refused(&id, &refusal))?;
+            driver.submit(&input, tell)?.map_err(|refusal| refused(&id, &refusal))?;
         }
         let how = driver.drive(signals, tell)?;
         Ok(RunOutcome::from_driver(&driver, id, how))
@@ -219,7 +219,7 @@ impl Forge {
         let mut driver = self.take_over(id, lock)?;
         driver.take_commands(tell)?;
         let refusal = match command {
-            Some(command) => driver.put(&Input::Command(command.clone()), tell)?.err(),
+            Some(command) => driver.submit(&Input::Command(command.clone()), tell)?.err(),
             None => None,
         };
         // Also where the command means nothing any more: a driver may have died before it was done.

@@ -35,7 +35,7 @@ use crate::{
     outcome::{CommandEnd, command_end, without_result},
     plan::{
         step::{OnStop, SetUpBefore, Step, StepKind, steps_of},
-        workspace_worker::{made, read_order},
+        workspace_worker::{operation_result, read_order},
     },
     trusted_folders::foreign_files_notice,
 };
@@ -204,12 +204,12 @@ impl Plan<'_> {
                 (ending, _) => break (AttemptFolder::at(path), ending?),
             }
         };
-        if let Some(made) = self.context.trusted.made(&folder.path) {
+        if let Some(made) = self.context.trusted.operation_result(&folder.path) {
             return Ok(Ok(made));
         }
-        match made(self.context.executor, &folder, &ending)? {
+        match operation_result(self.context.executor, &folder, &ending)? {
             Ok(made) => {
-                self.context.trusted.has_made(&folder.path, &made);
+                self.context.trusted.keep_operation_result(&folder.path, &made);
                 Ok(Ok(made))
             }
             Err(None) => Err(self.interrupted()),

@@ -276,7 +276,7 @@ impl Driver {
     }
 
     /// Decides on an input, and makes it true. Whether anything followed.
-    pub fn put(&mut self, input: &Input, tell: Tell<'_>) -> Result<Result<(), Refusal>, Error> {
+    pub fn submit(&mut self, input: &Input, tell: Tell<'_>) -> Result<Result<(), Refusal>, Error> {
         self.put_settling(input, &[], tell)
     }
 
@@ -427,7 +427,7 @@ impl Driver {
 
     /// Puts an input that nobody waits for. A refusal means that it no longer matters.
     fn hear(&mut self, input: &Input, tell: Tell<'_>) -> Result<(), Error> {
-        let _no_longer_matters = self.put(input, tell)?;
+        let _no_longer_matters = self.submit(input, tell)?;
         Ok(())
     }
 

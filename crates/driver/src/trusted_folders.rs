@@ -142,12 +142,12 @@ impl TrustedFolders {
     }
 
     /// What the worker made in a step, if that was read before.
-    pub fn made(&self, folder: &Path) -> Option<OperationResult> {
+    pub fn operation_result(&self, folder: &Path) -> Option<OperationResult> {
         self.known.borrow().made.get(folder).cloned()
     }
 
     /// Remembers what the worker made.
-    pub fn has_made(&self, folder: &Path, made: &OperationResult) {
+    pub fn keep_operation_result(&self, folder: &Path, made: &OperationResult) {
         self.known.borrow_mut().made.insert(folder.to_owned(), made.clone());
     }
 

@@ -85,7 +85,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
     let CallKind::Agent { role } = run.call_kind(call) else {
         unreachable!("only agents have turns")
     };
-    let mut tally = UsageTotals::of(context.player(&role));
+    let mut tally = UsageTotals::new(context.player(&role));
     let mut ending = plan.turn(Turn::First, dir, conflicts)?;
     let mut summary = tally.take(plan, &plan.folder(), &ending, &Earlier::default());
     let mut end = summary.end(Some(&ending.how), &errors(context.executor, &plan.folder()));
@@ -168,7 +168,7 @@ pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
     let CallKind::Agent { role } = run.call_kind(call) else {
         unreachable!("only agents have turns")
     };
-    let mut tally = UsageTotals::of(context.player(&role));
+    let mut tally = UsageTotals::new(context.player(&role));
     let mut end = UsageKnown::Yes;
     for folder in [plan.folder(), plan.step_folder(ANEW), plan.step_folder(REPAIR)] {
         if !context.trusted.knows(&folder.path) {
@@ -220,7 +220,7 @@ impl Plan<'_> {
 }
 
 impl UsageTotals {
-    fn of(agent: FrozenAgent) -> Self {
+    fn new(agent: FrozenAgent) -> Self {
         Self {
             agent,
             uses: Vec::new(),

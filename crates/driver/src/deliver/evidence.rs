@@ -25,7 +25,7 @@ pub(super) struct CodeProof {
 
 /// What speaks for a code tree, or why it must not be offered. `verifies` says whether a gate of a
 /// unit is one that proves.
-pub(super) fn of(
+pub(super) fn find(
     facts: &[Event],
     verifies: impl Fn(&UnitId, &str) -> bool,
     tree: &str,
@@ -137,7 +137,7 @@ mod tests {
 
     fn looked(facts: &[Event], commands: &[&str]) -> Result<CodeProof, String> {
         let commands: Vec<String> = commands.iter().map(|&command| command.to_owned()).collect();
-        of(facts, |_, gate| gate == "verify", "t1", &commands)
+        find(facts, |_, gate| gate == "verify", "t1", &commands)
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     if run.mark(&mark_of).is_none() {
         return Err(Pending::RecordFirst(Box::new(Report::Intends { attempt, mark: mark_of })));
     }
-    let reference = made(plan, &offer)?;
+    let reference = write_record(plan, &offer)?;
     Err(Pending::RecordFirst(Box::new(Report::Did { attempt, mark: mark_of, reference })))
 }
 
@@ -108,7 +108,7 @@ fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Pending> {
                 .any(|one| one.name == gate && one.check == Check::Verify)
     };
     let commands = checks_at(context.frozen, run, context.code, &offer.commit)?.known();
-    match evidence::of(&events, verifies, &offer.tree, &commands) {
+    match evidence::find(&events, verifies, &offer.tree, &commands) {
         Ok(proof) => Ok(Offer { evidence: proof.evidence, waived: proof.waived, ..offer }),
         Err(why) => {
             let what = format!("it is not delivered, because it is not proved: {why}");
@@ -118,7 +118,7 @@ fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Pending> {
 }
 
 /// Makes the record, unless it is there. What it is called, below the live folder of the run.
-fn made(plan: &Plan<'_>, offer: &Offer) -> Result<String, Error> {
+fn write_record(plan: &Plan<'_>, offer: &Offer) -> Result<String, Error> {
     let Plan { context, .. } = *plan;
     let live = context.home.run(context.id);
     let pin = || {

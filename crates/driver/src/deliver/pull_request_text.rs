@@ -44,8 +44,8 @@ impl Plan<'_> {
             }
         }
         section(&mut text, "How it was verified", &verified(offer));
-        if let Some(left) = left(run) {
-            section(&mut text, "What is left", &left);
+        if let Some(notes) = open_notes(run) {
+            section(&mut text, "What is left", &notes);
         }
         section(&mut text, "Where it is", &place(offer));
         Ok(text)
@@ -155,7 +155,7 @@ fn verified(offer: &Offer) -> String {
 }
 
 /// What was found and is still so, and why it is offered all the same.
-fn left(run: &Run) -> Option<String> {
+fn open_notes(run: &Run) -> Option<String> {
     let all = summary::remaining_findings(run);
     let mut text = String::new();
     for left in all.iter().take(LEFT_MAX) {

@@ -39,7 +39,7 @@ pub enum Kind {
 
 impl Kind {
     /// Its name.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Question => "question",
             Self::HandOff => "hand-off",

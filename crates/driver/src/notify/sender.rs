@@ -76,7 +76,7 @@ fn tell_all(recipients: &Recipients, notice: &Notice, live: &Path, taken: &Path)
                 let errors = taken.with_extension("stderr");
                 if let Err(why) = tell_command(command, &recipients.dir, notice, &errors, TIME) {
                     let name = command.first().map_or("", String::as_str);
-                    note(log, &format!("{}: {name} {why}", notice.kind.word()));
+                    note(log, &format!("{}: {name} {why}", notice.kind.as_str()));
                 }
                 let _gone_already = fs::remove_file(errors);
             });
@@ -84,7 +84,7 @@ fn tell_all(recipients: &Recipients, notice: &Notice, live: &Path, taken: &Path)
         if let Some(url) = &recipients.webhook {
             scope.spawn(move || {
                 if let Err(why) = tell_webhook(url, notice) {
-                    let (kind, shown) = (notice.kind.word(), shown_url(url));
+                    let (kind, shown) = (notice.kind.as_str(), shown_url(url));
                     note(log, &format!("{kind}: {shown} {}", why.replace(url.as_str(), &shown)));
                 }
             });
@@ -106,7 +106,7 @@ fn variables(notice: &Notice) -> [(&'static str, String); 6] {
     let text = |text: &str| text.replace('\0', "\u{fffd}");
     [
         ("FORGE_NOTIFY_RUN", text(&notice.run)),
-        ("FORGE_NOTIFY_KIND", notice.kind.word().to_owned()),
+        ("FORGE_NOTIFY_KIND", notice.kind.as_str().to_owned()),
         ("FORGE_NOTIFY_MESSAGE", text(&notice.message)),
         ("FORGE_NOTIFY_NEXT", text(&notice.next)),
         ("FORGE_NOTIFY_REPO", text(&notice.repo)),

@@ -56,7 +56,7 @@ pub fn worker_argv(program: &str, folder: &AttemptFolder, secrets: &SecretsTable
 }
 
 /// What the worker made, or why not: nothing, if it was interrupted.
-pub fn made(
+pub fn operation_result(
     executor: &dyn Executor,
     folder: &AttemptFolder,
     ending: &Ending,

@@ -50,7 +50,7 @@ pub(crate) enum Claiming {
 /// Claims the attempt for this process.
 pub(crate) fn claim(folder: &AttemptFolder) -> io::Result<Claiming> {
     let text = serde_json::to_vec(&Identity::own()?)?;
-    put(folder, &text, |file| match file.try_lock() {
+    write_claim(folder, &text, |file| match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::Error(error)) => Err(error),
         Err(TryLockError::WouldBlock) => Err(io::Error::other("a new file is already locked")),
@@ -59,10 +59,10 @@ pub(crate) fn claim(folder: &AttemptFolder) -> io::Result<Claiming> {
 
 /// Makes sure that nobody ever runs the attempt.
 pub(crate) fn claim_as_void(folder: &AttemptFolder) -> io::Result<Claiming> {
-    put(folder, br#"{"void":true}"#, |_| Ok(()))
+    write_claim(folder, br#"{"void":true}"#, |_| Ok(()))
 }
 
-fn put(
+fn write_claim(
     folder: &AttemptFolder,
     text: &[u8],
     lock: impl FnOnce(&File) -> io::Result<()>,
