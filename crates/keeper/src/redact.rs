@@ -8,7 +8,8 @@
 //! lines. This is a net, not a wall.
 //!
 //! Invariant: what comes out does not depend on how the input was cut into pieces.
-//! Invariant: what is held back is shorter than the longest known form, or `HOLD_BYTES_MAX` and a prefix.
+//! Invariant: what is held back is shorter than the longest known form or than `WINDOW_BYTES`, and is
+//! never a line that is over, unless a known form has a line end or a private key is being read.
 //! Invariant: text without secrets comes out as it went in.
 //! Invariant: a line of JSON stays one.
 

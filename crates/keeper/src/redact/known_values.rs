@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use super::{
     base64::{STANDARD, URL_SAFE, encoded},
-    named_values::{NamedValue, address},
+    named_values::password,
 };
 
 /// Shorter values are too likely to be ordinary words.
@@ -83,10 +83,7 @@ fn unquoted(value: &[u8]) -> &[u8] {
 /// The password of an address.
 fn password_in(value: &[u8]) -> Option<Vec<u8>> {
     let start = value.windows(3).position(|three| three == b"://")? + 3;
-    match address(&value[start..], true) {
-        NamedValue::Secret { from, until } => Some(value[start + from..start + until].to_vec()),
-        NamedValue::Text | NamedValue::Open => None,
-    }
+    password(&value[start..]).map(|range| value[start..][range].to_vec())
 }
 
 /// A word, a number, a path, or an address: nothing that is secret by itself.

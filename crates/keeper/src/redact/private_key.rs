@@ -16,7 +16,12 @@
 //! Invariant: what a step says of the beginning of a text is never taken back when there is more;
 //! it looks at most [`LOOK_BYTES_MAX`] ahead.
 
-use super::named_values::is_chance;
+use super::token_patterns::{Charset, is_chance};
+
+/// The family of private keys.
+pub(super) const KEY_FAMILY: &str = "a private key";
+/// Begins the header of a private key, or of something else.
+pub(super) const HEADER_BEGIN: &[u8] = b"-----BEGIN ";
 
 /// A block is followed for this long if its end never comes.
 pub(super) const BLOCK_BYTES_MAX: usize = 16 * 1024;
@@ -345,6 +350,14 @@ impl Lookahead<'_> {
             _ => text(1),
         }
     }
+}
+
+/// How long the kind behind a [`HEADER_BEGIN`] is (`RSA PRIVATE KEY`), if it is one of private keys.
+pub(super) fn private_kind_len(header: &[u8]) -> Option<usize> {
+    let kind = header.iter().take(KIND_BYTES_MAX);
+    let len = kind.take_while(|&&byte| Charset::Upper.has(byte) || byte == b' ').count();
+    let is_private = header[..len].windows(11).any(|words| words == b"PRIVATE KEY");
+    (is_private && len < KIND_BYTES_MAX && header.get(len) == Some(&b'-')).then_some(len)
 }
 
 fn is_base64(byte: u8) -> bool {

@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::candidates::{self, Candidate, CandidateResult};
+use super::candidates::{self, Candidate, Cover, WINDOW_BYTES};
 use super::json_line::{ByteAction, JsonLine};
 use super::known_values::forms;
-use super::private_key::{BLOCK_BYTES_MAX, KeyReading, KeyStep, Quotes};
-use super::token_patterns::{Charset, KEY_BLOCK, PatternStart};
+use super::private_key::{BLOCK_BYTES_MAX, KEY_FAMILY, KeyReading, KeyStep, Quotes};
+use super::token_patterns::{Charset, PatternStart};
 
 /// Bytes kept before `at`, to see whether a word begins there.
 const HISTORY_BYTES: usize = 6;
@@ -49,27 +49,9 @@ pub struct Redactor {
     passed: Option<Vec<Cover>>,
 }
 
-/// A stretch that is dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Cover {
-    from: usize,
-    until: usize,
-    grows: Grows,
-    family: &'static str,
-}
-
-/// Whether a cover may still become longer or shorter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Grows {
-    No,
-    /// It goes on as long as the characters are of this set.
-    Run(Charset),
-}
-
 /// A private key that is being read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct KeyBlock {
-    begin: usize,
     /// Everything before is settled.
     at: usize,
     until: usize,
@@ -87,12 +69,6 @@ enum Edge {
 enum InputState {
     Going,
     Over,
-}
-
-enum HitDecision {
-    Done,
-    /// More input is needed first.
-    Undecided,
 }
 
 /// A secret in a text.
@@ -216,13 +192,12 @@ impl Redactor {
             let Some(hit) = hit.filter(|hit| hit.start() < safe) else { break };
             let settled = self.read_block(hit.start(), input);
             self.release(settled, out);
-            if settled < hit.start() {
+            let pattern = hit.pattern().as_usize();
+            if settled < hit.start() || !self.is_decidable(hit.start(), pattern, input) {
                 return;
             }
-            match self.look(hit.start(), hit.pattern().as_usize(), input) {
-                HitDecision::Done => from = hit.start() + 1,
-                HitDecision::Undecided => return,
-            }
+            self.look(hit.start(), pattern);
+            from = hit.start() + 1;
         }
         let settled = self.read_block(safe, input);
         self.release(settled, out);
@@ -261,12 +236,11 @@ impl Redactor {
 
     /// Covers a piece of a private key, as one with the piece before.
     fn cover_key(&mut self, from: usize, until: usize) {
-        let is_piece = |cover: &&mut Cover| {
-            (cover.until, cover.grows, cover.family) == (from, Grows::No, KEY_BLOCK)
-        };
+        let is_piece =
+            |cover: &&mut Cover| (cover.until, cover.set, cover.family) == (from, None, KEY_FAMILY);
         match self.covers.iter_mut().find(is_piece) {
             Some(cover) => cover.until = until,
-            None => self.cover(Cover { from, until, grows: Grows::No, family: KEY_BLOCK }),
+            None => self.cover(Cover { from, until, set: None, family: KEY_FAMILY }),
         }
     }
 
@@ -285,9 +259,22 @@ impl Redactor {
         self.sorted.get(next).is_some_and(|pattern| pattern.starts_with(tail))
     }
 
+    /// Whether everything has come by which a hit is decided.
+    fn is_decidable(&self, start: usize, pattern: usize, input: InputState) -> bool {
+        let window = self.window(start);
+        input == InputState::Over
+            || window.len() == WINDOW_BYTES
+            || window.contains(&b'\n')
+            || self.leads[pattern].iter().all(|lead| lead.is_known())
+    }
+
+    fn window(&self, start: usize) -> &[u8] {
+        let rest = &self.pending[start..];
+        &rest[..rest.len().min(WINDOW_BYTES)]
+    }
+
     /// Decides what a hit means, and covers what it must.
-    fn look(&mut self, start: usize, pattern: usize, input: InputState) -> HitDecision {
-        let mut looked = HitDecision::Done;
+    fn look(&mut self, start: usize, pattern: usize) {
         // The longest beginning says most exactly what it is.
         for number in (0..self.leads[pattern].len()).rev() {
             let lead = self.leads[pattern][number];
@@ -295,29 +282,20 @@ impl Redactor {
             if is_covered || !self.fits(lead.place(), start) {
                 continue;
             }
-            match lead.follow(&self.pending[start..], input == InputState::Over) {
-                CandidateResult::Secret { from, until, set, family } => {
-                    let grows = set.map_or(Grows::No, Grows::Run);
-                    let (from, until) = (start + from, start + until);
-                    self.cover(Cover { from, until, grows, family });
-                }
-                CandidateResult::Block { header } => self.begin_block(start, header),
-                CandidateResult::Text => {}
-                CandidateResult::Open => looked = HitDecision::Undecided,
+            let Some(cover) = lead.follow(self.window(start)) else { continue };
+            let cover = Cover { from: start + cover.from, until: start + cover.until, ..cover };
+            self.cover(cover);
+            if let Candidate::KeyHeader = lead {
+                self.begin_block(start, cover.until);
             }
         }
-        looked
     }
 
-    fn begin_block(&mut self, begin: usize, header: usize) {
-        if self.block.is_some_and(|block| block.begin == begin) {
-            return;
-        }
-        let (at, until, reading) = (begin + header, begin + BLOCK_BYTES_MAX, KeyReading::begin());
+    fn begin_block(&mut self, begin: usize, at: usize) {
         self.follow_line(begin);
         let quotes = if self.line.is_json() { Quotes::End } else { Quotes::Text };
-        self.cover_key(begin, at);
-        self.block = Some(KeyBlock { begin, at, until, quotes, reading });
+        let (until, reading) = (begin + BLOCK_BYTES_MAX, KeyReading::begin());
+        self.block = Some(KeyBlock { at, until, quotes, reading });
     }
 
     /// Sees to it that `line` speaks of a place.
@@ -330,9 +308,9 @@ impl Redactor {
 
     /// Whether a run from here could not reach further than what already covers it.
     fn is_inside_run(&self, start: usize, set: Charset) -> bool {
-        self.covers.iter().any(|cover| match cover.grows {
-            Grows::No => false,
-            Grows::Run(covering) => cover.from <= start && start < cover.until && set <= covering,
+        self.covers.iter().any(|cover| {
+            let is_inside = cover.from <= start && start < cover.until;
+            is_inside && cover.set.is_some_and(|covering| set <= covering)
         })
     }
 
@@ -343,7 +321,7 @@ impl Redactor {
             cover.from += 1;
         }
         let is_known = |known: &Cover| {
-            (known.from, known.grows, known.family) == (cover.from, cover.grows, cover.family)
+            (known.from, known.set, known.family) == (cover.from, cover.set, cover.family)
                 && known.until >= cover.until
         };
         if !self.covers.iter().any(is_known) {
@@ -355,12 +333,9 @@ impl Redactor {
     /// A run goes on as far as its characters do; only a run at its very end may grow.
     fn extend_runs(&mut self) {
         for cover in &mut self.covers {
-            match cover.grows {
-                Grows::No => {}
-                Grows::Run(set) => {
-                    let rest = self.pending.get(cover.until..).unwrap_or_default();
-                    cover.until += set.run(rest, usize::MAX).len();
-                }
+            if let Some(set) = cover.set {
+                let rest = self.pending.get(cover.until..).unwrap_or_default();
+                cover.until += set.run(rest, usize::MAX).len();
             }
         }
     }
@@ -441,7 +416,6 @@ impl Redactor {
         self.pending.drain(..gone);
         (self.at, self.line_at) = (HISTORY_BYTES, HISTORY_BYTES);
         if let Some(block) = &mut self.block {
-            block.begin = block.begin.saturating_sub(gone);
             block.at -= gone;
             block.until = block.until.saturating_sub(gone);
         }

@@ -2,14 +2,16 @@
 //!
 //! To add one: a row in [`SHAPES`]. A prefix that also occurs in ordinary words wants
 //! [`PatternStart::WordStart`]; a set that is too wide takes ordinary text with it. What is known by a
-//! name beside it (`password=`) is in `told`.
-//!
-//! Invariant: a decision, once made on a part of a run, stays the same for all longer parts.
+//! name beside it (`password=`) is in `named_values`.
 
 use Charset::{Alphanumeric, Dotted, Upper, Wide, Word};
 
-/// A run of token characters that is still undecided at this length is taken for a secret.
+/// More of a run of token characters is not looked at. One that lacks something at this length may
+/// have it later, and is taken for a secret.
 pub(super) const HOLD_BYTES_MAX: usize = 512;
+
+/// Shorter values are not told from words, in bytes.
+pub(super) const CHANCE_BYTES_MIN: usize = 16;
 
 /// Characters which tokens are made of. A later set holds all characters of the earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
@@ -85,14 +87,6 @@ pub(super) struct Shape {
     has: Has,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Decision {
-    Secret,
-    Text,
-    /// More of it must be seen.
-    Open,
-}
-
 const fn shape(family: &'static str, prefix: &'static str, set: Charset, min: usize) -> Shape {
     let (place, has, covers) = (PatternStart::Anywhere, Has::Anything, Covers::All);
     Shape { family, prefix: prefix.as_bytes(), set, place, covers, characters_min: min, has }
@@ -159,53 +153,28 @@ pub(super) const SHAPES: &[Shape] = &[
 ];
 
 impl Shape {
-    /// Whether a run after the prefix makes a secret. `is_over` says that it goes on no further.
-    pub(super) fn decide(&self, run: &[u8], is_over: bool) -> Decision {
-        let is_long = run.len() >= self.characters_min;
+    /// Whether a run after the prefix makes a secret; of a longer one, its first [`HOLD_BYTES_MAX`].
+    pub(super) fn is_secret(&self, run: &[u8]) -> bool {
+        let is_full = run.len() == HOLD_BYTES_MAX;
         let has = match self.has {
             Has::Anything => true,
-            Has::Digit => run.iter().any(u8::is_ascii_digit),
-            Has::TwoDots => run.split(|&byte| byte == b'.').count() > 2,
-            Has::Hex => {
-                let is_hex = run.iter().all(u8::is_ascii_hexdigit);
-                if !is_hex || run.len() > self.characters_min {
-                    return Decision::Text;
-                }
-                is_over
-            }
+            Has::Digit => is_full || run.iter().any(u8::is_ascii_digit),
+            Has::TwoDots => is_full || run.split(|&byte| byte == b'.').count() > 2,
+            Has::Hex => run.len() == self.characters_min && run.iter().all(u8::is_ascii_hexdigit),
         };
-        match (is_long && has, is_over) {
-            (true, _) => Decision::Secret,
-            (false, true) => Decision::Text,
-            (false, false) => Decision::Open,
-        }
+        run.len() >= self.characters_min && has
     }
 }
 
-/// The family of blocks of private keys.
-pub(super) const KEY_BLOCK: &str = "a private key";
-/// Begins a block that may be a private key.
-pub(super) const KEY_BLOCK_BEGIN: &[u8] = b"-----BEGIN ";
-/// The kind of a block (`RSA PRIVATE KEY`) is not longer than this.
-const BLOCK_KIND_BYTES_MAX: usize = 64;
-
-/// Whether what follows [`KEY_BLOCK_BEGIN`] makes it a private key.
-pub(super) fn is_key_block(header: &[u8], is_over: bool) -> Decision {
-    let kind = &header[..header.len().min(BLOCK_KIND_BYTES_MAX)];
-    let end = Some(block_kind_len(header)).filter(|&end| end < kind.len());
-    match end {
-        Some(end) if kind[end..].starts_with(b"-") => {
-            let is_private = kind[..end].windows(11).any(|words| words == b"PRIVATE KEY");
-            if is_private { Decision::Secret } else { Decision::Text }
-        }
-        Some(_) => Decision::Text,
-        None if is_over || kind.len() == BLOCK_KIND_BYTES_MAX => Decision::Text,
-        None => Decision::Open,
-    }
-}
-
-/// How long the kind of a block is that stands at the beginning of a header.
-pub(super) fn block_kind_len(header: &[u8]) -> usize {
-    let kind = header.iter().take(BLOCK_KIND_BYTES_MAX);
-    kind.take_while(|&&byte| Upper.has(byte) || byte == b' ').count()
+/// Whether chance made this value: long, letters and digits mixed, no path and no address.
+pub(super) fn is_chance(value: &[u8]) -> bool {
+    let is_place = value.windows(3).any(|three| three == b"://")
+        || [&b"/"[..], b"./", b"../", b"~"].iter().any(|start| value.starts_with(start));
+    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let is_turn = |two: &&[u8]| {
+        two[0].is_ascii_digit() && two[1].is_ascii_alphabetic()
+            || two[0].is_ascii_alphabetic() && two[1].is_ascii_digit()
+    };
+    let turns = value.windows(2).filter(is_turn).count();
+    value.len() >= CHANCE_BYTES_MIN && !is_place && letters >= 4 && turns >= 2
 }

@@ -252,9 +252,33 @@ fn little_is_held_back_and_a_line_of_text_goes_out_at_once() {
     assert_eq!(out, b"a line of text\n");
     redactor.push(b"it is correct h", &mut out);
     assert_eq!(out, b"a line of text\nit is ");
+    // What may be a secret is held back until its line is over.
+    redactor.push(b"orse, the token: a", &mut out);
+    assert!(out.ends_with(b"it is [redacted], the "));
+    redactor.push(b"b\n", &mut out);
+    assert!(out.ends_with(b", the token: ab\n"));
     for _ in 0..100 {
         redactor.push(&b"eyJ".repeat(10_000), &mut out);
         assert!(redactor.pending.len() < HOLD_BYTES_MAX * 2);
+    }
+}
+
+#[test]
+fn the_longest_that_is_looked_at_fits_into_the_window() {
+    let (quote, blanks) = (format!("{}\"", "\\".repeat(8)), " ".repeat(8));
+    let (rest, value) = ("n".repeat(40), "a1b2".repeat(128));
+    let named = format!("Authorization{rest}{quote}]{blanks}:={blanks}{quote}");
+    let address = format!(":\\\\/\\\\/{}:", "u".repeat(128));
+    for (before, after) in
+        [(named.as_str(), " "), (&address, "@"), ("hooks.slack.com/services/", "")]
+    {
+        let text = format!("{before}{value}{after}");
+        assert!(text.len() < WINDOW_BYTES, "{} bytes", text.len());
+        let mut redactor = Redactor::new([]);
+        let mut out = Vec::new();
+        text.bytes().for_each(|byte| redactor.push(&[byte], &mut out));
+        redactor.finish(&mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), format!("{before}[redacted]{after}"));
     }
 }
 
