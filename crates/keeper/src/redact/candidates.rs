@@ -6,7 +6,7 @@
 use super::{
     base64,
     named_values::{INTRODUCTIONS, Introduction},
-    private_key::{HEADER_BEGIN, KEY_FAMILY, private_kind_len},
+    private_key::{HEADER_BEGIN, KEY_FAMILY, header_len},
     token_patterns::{Charset, Covers, HOLD_BYTES_MAX, PatternStart, SHAPES, Shape},
 };
 
@@ -113,14 +113,10 @@ impl Candidate {
                 }
                 (0, run.len(), Some(Charset::Wide), shape.family)
             }
-            Self::KeyHeader => {
-                let kind = private_kind_len(&text[HEADER_BEGIN.len()..])?;
-                (0, HEADER_BEGIN.len() + kind, None, KEY_FAMILY)
-            }
+            Self::KeyHeader => (0, header_len(text)?, None, KEY_FAMILY),
             Self::EncodedKeyHeader(shift) => {
                 let run = Charset::Wide.run(text, HOLD_BYTES_MAX);
-                let plain = base64::decoded_inside(run, shift);
-                private_kind_len(plain.strip_prefix(&HEADER_BEGIN[1..])?)?;
+                header_len(&base64::decoded_inside(run, shift))?;
                 (0, run.len(), Some(Charset::Wide), KEY_FAMILY)
             }
             Self::Introduced(introduction, len) => {

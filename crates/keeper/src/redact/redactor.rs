@@ -15,7 +15,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use super::candidates::{self, Candidate, Cover, WINDOW_BYTES};
 use super::json_line::{ByteAction, JsonLine};
 use super::known_values::forms;
-use super::private_key::{BLOCK_BYTES_MAX, KEY_FAMILY, KeyReading, KeyStep, Quotes};
+use super::private_key::{KEY_FAMILY, KeyStep, PrivateKeyReader, Quotes};
 use super::token_patterns::{Charset, PatternStart};
 
 /// Bytes kept before `at`, to see whether a word begins there.
@@ -39,7 +39,7 @@ pub struct Redactor {
     covers: Vec<Cover>,
     edge: Edge,
     /// The private key that has begun last, as far as it may go.
-    block: Option<KeyBlock>,
+    key: Option<PrivateKeyReader>,
     line: JsonLine,
     /// The place that `line` speaks of: it does not follow text that is not covered.
     line_at: usize,
@@ -47,16 +47,6 @@ pub struct Redactor {
     pub(super) marks: u64,
     /// Covers that were passed, if somebody wants to know.
     passed: Option<Vec<Cover>>,
-}
-
-/// A private key that is being read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct KeyBlock {
-    /// Everything before is settled.
-    at: usize,
-    until: usize,
-    quotes: Quotes,
-    reading: KeyReading,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -152,7 +142,7 @@ impl Redactor {
             at,
             covers: Vec::new(),
             edge: Edge::Text,
-            block: None,
+            key: None,
             line: JsonLine::start(),
             line_at: at,
             marks: 0,
@@ -178,7 +168,7 @@ impl Redactor {
         self.at = HISTORY_BYTES;
         self.covers.clear();
         self.edge = Edge::Text;
-        self.block = None;
+        self.key = None;
         self.line = JsonLine::start();
         self.line_at = HISTORY_BYTES;
     }
@@ -190,7 +180,7 @@ impl Redactor {
         while from < safe {
             let hit = self.finder.find(aho_corasick::Input::new(&self.pending).range(from..));
             let Some(hit) = hit.filter(|hit| hit.start() < safe) else { break };
-            let settled = self.read_block(hit.start(), input);
+            let settled = self.read_key(hit.start(), input);
             self.release(settled, out);
             let pattern = hit.pattern().as_usize();
             if settled < hit.start() || !self.is_decidable(hit.start(), pattern, input) {
@@ -199,37 +189,20 @@ impl Redactor {
             self.look(hit.start(), pattern);
             from = hit.start() + 1;
         }
-        let settled = self.read_block(safe, input);
+        let settled = self.read_key(safe, input);
         self.release(settled, out);
     }
 
     /// Reads the private key that has begun, if there is one, up to a place or a little further;
     /// up to where it is settled what is covered.
-    fn read_block(&mut self, to: usize, input: InputState) -> usize {
-        while let Some(mut block) = self.block.filter(|block| block.at < to) {
-            let rest = &self.pending[block.at..];
-            let step = if block.at < block.until {
-                block.reading.step(rest, block.quotes, input == InputState::Over)
-            } else {
-                KeyStep::Over
-            };
-            let len = rest.len();
-            self.block = match step {
-                KeyStep::Open => return block.at.min(to),
-                KeyStep::Over => None,
-                KeyStep::Text { len: text, then } => {
-                    (block.at, block.reading) = (block.at + text.min(len), then);
-                    Some(block)
-                }
-                KeyStep::Key { from, until, then } => {
-                    // How much of a run is seen at once depends on how the input was cut.
-                    let most = if block.reading.is_run() { block.until - block.at } else { len };
-                    let until = block.at + until.min(most);
-                    self.cover_key(block.at + from, until);
-                    (block.at, block.reading) = (until, then);
-                    Some(block)
-                }
-            };
+    fn read_key(&mut self, to: usize, input: InputState) -> usize {
+        while let Some(key) = self.key.as_mut().filter(|key| key.settled() < to) {
+            match key.step(&self.pending, input == InputState::Over) {
+                KeyStep::Open => return key.settled(),
+                KeyStep::Over => self.key = None,
+                KeyStep::Text => {}
+                KeyStep::Key(piece) => self.cover_key(piece.start, piece.end),
+            }
         }
         to
     }
@@ -286,16 +259,11 @@ impl Redactor {
             let cover = Cover { from: start + cover.from, until: start + cover.until, ..cover };
             self.cover(cover);
             if let Candidate::KeyHeader = lead {
-                self.begin_block(start, cover.until);
+                self.follow_line(start);
+                let quotes = if self.line.is_json() { Quotes::End } else { Quotes::Text };
+                self.key = Some(PrivateKeyReader::new(start..cover.until, quotes));
             }
         }
-    }
-
-    fn begin_block(&mut self, begin: usize, at: usize) {
-        self.follow_line(begin);
-        let quotes = if self.line.is_json() { Quotes::End } else { Quotes::Text };
-        let (until, reading) = (begin + BLOCK_BYTES_MAX, KeyReading::begin());
-        self.block = Some(KeyBlock { at, until, quotes, reading });
     }
 
     /// Sees to it that `line` speaks of a place.
@@ -415,9 +383,8 @@ impl Redactor {
         self.follow_line(self.at);
         self.pending.drain(..gone);
         (self.at, self.line_at) = (HISTORY_BYTES, HISTORY_BYTES);
-        if let Some(block) = &mut self.block {
-            block.at -= gone;
-            block.until = block.until.saturating_sub(gone);
+        if let Some(key) = &mut self.key {
+            key.shift(gone);
         }
         for cover in &mut self.covers {
             cover.from = cover.from.saturating_sub(gone);

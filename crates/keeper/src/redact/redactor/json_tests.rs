@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::{
-    base64, json_line::REDACTED, private_key::LOOK_BYTES_MAX, token_patterns::HOLD_BYTES_MAX,
+    base64,
+    json_line::REDACTED,
+    private_key::{KEY_BYTES_MAX, LOOK_BYTES_MAX},
+    token_patterns::HOLD_BYTES_MAX,
 };
 use super::{
     tests::{Chance, examples, redacted},
@@ -196,7 +199,7 @@ fn a_header_in_prose_is_not_the_beginning_of_a_key() {
     ] {
         assert_eq!(redacted(&[], &format!("a {HEADER}{text}")), format!("a [redacted]{clean}"));
     }
-    let prose = format!("{HEADER} is what {}", "it is about ".repeat(BLOCK_BYTES_MAX / 8));
+    let prose = format!("{HEADER} is what {}", "it is about ".repeat(KEY_BYTES_MAX / 8));
     assert_eq!(redacted(&[], &prose).len(), prose.len() - HEADER.len() + REDACTED.len());
 }
 

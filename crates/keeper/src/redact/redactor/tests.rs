@@ -1,7 +1,7 @@
 //! Redaction, by example and by chance.
 
 use super::super::token_patterns::{Covers, HOLD_BYTES_MAX, SHAPES, Shape};
-use super::super::{base64, json_line::REDACTED};
+use super::super::{base64, json_line::REDACTED, private_key::KEY_BYTES_MAX};
 use super::*;
 
 pub(super) fn redacted(known: &[&str], input: &str) -> String {
@@ -218,10 +218,12 @@ fn a_private_key_goes_from_begin_to_end_and_not_for_ever() {
     assert_eq!(redacted(&[], &format!("a\n{key}\nb")), "a\n[redacted]\nb");
     let escaped = key.replace('\n', "\\n");
     assert_eq!(redacted(&[], &format!("\"{escaped}\\n\"")), "\"[redacted]\\n\"");
+    let glued = format!("-----BEGIN PRIVATE KEY-----{}aFDr<br>", "Mz09".repeat(11));
+    assert_eq!(redacted(&[], &glued), "[redacted]<br>", "base64 is followed to its end");
     let line = format!("{}\n", "Mz09".repeat(16));
-    let endless = format!("-----BEGIN PRIVATE KEY-----\n{}", line.repeat(BLOCK_BYTES_MAX / 32));
+    let endless = format!("-----BEGIN PRIVATE KEY-----\n{}", line.repeat(KEY_BYTES_MAX / 32));
     let out = redacted(&[], &endless);
-    let rest = REDACTED.len() + endless.len() - BLOCK_BYTES_MAX;
+    let rest = REDACTED.len() + endless.len() - KEY_BYTES_MAX;
     assert!(out.len() <= rest && rest < out.len() + line.len(), "{} of {rest}", out.len());
 }
 
