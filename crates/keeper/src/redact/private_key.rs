@@ -27,7 +27,7 @@ pub(super) const HEADER_BEGIN: &[u8] = b"-----BEGIN ";
 /// A key is followed for this long if its end never comes, in bytes.
 pub(super) const KEY_BYTES_MAX: usize = 16 * 1024;
 /// What stands between two pieces of a key is not longer than this, in bytes.
-const GAP_BYTES_MAX: usize = 64;
+pub(super) const GAP_BYTES_MAX: usize = 64;
 /// No token needs more to be decided, in bytes.
 pub(super) const LOOK_BYTES_MAX: usize = 160;
 

@@ -1,7 +1,8 @@
 //! Redaction, by example and by chance.
 
+use super::super::private_key::{GAP_BYTES_MAX, KEY_BYTES_MAX};
 use super::super::token_patterns::{Covers, HOLD_BYTES_MAX, SHAPES, Shape};
-use super::super::{base64, json_line::REDACTED, private_key::KEY_BYTES_MAX};
+use super::super::{base64, json_line::REDACTED};
 use super::*;
 
 pub(super) fn redacted(known: &[&str], input: &str) -> String {
@@ -220,6 +221,10 @@ fn a_private_key_goes_from_begin_to_end_and_not_for_ever() {
     assert_eq!(redacted(&[], &format!("\"{escaped}\\n\"")), "\"[redacted]\\n\"");
     let glued = format!("-----BEGIN PRIVATE KEY-----{}aFDr<br>", "Mz09".repeat(11));
     assert_eq!(redacted(&[], &glued), "[redacted]<br>", "base64 is followed to its end");
+    let gap = "\n".repeat(GAP_BYTES_MAX);
+    let far = |gap: &str| redacted(&[], &format!("-----BEGIN PRIVATE KEY-----{gap}MIIE\n"));
+    assert_eq!(far(&gap), "[redacted]\n");
+    assert_eq!(far(&format!("\n{gap}")), format!("[redacted]\n{gap}[redacted]\n"));
     let line = format!("{}\n", "Mz09".repeat(16));
     let endless = format!("-----BEGIN PRIVATE KEY-----\n{}", line.repeat(KEY_BYTES_MAX / 32));
     let out = redacted(&[], &endless);
