@@ -266,7 +266,7 @@ impl Forge {
             limits: Limits {
                 budget: request.budget.or(settings.limits.budget()),
                 call_budget: settings.limits.call_budget(),
-                at_once: settings.limits.at_once,
+                at_once: settings.limits.at_once.into(),
             },
             settings: Some(put(&text)?),
             roles,

@@ -4,7 +4,7 @@
 //! [`Sources`], which gathers their texts, and [`Settings::from_sources`], which reads them. Then:
 //!
 //! - `settings/types.rs`: every key. A new setting begins there; `settings/values.rs` has the rules of its value.
-//! - `settings/schema.rs`, `settings/keys.rs`, `settings/check.rs`: what follows from the types.
+//! - `settings/schema.rs`, `settings/keys.rs`, `settings/read_value.rs`: what follows from the types.
 //! - `settings/sources.rs`, `settings/layers.rs`, `settings/resolve.rs`: from texts to the values that count.
 //! - `settings/snapshot.rs`: what a run keeps.
 //! - `settings/notes.rs`, `settings/repository_commands.rs`: what a person should know and approve.
@@ -16,13 +16,13 @@
 //! Invariant: every value here is the one that `forge config explain` says has won.
 //! Invariant: an unknown key or a value that is refused is an error that names its file and line.
 
-mod check;
 pub mod edit;
 mod explain;
 mod glob;
 mod keys;
 mod layers;
 mod notes;
+mod read_value;
 mod renamed_keys;
 mod repository_commands;
 mod resolve;
@@ -46,5 +46,5 @@ pub use snapshot::{
     AgentChoice, Frozen, FrozenAgent, RoleAgent, SecretsTable, Sessions, Verify, VerifyFrom,
 };
 pub use sources::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
-pub use types::{AgentTable, Claims, FinalCheckout, RoleTable, RunRecord, SettingValues, Switch};
+pub use types::{AgentTable, Claims, FinalCheckout, RunRecord, SettingValues, Switch};
 pub use values::{AgentName, Dollars, Value, shown_url};

@@ -234,10 +234,9 @@ impl Roster {
 
     /// Roles that the settings give to an agent by name.
     fn roles(&self, name: &str) -> Vec<String> {
-        let theirs = |(_, role): &(&String, &forge_project::settings::RoleTable)| {
-            role.agent.as_deref() == Some(name)
-        };
-        self.settings.roles.iter().filter(theirs).map(|(role, _)| role.clone()).collect()
+        let roles = self.settings.roles.iter();
+        let theirs = roles.filter(|(_, role)| role.agent.as_deref() == Some(name));
+        theirs.map(|(role, _)| role.to_string()).collect()
     }
 
     fn ask_version(&self, row: &mut AgentRow, kind: AgentKind, path: &Path) {

@@ -190,9 +190,9 @@ impl Forge {
             caps: DryCaps {
                 budget: request.budget.or(settings.limits.budget()),
                 call_budget: settings.limits.call_budget(),
-                at_once: settings.limits.at_once,
-                wall_minutes: settings.limits.wall_minutes,
-                silence_minutes: settings.limits.silence_minutes,
+                at_once: settings.limits.at_once.into(),
+                wall_minutes: settings.limits.wall_minutes.into(),
+                silence_minutes: settings.limits.silence_minutes.into(),
             },
             checks_from: match frozen.verify.from {
                 VerifyFrom::Settings => ChecksFrom::Settings,

@@ -248,7 +248,7 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
         ("agnt = \"scripted\"", &["line 1", "did you mean `agent`?"]),
         ("agent = \"claudius\"", &["there is no agent `claudius`"]),
         ("agent = 3", &["line 1"]),
-        ("[limits]\nat_once = 0", &["limits.at_once is 0"]),
+        ("[limits]\nat_once = 0", &["limits.at_once: invalid value: 0"]),
         ("[limits]\nat_once = -1", &["line 2"]),
         ("[limits]\nat_once = 99999", &["limits.at_once"]),
         ("[limits]\nbudget = \"much\"", &["limits.budget"]),
@@ -258,15 +258,18 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
         ("[limits]\nsilence_minutes = 100000", &["limits.silence_minutes"]),
         ("[limits]\noutput_mib = 0", &["limits.output_mib"]),
         ("[limts]\n", &["line 1", "did you mean `limits`?"]),
-        ("[agents.scripted]\nscenrio = \"x\"", &["line 2", "did you mean `scenario`?"]),
+        (
+            "[agents.scripted]\nscenrio = \"x\"",
+            &["line 2", "did you mean `agents.scripted.scenario`?"],
+        ),
         ("agent = \"codex\"", &["line 1: this Forge does not know the agent `codex` yet"]),
         ("agent = \"mine\"\n[agents.mine]\nmodel = \"x\"", &["agent `mine` has no command"]),
-        ("[agents.claude]\ncomand = []", &["line 2", "did you mean `command`?"]),
-        ("[agents.Claude]\n", &["line 1: `Claude` is no name", "small letters"]),
+        ("[agents.claude]\ncomand = []", &["line 2", "did you mean `agents.claude.command`?"]),
+        ("[agents.Claude]\n", &["line 1: \"Claude\" is no name", "small letters"]),
         ("[roles.writer]\nagent = \"cloude\"", &["line 2", "did you mean `claude`?"]),
-        ("[roles.writer]\nmodel = \"--help\"", &["line 2: roles.writer.model is \"--help\""]),
-        ("[agents.mine]\npass = [\"A=B\"]", &["\"A=B\", which is no name of a variable"]),
-        ("[secrets]\nfiles = [\"../.env\"]", &["which leads out of the checkout"]),
+        ("[roles.writer]\nmodel = \"--help\"", &["line 2: roles.writer.model: \"--help\""]),
+        ("[agents.mine]\npass = [\"A=B\"]", &["\"A=B\" is no name of a variable"]),
+        ("[secrets]\nfiles = [\"../.env\"]", &["leads out of the checkout"]),
     ] {
         world.write("forge.toml", text);
         let said = world.refused(&run);

@@ -263,7 +263,7 @@ fn a_variable_that_is_wrong_is_refused_and_one_of_our_own_is_not() {
     commit(&world);
     for (name, value, expected) in [
         ("FORGE_LIMIT_BUDGET", "5", "did you mean `FORGE_LIMITS_BUDGET`?"),
-        ("FORGE_LIMITS_BUDGET", "much", "FORGE_LIMITS_BUDGET: limits.budget is \"much\""),
+        ("FORGE_LIMITS_BUDGET", "much", "FORGE_LIMITS_BUDGET: limits.budget: \"much\""),
         ("FORGE_VERIFY_FINAL", "", "\"pristine\" or \"cached\""),
         ("FORGE_AGENTS_MINE_MODEL", "x", "FORGE_AGENTS_MINE_MODEL sets nothing"),
     ] {

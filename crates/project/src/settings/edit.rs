@@ -16,9 +16,9 @@ use std::{
 use toml_edit::{Array, Item, Table, TableLike};
 
 use super::{
-    check::from_words,
     keys::SettingKey,
     layers::{Layer, LayeredSettings},
+    read_value::from_words,
     resolve::Settings,
     sources::{FILE, LOCAL_FILE, SourceFile, Sources, USER_FILE},
     toml_text::changed,
@@ -72,7 +72,7 @@ impl EditedFile {
         refuse_agents()?;
         let key = SettingKey::parse(key)?;
         let value = from_words(&key, words).map_err(|flaw| {
-            Error::usage(flaw.what, format!("forge config explain {}", key.path()))
+            Error::usage(flaw.what, format!("forge config explain {}", key.path))
         })?;
         self.change(&key, Some(value))
     }
@@ -89,22 +89,22 @@ impl EditedFile {
         let file_existed = before.is_some();
         let text = before.map(|file| file.text).unwrap_or_default();
         let changed = match &value {
-            Some(value) => with(&text, &key.path(), value),
-            None => without(&text, &key.path()),
+            Some(value) => with(&text, &key.path, value),
+            None => without(&text, &key.path),
         };
         let text = changed.map_err(|why| {
             let by_hand = if value.is_some() { "set" } else { "take out" };
             let what = format!("{}: {why}", path.display());
-            Error::usage(what, format!("{by_hand} {} in {} by hand", key.path(), path.display()))
+            Error::usage(what, format!("{by_hand} {} in {} by hand", key.path, path.display()))
         })?;
         let after = SourceFile { name: path.display().to_string(), text };
         let layers = LayeredSettings::from_file(self.layer, &after)?;
-        let read = layers.winner(key).map(|winner| &winner.value);
+        let read = layers.winner(&key.path).map(|winner| &winner.value);
         assert_eq!(read, value.as_ref(), "what is set is read");
         self.refuse_worse(&after)?;
         replace(path, &after.text).map_err(|error| Error::file(path, &error))?;
         let value = value.map(|value| key.without_secret(&value));
-        Ok(SettingChange { key: key.path(), value, file_existed })
+        Ok(SettingChange { key: key.path.clone(), value, file_existed })
     }
 
     /// Refuses what would make settings wrong. Those that are wrong already can be corrected one after the other.
@@ -223,7 +223,7 @@ fn write(path: &Path, scratch: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{keys::TableKind, tests::examples},
+        super::tests::{examples, keys_with},
         *,
     };
 
@@ -296,15 +296,7 @@ mod tests {
 
     /// Returns all keys, and those of some tables.
     fn every_key() -> Vec<SettingKey> {
-        let mut keys: Vec<SettingKey> = SettingKey::all().collect();
-        for (kind, name) in [
-            (TableKind::Agents, "claude"),
-            (TableKind::Agents, "my-own"),
-            (TableKind::Roles, "r_1"),
-        ] {
-            keys.extend(SettingKey::all_in(kind, name));
-        }
-        keys
+        keys_with("[agents.claude]\n[agents.my-own]\n[roles.r_1]")
     }
 
     #[test]
@@ -326,16 +318,16 @@ mod tests {
             };
             let before = read(text);
             for key in every_key() {
-                let path = &key.path();
+                let path = &key.path;
                 for words in examples(path) {
                     let value = from_words(&key, words).unwrap();
                     let after = read(&with(text, path, &value).unwrap());
-                    assert_eq!(after.winner(&key).map(|said| &said.value), Some(&value));
+                    assert_eq!(after.winner(&key.path).map(|said| &said.value), Some(&value));
                     let again = without(&with(text, path, &value).unwrap(), path).unwrap();
-                    assert_eq!(read(&again).winner(&key), None, "and it can be taken out");
-                    for other in every_key().into_iter().filter(|other| *other != key) {
+                    assert_eq!(read(&again).winner(&key.path), None, "and it can be taken out");
+                    for other in every_key().into_iter().filter(|other| other.path != key.path) {
                         let of = |layers: &LayeredSettings| {
-                            layers.winner(&other).map(|said| said.value.clone())
+                            layers.winner(&other.path).map(|said| said.value.clone())
                         };
                         assert_eq!(of(&before), of(&after), "{other:?} stays as it was");
                     }
@@ -367,17 +359,17 @@ mod tests {
             ("a = 1\n", "limits.at_once", "3", "unknown key `a`"),
             ("limits = 3\n", "limits.at_once", "3", "`limits` is not a table"),
             ("[agent]\n", "agent", "scripted", "`agent` is a table"),
-            ("", "limits.at_once", "0", "limits.at_once is `0`"),
+            ("", "limits.at_once", "0", "limits.at_once: invalid value: 0"),
             ("", "limits.at_onc", "3", "did you mean `limits.at_once`?"),
             ("", "budget", "3", "did you mean `limits.budget`?"),
-            ("", "", "3", "the empty word is no key"),
+            ("", "", "3", "`` is no key"),
             ("", "agents.mine.comand", "3", "did you mean `agents.mine.command`?"),
-            ("", "agents.Mine.command", "3", "the name of an agent has at most 40 small letters"),
+            ("", "agents.Mine.command", "3", "is no name: an agent's has at most 40 small letters"),
             ("", "agents.scripted.command", "3", "`agents.scripted.command` is no key"),
             ("", "agents.mine", "3", "`agents.mine` is no key"),
-            ("", "roles.a.b.agent", "3", "the name of a role has at most 40 letters"),
+            ("", "roles.a.b.agent", "3", "is no name: a role's has at most 40 letters"),
             ("", "agents.mine.command", "./a --fast", "it may be a list of a program and its"),
-            ("", "agents.mine.command", "[]", "agents.mine.command is empty; it may be"),
+            ("", "agents.mine.command", "[]", "agents.mine.command: it is empty; it may be"),
             ("", "agent", "mine", "line 1: there is no agent `mine`"),
             ("", "roles.reviewer.agent", "codex", "does not know the agent `codex` yet"),
             ("", "workspace.root", "../x", "is for one person to say"),

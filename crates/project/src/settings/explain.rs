@@ -78,7 +78,9 @@ impl Settings {
     /// Returns all keys, with the values and layers that count. Of tables that a person names, those that are
     /// set.
     pub fn list(&self) -> Vec<SettingRow> {
-        self.layers.keys().iter().map(|key| self.row(key)).collect()
+        let keys = SettingKey::all(self).into_iter();
+        let listed = keys.filter(|key| key.is_fixed() || self.layers.winner(&key.path).is_some());
+        listed.map(|key| self.row(&key)).collect()
     }
 
     /// Returns what every layer says about one key.
@@ -88,10 +90,10 @@ impl Settings {
         if self.layers.is_without_variable(key) {
             notes.push(format!("{} counts as soon as a file names the table", key.variable()));
         }
-        let values = self.layers.values(key).iter().rev();
+        let values = self.layers.values(&key.path).iter().rev();
         Ok(Explained {
             row: self.row(key),
-            may_be: key.row().may_be.clone(),
+            may_be: key.row.may_be.clone(),
             variable: key.variable(),
             said: values.map(|said| SaidRow::new(key, said)).collect(),
             notes,
@@ -99,10 +101,10 @@ impl Settings {
     }
 
     fn row(&self, key: &SettingKey) -> SettingRow {
-        let winner = self.layers.winner(key);
+        let winner = self.layers.winner(&key.path);
         SettingRow {
-            key: key.path(),
-            about: &key.row().about,
+            key: key.path.clone(),
+            about: &key.row.about,
             value: winner.map(|winner| key.without_secret(&winner.value)),
             layer: winner.map(|winner| winner.layer),
             place: winner.map(|winner| winner.origin.to_string()),

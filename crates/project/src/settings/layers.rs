@@ -5,28 +5,29 @@
 //!
 //! Invariant: the values of a key are in the order of the layers, lowest first.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::{collections::BTreeMap, fmt};
 
+use forge_agents::registry;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value as Json;
 use toml::de::{DeTable, DeValue};
+use toml_edit::Key;
 
 use super::{
-    check::{from_toml, from_words},
-    keys::{RENAMED, SettingKey, TableKind, is_table, join, nearest_word},
+    keys::{SettingKey, join},
+    read_value::{Flaw, check, from_toml, from_words},
     sources::{FILE_BYTES_MAX, LocalFile, SourceFile, Sources},
-    values::Value,
+    types::{AgentKeys, SettingValues},
+    values::{AgentName, Value},
 };
 use crate::{
     Error,
-    suggest::{explain, line_of, nearest},
+    suggest::{line_of, nearest},
 };
 
-/// The most tables of one kind in one file.
-const TABLES_MAX: usize = 256;
+/// The most keys and tables in one table.
+const TABLE_MAX: usize = 256;
 
 /// A layer of the settings, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -112,19 +113,20 @@ pub(super) struct LayeredValue {
     pub(super) value: Value,
 }
 
-/// All values of all layers.
+/// All values of all layers, by the paths of their keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct LayeredSettings(BTreeMap<SettingKey, Vec<LayeredValue>>);
+pub(super) struct LayeredSettings(BTreeMap<String, Vec<LayeredValue>>);
 
 impl LayeredSettings {
     /// Returns what comes with Forge.
     pub(super) fn shipped() -> Self {
-        let shipped = |key: SettingKey| {
-            let value = key.row().shipped.clone()?;
-            let value = LayeredValue { layer: Layer::Shipped, origin: ValueOrigin::Forge, value };
-            Some((key, vec![value]))
-        };
-        Self(SettingKey::all().filter_map(shipped).collect())
+        let mut settings = Self::default();
+        for key in SettingKey::all(&SettingValues::default()) {
+            if let Some(value) = key.row.shipped.clone() {
+                settings.add(key, Layer::Shipped, ValueOrigin::Forge, value);
+            }
+        }
+        settings
     }
 
     /// Reads all layers, each over the one below it.
@@ -144,57 +146,49 @@ impl LayeredSettings {
         Ok(settings.under(Self::from_flags(&sources.flags)?))
     }
 
+    fn add(&mut self, key: SettingKey, layer: Layer, origin: ValueOrigin, value: Value) {
+        self.0.entry(key.path).or_default().push(LayeredValue { layer, origin, value });
+    }
+
     /// Puts higher layers over these.
     pub(super) fn under(mut self, higher: Self) -> Self {
-        for (key, values) in higher.0 {
-            self.0.entry(key).or_default().extend(values);
+        for (path, values) in higher.0 {
+            self.0.entry(path).or_default().extend(values);
         }
         self
     }
 
     /// Returns all values of a key, lowest layer first.
-    pub(super) fn values(&self, key: &SettingKey) -> &[LayeredValue] {
-        self.0.get(key).map_or(&[], Vec::as_slice)
+    pub(super) fn values(&self, path: &str) -> &[LayeredValue] {
+        self.0.get(path).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the value of a key that counts.
-    pub(super) fn winner(&self, key: &SettingKey) -> Option<&LayeredValue> {
-        self.values(key).last()
+    pub(super) fn winner(&self, path: &str) -> Option<&LayeredValue> {
+        self.values(path).last()
     }
 
-    /// Returns the value of a path that counts.
-    pub(super) fn winner_at(&self, path: &str) -> Option<&LayeredValue> {
-        self.winner(&SettingKey::find(path)?)
-    }
-
-    /// Returns all values that count.
-    pub(super) fn winners(&self) -> impl Iterator<Item = (&SettingKey, &Value)> {
-        self.0.iter().filter_map(|(key, values)| Some((key, &values.last()?.value)))
-    }
-
-    /// Returns the names of all tables of this kind that have a value.
-    pub(super) fn tables(&self, kind: TableKind) -> BTreeSet<&str> {
-        let tables = self.0.keys().filter_map(SettingKey::table);
-        tables.filter(|(of, _)| *of == kind).map(|(_, name)| name).collect()
-    }
-
-    /// Returns all keys: those that every Forge has, and those of named tables that have a value.
-    pub(super) fn keys(&self) -> BTreeSet<SettingKey> {
-        SettingKey::all().chain(self.0.keys().cloned()).collect()
+    /// Builds the tree of all values that count. Keys without one have what Forge ships.
+    pub(super) fn tree(&self) -> SettingValues {
+        let mut tree = Json::Object(serde_json::Map::new());
+        for (path, values) in &self.0 {
+            let node = path.split('.').fold(&mut tree, |node, word| &mut node[word]);
+            let winner = values.last().map(|winner| &winner.value);
+            *node = serde_json::to_value(winner).expect("a value is JSON");
+        }
+        serde_json::from_value(tree).expect("every value was checked")
     }
 
     /// Returns all variables that may set something: those of a table only if a file names it, or if it
     /// needs no naming.
     fn variables(&self) -> BTreeMap<String, Vec<SettingKey>> {
-        let named = TableKind::ALL.into_iter().flat_map(|kind| {
-            let mut names = self.tables(kind);
-            for name in kind.known() {
-                names.insert(name);
-            }
-            names.into_iter().flat_map(move |name| SettingKey::all_in(kind, name))
-        });
+        let mut tree = self.tree();
+        for kind in registry::ready_to_use().filter(|kind| !kind.plays_scenario()) {
+            let name = AgentName::try_from(kind.name().to_owned()).expect("it follows the rules");
+            tree.agent_tables.named.entry(name).or_insert_with(AgentKeys::default);
+        }
         let mut variables: BTreeMap<String, Vec<SettingKey>> = BTreeMap::new();
-        for key in SettingKey::all().chain(named) {
+        for key in SettingKey::all(&tree) {
             variables.entry(key.variable()).or_default().push(key);
         }
         variables
@@ -212,23 +206,24 @@ impl LayeredSettings {
             let what = format!("{name} is larger than {FILE_BYTES_MAX} bytes");
             return Err(Error::usage(what, "make it smaller"));
         }
-        let wrong = |at: usize, what: &str| {
-            let line = line_of(text, at);
+        let wrong = |flaw: Flaw| {
+            let line = line_of(text, flaw.at);
             let next = format!("mend line {line} of {name}, then run the same command again");
-            Error::usage(format!("{name}, line {line}: {what}"), next)
+            Error::usage(format!("{name}, line {line}: {}", flaw.what), next)
         };
         let table = DeTable::parse(text).map_err(|error| {
-            wrong(error.span().map_or(0, |span| span.start), &explain(error.message()))
+            let at = error.span().map_or(0, |span| span.start);
+            wrong(Flaw { at, what: error.message().trim().to_owned() })
         })?;
-        let mut reading = FileReading::default();
+        let mut reading = FileReading { text, ..FileReading::default() };
         reading.table("", table.get_ref());
-        if let Some((at, what)) = reading.first_flaw {
-            return Err(wrong(at, &what));
+        if let Some(flaw) = reading.flaws.into_iter().min_by_key(|flaw| flaw.at) {
+            return Err(wrong(flaw));
         }
         let mut settings = Self::default();
         for (key, at, value) in reading.values {
             let origin = ValueOrigin::File { name: name.clone(), line: line_of(text, at) };
-            settings.0.insert(key, vec![LayeredValue { layer, origin, value }]);
+            settings.add(key, layer, origin, value);
         }
         Ok(settings)
     }
@@ -244,12 +239,10 @@ impl LayeredSettings {
                 Some([key]) => key,
                 Some(keys) => {
                     let keys: Vec<String> =
-                        keys.iter().map(|key| format!("`{}`", key.path())).collect();
+                        keys.iter().map(|key| format!("`{}`", key.path)).collect();
                     let what = format!("the variable {variable} could set {}", keys.join(" or "));
-                    return Err(Error::usage(
-                        what,
-                        format!("unset {variable}, and set it in a file"),
-                    ));
+                    let next = format!("unset {variable}, and set it in a file");
+                    return Err(Error::usage(what, next));
                 }
                 None => {
                     let near = nearest(variable, names.keys().map(String::as_str));
@@ -265,8 +258,7 @@ impl LayeredSettings {
                 Error::usage(what, format!("unset {variable}, or set it right"))
             })?;
             let origin = ValueOrigin::Variable(variable.clone());
-            let value = LayeredValue { layer: Layer::Environment, origin, value };
-            settings.0.entry(key.clone()).or_default().push(value);
+            settings.add(key.clone(), Layer::Environment, origin, value);
         }
         Ok(settings)
     }
@@ -278,9 +270,7 @@ impl LayeredSettings {
             let key = SettingKey::parse(path)?;
             let value = from_words(&key, words)
                 .map_err(|flaw| Error::usage(flaw.what, format!("forge config explain {path}")))?;
-            let value =
-                LayeredValue { layer: Layer::Flags, origin: ValueOrigin::CommandLine, value };
-            settings.0.entry(key).or_default().push(value);
+            settings.add(key, Layer::Flags, ValueOrigin::CommandLine, value);
         }
         Ok(settings)
     }
@@ -288,70 +278,40 @@ impl LayeredSettings {
 
 /// The state of reading one file.
 #[derive(Default)]
-struct FileReading {
+struct FileReading<'a> {
+    text: &'a str,
     /// Each with the byte at which its key begins.
     values: Vec<(SettingKey, usize, Value)>,
-    /// The first flaw, and its byte.
-    first_flaw: Option<(usize, String)>,
+    flaws: Vec<Flaw>,
 }
 
-impl FileReading {
-    fn wrong(&mut self, at: usize, what: impl FnOnce() -> String) {
-        if self.first_flaw.as_ref().is_none_or(|(first, _)| at < *first) {
-            self.first_flaw = Some((at, what()));
-        }
-    }
-
+impl FileReading<'_> {
     /// Descends no deeper than the keys do, whatever is in the file.
     fn table(&mut self, path: &str, table: &DeTable<'_>) {
         for (n_before, (word, value)) in table.iter().enumerate() {
             let at = word.span().start;
-            let word = word.get_ref().as_ref();
-            let name = join(path, word);
+            if n_before >= TABLE_MAX {
+                let what = format!("`{path}` has more than {TABLE_MAX} keys and tables");
+                return self.flaws.push(Flaw { at, what });
+            }
             // A quoted word may have a dot in it: "limits.budget" in one piece is no key.
-            let is_plain = !word.contains('.');
-            if let Some(key) = SettingKey::find(&name).filter(|_| is_plain) {
-                match from_toml(&key, value) {
+            let name = join(path, &Key::new(word.get_ref().as_ref()).to_string());
+            let span = value.span();
+            match (value.get_ref(), SettingKey::find(&name)) {
+                (DeValue::Table(inner), _) => match check(&name, "{}") {
+                    Ok(()) => self.table(&name, inner),
+                    Err(flaw) => self.flaws.push(Flaw { at, ..flaw }),
+                },
+                (_, Some(key)) => match from_toml(&key, &self.text[span.clone()]) {
                     Ok(value) => self.values.push((key, at, value)),
-                    Err(flaw) => self.wrong(flaw.at.unwrap_or(at), || flaw.what),
+                    Err(flaw) => self.flaws.push(Flaw { at: span.start + flaw.at, ..flaw }),
+                },
+                (_, None) => {
+                    let is_table = || format!("`{name}` is a table, and not a value");
+                    let what = check(&name, "{}").map_or_else(|flaw| flaw.what, |()| is_table());
+                    self.flaws.push(Flaw { at, what });
                 }
-            } else if is_plain && is_table(&name) {
-                if let Some(kind) = TableKind::find(path)
-                    && n_before >= TABLES_MAX
-                {
-                    let most =
-                        format!("there are more than {TABLES_MAX} tables of {}", kind.as_str());
-                    self.wrong(at, || most);
-                    return;
-                }
-                match value.get_ref() {
-                    DeValue::Table(inner) => self.table(&name, inner),
-                    DeValue::String(_)
-                    | DeValue::Integer(_)
-                    | DeValue::Float(_)
-                    | DeValue::Boolean(_)
-                    | DeValue::Datetime(_)
-                    | DeValue::Array(_) => {
-                        self.wrong(at, || format!("`{name}` is a table, and not a value"));
-                    }
-                }
-            } else {
-                self.wrong(at, || unknown(path, word));
             }
         }
     }
-}
-
-/// Describes a word that is no key of this table.
-fn unknown(path: &str, word: &str) -> String {
-    let shown: String = word.chars().take(80).collect();
-    if let Some(kind) = TableKind::find(path) {
-        return format!("`{shown}` is no name: {}", kind.name_may_be());
-    }
-    let whole = join(path, word);
-    if let Some((_, new)) = RENAMED.iter().find(|(old, _)| *old == whole) {
-        return format!("`{whole}` is called {new} now: `forge doctor --fix` rewrites the file");
-    }
-    let near = nearest_word(path, word).map(|near| format!("; did you mean `{near}`?"));
-    format!("unknown key `{shown}`{}", near.unwrap_or_default())
 }

@@ -1,7 +1,6 @@
 //! What a person should know about the settings, in whole sentences.
 
 use super::{
-    keys::{SettingKey, TableKind},
     layers::Layer,
     resolve::Settings,
     sources::{FILE, LOCAL_FILE, LocalFile},
@@ -16,7 +15,7 @@ impl Settings {
         notes.extend(self.local_in_git().map(|(what, next)| format!("{what}: `{next}`")));
         notes.extend(self.checks_left_out());
         if self.verify.commands.as_ref().is_some_and(Vec::is_empty) {
-            let winner = self.layers.winner_at("verify.commands");
+            let winner = self.layers.winner("verify.commands");
             let place = winner.map(|winner| winner.origin.to_string());
             notes.push(format!(
                 "verify.commands is empty ({}): nothing is checked, and what is made is unverified, never passed",
@@ -44,7 +43,7 @@ impl Settings {
 
     /// Names the checks of the repository that a personal layer leaves out.
     fn checks_left_out(&self) -> Option<String> {
-        let values = self.layers.values(&SettingKey::find("verify.commands")?);
+        let values = self.layers.values("verify.commands");
         let repo = values.iter().rfind(|value| value.layer == Layer::Repo)?;
         let winner = values.last().filter(|winner| winner.layer > Layer::Repo)?;
         let (Value::List(asked), Value::List(kept)) = (&repo.value, &winner.value) else {
@@ -68,12 +67,10 @@ impl Settings {
     /// Returns what a person should know about tables of roles that a flow does not have.
     pub fn notes_on_roles(&self, of_the_flow: &[&str]) -> Vec<String> {
         let mut notes = Vec::new();
-        for name in self.layers.tables(TableKind::Roles) {
-            if of_the_flow.contains(&name) {
-                continue;
-            }
-            let keys = SettingKey::all_in(TableKind::Roles, name);
-            let winner = keys.iter().find_map(|key| self.layers.winner(key));
+        for name in self.roles.keys().map(|name| &**name).filter(|name| !of_the_flow.contains(name))
+        {
+            let path = |word| format!("roles.{name}.{word}");
+            let winner = ["agent", "model"].iter().find_map(|word| self.layers.winner(&path(word)));
             // Another flow may have it.
             let Some(near) = nearest(name, of_the_flow.iter().copied()) else { continue };
             let place = winner.map(|winner| format!(" ({})", winner.origin)).unwrap_or_default();

@@ -69,7 +69,7 @@ impl Settings {
 
     /// Returns the value that counts, if it came with the repository.
     fn value_of_repository(&self, path: &str) -> Option<&Value> {
-        let winner = self.layers.winner_at(path)?;
+        let winner = self.layers.winner(path)?;
         winner.layer.is_of_repository(self.local_is).then_some(&winner.value)
     }
 }

@@ -14,7 +14,6 @@ use std::{
 use forge_agents::{AgentKind, registry};
 
 use super::{
-    keys::tree,
     layers::{Layer, LayeredSettings},
     sources::{FILE, LOCAL_FILE, LocalFile, SourceFile, Sources},
     types::{AgentKeys, AgentTable, SettingValues},
@@ -59,7 +58,7 @@ impl Settings {
     /// Reads all layers.
     pub fn from_sources(sources: &Sources) -> Result<Self, Error> {
         let settings = Self::from_layers(LayeredSettings::from_sources(sources)?, sources);
-        match settings.layers.winner_at("workspace.root") {
+        match settings.layers.winner("workspace.root") {
             Some(winner) if winner.layer == Layer::Repo => Err(Error::usage(
                 format!(
                     "{}: workspace.root is for one person to say, not for a repository",
@@ -81,12 +80,12 @@ impl Settings {
     }
 
     fn from_layers(layers: LayeredSettings, sources: &Sources) -> Self {
-        let values = tree(layers.winners()).expect("every value was checked");
+        let values = layers.tree();
         let mut settings =
             Self { values, agents: BTreeMap::new(), layers, local_is: sources.local_is };
         let own = AgentKeys::default();
         let known = registry::ready_to_use().map(|kind| (kind.name(), &own));
-        let named = settings.agent_tables.named.iter().map(|(name, keys)| (name.as_str(), keys));
+        let named = settings.agent_tables.named.iter().map(|(name, keys)| (&**name, keys));
         let agents: BTreeMap<&str, &AgentKeys> = known.chain(named).collect();
         let table = |(name, keys): (&str, &AgentKeys)| {
             let top = sources.top.as_deref();
@@ -121,7 +120,7 @@ impl Settings {
 
     /// Returns the origin of an agent's command, if a person set it and not the repository.
     fn command_of_person(&self, name: &str) -> Option<String> {
-        let winner = self.layers.winner_at(&format!("agents.{name}.command"))?;
+        let winner = self.layers.winner(&format!("agents.{name}.command"))?;
         let is_of_repository = winner.layer.is_of_repository(self.local_is);
         (!is_of_repository).then(|| winner.origin.to_beginning())
     }
@@ -152,9 +151,9 @@ impl Settings {
     /// Refuses names of agents that are not there or cannot be started.
     fn check_agents(&self) -> Result<(), Error> {
         let roles =
-            self.roles.iter().map(|(name, role)| (format!("roles.{name}.agent"), &role.agent));
+            self.roles.iter().map(|(name, role)| (format!("roles.{}.agent", &**name), &role.agent));
         for (path, agent) in [("agent".to_owned(), &self.agent)].into_iter().chain(roles) {
-            if let (Some(agent), Some(winner)) = (agent, self.layers.winner_at(&path)) {
+            if let (Some(agent), Some(winner)) = (agent, self.layers.winner(&path)) {
                 self.check_agent(agent, &winner.origin.to_beginning())?;
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! Not here: what JSON Schema cannot say, such as which branches git accepts; `values.rs` does.
 //!
-//! Invariant: what the schema says about types, words and bounds is what `check.rs` holds values against.
+//! Invariant: what the schema says about types, words and bounds is what the types of the tree accept.
 
 use schemars::{Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::{Value as Json, json};

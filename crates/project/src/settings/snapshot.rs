@@ -326,12 +326,12 @@ fn shipped_branch() -> String {
     Settings::default().land.branch.clone().into()
 }
 
-const fn minutes(minutes: u64) -> u64 {
-    minutes * 60_000
+fn minutes(minutes: impl Into<u64>) -> u64 {
+    minutes.into() * 60_000
 }
 
-const fn mebibytes(mebibytes: u64) -> u64 {
-    mebibytes * 1024 * 1024
+fn mebibytes(mebibytes: impl Into<u64>) -> u64 {
+    mebibytes.into() * 1024 * 1024
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use forge_core::money::Money;
 
 use super::{
-    check::from_words,
-    keys::{SettingKey, TableKind, is_table, nearest_word},
+    keys::{SettingKey, hint},
     layers::LayeredSettings,
+    read_value::{check, from_words},
     *,
 };
 use crate::Error;
@@ -23,6 +23,15 @@ fn read(text: &str) -> Result<Settings, Error> {
     Settings::from_sources(&Sources { repo: file(FILE, text), ..Sources::default() })
 }
 
+fn fixed_keys() -> impl Iterator<Item = SettingKey> {
+    keys_with("").into_iter()
+}
+
+/// Returns all keys, with those of the tables that a file names.
+pub(super) fn keys_with(tables: &str) -> Vec<SettingKey> {
+    SettingKey::all(&toml::from_str(tables).unwrap())
+}
+
 fn pair(name: &str, value: &str) -> Vec<(String, String)> {
     vec![(name.to_owned(), value.to_owned())]
 }
@@ -30,27 +39,31 @@ fn pair(name: &str, value: &str) -> Vec<(String, String)> {
 #[test]
 fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
     for (text, line, expected) in [
-        ("agent = \"scripted\"\n[limits]\nbudgt = \"2\"\n", 3, "did you mean `budget`?"),
+        ("agent = \"scripted\"\n[limits]\nbudgt = \"2\"\n", 3, "did you mean `limits.budget`?"),
         ("[limts]\n", 1, "unknown key `limts`; did you mean `limits`?"),
         ("\nbudget = \"2\"\n", 2, "did you mean `limits.budget`?"),
-        ("limits.bdget = \"2\"\n", 1, "did you mean `budget`?"),
-        ("limits = { at_one = 2 }\n", 1, "did you mean `at_once`?"),
-        ("\"limits.budget\" = \"2\"\n", 1, "unknown key `limits.budget`"),
-        ("[agents.claude]\ncomand = []\n", 2, "unknown key `comand`; did you mean `command`?"),
-        ("[agents.scripted]\ncommand = []\n", 2, "unknown key `command`"),
-        ("[agents.mine]\nscenario = \"a\"\n", 2, "unknown key `scenario`"),
-        ("[agents.mine.more]\n", 1, "unknown key `more`"),
-        ("[agents.Mine]\n", 1, "`Mine` is no name: the name of an agent has at most 40 small"),
-        ("agents.\"a.b\".command = []\n", 1, "`a.b` is no name"),
+        ("limits.bdget = \"2\"\n", 1, "did you mean `limits.budget`?"),
+        ("limits = { at_one = 2 }\n", 1, "did you mean `limits.at_once`?"),
+        ("\"limits.budget\" = \"2\"\n", 1, "unknown key `\"limits.budget\"`"),
+        (
+            "[agents.claude]\ncomand = []\n",
+            2,
+            "unknown key `agents.claude.comand`; did you mean `agents.claude.command`?",
+        ),
+        ("[agents.scripted]\ncommand = []\n", 2, "unknown key `agents.scripted.command`"),
+        ("[agents.mine]\nscenario = \"a\"\n", 2, "unknown key `agents.mine.scenario`"),
+        ("[agents.mine.more]\n", 1, "unknown key `agents.mine.more`"),
+        ("[agents.Mine]\n", 1, "\"Mine\" is no name: an agent's has at most 40 small"),
+        ("agents.\"a.b\".command = []\n", 1, "\"a.b\" is no name"),
         ("agents.mine = 3\n", 1, "`agents.mine` is a table, and not a value"),
-        ("[roles.reviewer]\nmodl = \"x\"\n", 2, "did you mean `model`?"),
-        ("[roles.\"a b\"]\n", 1, "`a b` is no name: the name of a role"),
+        ("[roles.reviewer]\nmodl = \"x\"\n", 2, "did you mean `roles.reviewer.model`?"),
+        ("[roles.\"a b\"]\n", 1, "\"a b\" is no name: a role's"),
         ("[role.reviewer]\n", 1, "unknown key `role`; did you mean `roles`?"),
-        ("[secrets]\nfile = []\n", 2, "did you mean `files`?"),
+        ("[secrets]\nfile = []\n", 2, "did you mean `secrets.files`?"),
         ("[guarded]\nextra = []\n", 1, "unknown key `guarded`"),
         ("[[verify]]\ncommands = []\n", 1, "`verify` is a table"),
         ("limits = 3\n", 1, "`limits` is a table"),
-        ("# one\n# two\n[verify]\n\ncommand = []\n[zzz]\n", 5, "did you mean `commands`?"),
+        ("# one\n# two\n[verify]\n\ncommand = []\n[zzz]\n", 5, "did you mean `verify.commands`?"),
     ] {
         let error = read(text).unwrap_err();
         assert!(error.what.starts_with(&format!("forge.toml, line {line}: ")), "{error}");
@@ -62,27 +75,35 @@ fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
 #[test]
 fn a_value_that_cannot_be_names_its_line_and_what_it_may_be() {
     for (text, line, expected) in [
-        ("[limits]\nat_once = 0", 2, "limits.at_once is 0; it may be a whole number"),
-        ("[limits]\nat_once = -1", 2, "limits.at_once is -1"),
+        ("[limits]\nat_once = 0", 2, "limits.at_once: invalid value: 0; it may be a whole number"),
+        ("[limits]\nat_once = -1", 2, "limits.at_once: invalid value: integer `-1`; it may be"),
         ("[limits]\nat_once = 257", 2, "between 1 and 256"),
-        ("[limits]\nat_once = 1.5", 2, "limits.at_once is 1.5"),
-        ("[limits]\nat_once = \"8\"", 2, "limits.at_once is \"8\""),
-        ("[limits]\nbudget = \"much\"", 2, "limits.budget is \"much\""),
-        ("[limits]\nbudget = 3", 2, "limits.budget is 3; it may be an amount"),
+        ("[limits]\nat_once = 1.5", 2, "limits.at_once: invalid type: floating point `1.5`"),
+        ("[limits]\nat_once = \"8\"", 2, "limits.at_once: invalid type: string \"8\""),
+        ("[limits]\nbudget = \"much\"", 2, "limits.budget: \"much\" is no amount"),
+        ("[limits]\nbudget = 3", 2, "integer `3`; it may be an amount"),
         ("agent = \"claudius\"", 1, "there is no agent `claudius`"),
-        ("agent = 3", 1, "agent is 3; it may be \"scripted\""),
+        ("agent = 3", 1, "agent: invalid type: integer `3`; it may be \"scripted\""),
         ("agent = \"scripted", 1, ""),
         ("[verify]\ncommands = \"cargo test\"", 2, "it may be a list of commands"),
-        ("[verify]\ncommands = [\n\"a\",\n3]", 4, "verify.commands has 3"),
-        ("[verify]\ncommands = [\n\"a\",\n\"\"]", 4, "verify.commands has an entry that is empty"),
-        ("[verify]\nfinal = true", 2, "verify.final is true; it may be \"pristine\" or \"cached\""),
+        ("[verify]\ncommands = [\n\"a\",\n3]", 4, "verify.commands: invalid type: integer `3`"),
+        ("[verify]\ncommands = [\n\"a\",\n\"\"]", 2, "verify.commands: \"\" is empty"),
+        (
+            "[verify]\nfinal = true",
+            2,
+            "verify.final: wanted string or table; it may be \"pristine\" or \"cached\"",
+        ),
         ("[verify]\ntimeout_minutes = 1441", 2, "between 1 and 1440"),
-        ("[verify]\noutput_mib = 2026-01-01", 2, "verify.output_mib is 2026-01-01"),
-        ("[workspace]\nclaims = { a = 1 }", 2, "workspace.claims is a table"),
-        ("[workspace]\n\ncopy = [\"a\",\n  \"../b\"]", 4, "\"../b\", which leads out"),
-        ("[workspace]\ncache = [\".git\"]", 2, "\".git\", which is git's own"),
+        ("[verify]\noutput_mib = 2026-01-01", 2, "verify.output_mib: invalid type"),
+        (
+            "[workspace]\nclaims = { a = 1 }",
+            2,
+            "workspace.claims: wanted exactly 1 element, found 0 elements; it may be",
+        ),
+        ("[workspace]\n\ncopy = [\"a\",\n  \"../b\"]", 3, "\"../b\" leads out"),
+        ("[workspace]\ncache = [\".git\"]", 2, "\".git\" is git's own"),
         ("[workspace]\nsetup_inputs = [\"/etc/passwd\"]", 2, "is not relative"),
-        ("[land]\nbranch = \"a b\"", 2, "land.branch is \"a b\""),
+        ("[land]\nbranch = \"a b\"", 2, "land.branch: \"a b\" is no name"),
         ("[land]\nbranch = \"{date}\"", 2, "in braces that is not {run}"),
         ("agent = \"x\"\nagent = \"y\"", 2, "duplicate"),
         ("limits.budget = \"1\"\n[limits]\nat_once = 1", 2, ""),
@@ -104,17 +125,20 @@ fn what_is_wrong_in_a_layer_names_that_layer() {
         let files = [&sources.user, &sources.repo, &sources.local];
         let name = &files.into_iter().flatten().next().unwrap().name;
         let error = Settings::from_sources(&sources).unwrap_err();
-        assert!(error.what.starts_with(&format!("{name}, line 3: limits.at_once is 0")), "{error}");
+        assert!(
+            error.what.starts_with(&format!("{name}, line 3: limits.at_once: invalid value: 0")),
+            "{error}"
+        );
     }
     let environment = pair("FORGE_LIMITS_AT_ONCE", "0");
     let error = Settings::from_sources(&Sources { environment, ..Sources::default() }).unwrap_err();
     assert!(
-        error.what.starts_with("the variable FORGE_LIMITS_AT_ONCE: limits.at_once is"),
+        error.what.starts_with("the variable FORGE_LIMITS_AT_ONCE: limits.at_once: "),
         "{error}"
     );
     let flags = pair("limits.at_once", "0");
     let error = Settings::from_sources(&Sources { flags, ..Sources::default() }).unwrap_err();
-    assert!(error.what.starts_with("limits.at_once is `0`"), "{error}");
+    assert!(error.what.starts_with("limits.at_once: invalid value: 0"), "{error}");
     let flags = pair("limits.atonce", "1");
     let error = Settings::from_sources(&Sources { flags, ..Sources::default() }).unwrap_err();
     assert_eq!(error.what, "`limits.atonce` is no key; did you mean `limits.at_once`?");
@@ -136,7 +160,7 @@ fn a_variable_that_sets_nothing_is_an_error_with_the_nearest() {
 fn no_layer_at_all_is_what_is_shipped() {
     let settings = read("").unwrap();
     assert_eq!(settings.limits, Settings::default().limits);
-    assert_eq!((settings.limits.at_once, settings.limits.budget), (8, None));
+    assert_eq!((u32::from(settings.limits.at_once), settings.limits.budget), (8, None));
     assert_eq!(settings.verify.commands, None);
     assert_eq!(&*settings.land.branch, "forge/{run}");
     assert_eq!(settings.notes(), [] as [&str; 0]);
@@ -154,7 +178,7 @@ fn tables_merge_and_lists_replace() {
         ..Sources::default()
     })
     .unwrap();
-    assert_eq!(settings.limits.at_once, 3);
+    assert_eq!(u32::from(settings.limits.at_once), 3);
     assert_eq!(settings.limits.budget(), Money::parse("1"));
     assert_eq!(settings.freeze(AgentChoice::Nobody).copy, ["c"]);
 }
@@ -295,7 +319,7 @@ impl Chance {
         let mut words = Vec::new();
         for key in every_key() {
             if self.below(3) == 0 {
-                let examples = examples(&key.path());
+                let examples = examples(&key.path);
                 words.push((key, examples[self.below(examples.len())].to_owned()));
             }
         }
@@ -306,10 +330,7 @@ impl Chance {
 /// Returns all keys, and those of a table that needs no naming by a file. Without `like`, because a
 /// program cannot be started without a command.
 fn every_key() -> Vec<SettingKey> {
-    let claude = SettingKey::all_in(TableKind::Agents, "claude").into_iter();
-    SettingKey::all()
-        .chain(claude.filter(|key| key.path().rsplit('.').next() != Some("like")))
-        .collect()
+    keys_with("[agents.claude]").into_iter().filter(|key| !key.path.ends_with(".like")).collect()
 }
 
 /// Words that each key accepts, by the beginning or the end of its path.
@@ -352,7 +373,7 @@ pub(super) fn examples(path: &str) -> &'static [&'static str] {
 
 fn toml(words: &[(SettingKey, String)]) -> String {
     words.iter().fold(String::new(), |mut text, (key, words)| {
-        let _ = writeln!(text, "{} = {}", key.path(), from_words(key, words).unwrap());
+        let _ = writeln!(text, "{} = {}", key.path, from_words(key, words).unwrap());
         text
     })
 }
@@ -371,7 +392,7 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
     for _ in 0..300 {
         let mut layers: Vec<Vec<(SettingKey, String)>> = (0..5).map(|_| chance.words()).collect();
         // Only a person may say it.
-        layers[1].retain(|(key, _)| key.path() != "workspace.root");
+        layers[1].retain(|(key, _)| key.path != "workspace.root");
         let named = |words: &[(SettingKey, String)], name: fn(&SettingKey) -> String| {
             words.iter().map(|(key, words)| (name(key), words.clone())).collect()
         };
@@ -382,23 +403,24 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
             local_is: LocalFile::Personal,
             top: None,
             environment: named(&layers[3], SettingKey::variable),
-            flags: named(&layers[4], SettingKey::path),
+            flags: named(&layers[4], |key| key.path.clone()),
         })
         .unwrap();
         for key in every_key() {
             let above = [Layer::User, Layer::Repo, Layer::Local, Layer::Environment, Layer::Flags];
-            let said =
-                |words: &Vec<(SettingKey, String)>| words.iter().position(|(said, _)| *said == key);
+            let said = |words: &Vec<(SettingKey, String)>| {
+                words.iter().position(|(said, _)| said.path == key.path)
+            };
             let speaks = layers.iter().enumerate().rfind(|(_, words)| said(words).is_some());
             let expected = speaks.map(|(layer, words)| {
                 (above[layer], from_words(&key, &words[said(words).unwrap()].1).unwrap())
             });
-            let expected = expected.or_else(|| Some((Layer::Shipped, key.row().shipped.clone()?)));
-            let explained = settings.explain(&key.path()).unwrap();
+            let expected = expected.or_else(|| Some((Layer::Shipped, key.row.shipped.clone()?)));
+            let explained = settings.explain(&key.path).unwrap();
             assert_eq!(explained.row.layer, expected.as_ref().map(|(layer, _)| *layer));
             assert_eq!(explained.row.value, expected.as_ref().map(|(_, value)| value.clone()));
             let used = expected.clone().map(|(_, value)| match value {
-                Value::Text(text) if key.path().ends_with("budget") => {
+                Value::Text(text) if key.path.ends_with("budget") => {
                     let micros = Money::parse(&text).unwrap().0;
                     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000).into()
                 }
@@ -406,9 +428,9 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
                     serde_json::to_value(value).unwrap()
                 }
             });
-            assert_eq!(field(&settings, &key.path()), used);
+            assert_eq!(field(&settings, &key.path), used);
             let n_speaking = layers.iter().filter(|words| said(words).is_some()).count();
-            let n_shipped = usize::from(key.row().shipped.is_some());
+            let n_shipped = usize::from(key.row.shipped.is_some());
             assert_eq!(explained.said.len(), n_speaking + n_shipped, "nobody is left out");
             assert!(explained.said.iter().rev().is_sorted_by_key(|said| said.layer));
             if let (Some((_, words)), Some(file)) =
@@ -439,8 +461,7 @@ fn it_does_not_matter_which_layers_are_put_together_first() {
         assert_eq!(left, right);
         assert_eq!(LayeredSettings::default().under(a.clone()), a);
         assert_eq!(a.clone().under(LayeredSettings::default()), a);
-        if let (Some(mine), Some(yours)) =
-            (a.winner_at("limits.at_once"), c.winner_at("limits.at_once"))
+        if let (Some(mine), Some(yours)) = (a.winner("limits.at_once"), c.winner("limits.at_once"))
         {
             assert_ne!(mine, yours, "the place is part of what is said");
         }
@@ -453,15 +474,15 @@ fn the_example_in_the_documents_is_right_and_has_every_key() {
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let settings = read(example).unwrap();
     // What only a person may say is not in an example of the repository's file.
-    for key in SettingKey::all().filter(|key| key.path() != "workspace.root") {
-        let said = settings.explain(&key.path()).unwrap().said;
-        assert_eq!(said[0].layer, Layer::Repo, "the example says nothing about {}", key.path());
+    for key in fixed_keys().filter(|key| key.path != "workspace.root") {
+        let said = settings.explain(&key.path).unwrap().said;
+        assert_eq!(said[0].layer, Layer::Repo, "the example says nothing about {}", key.path);
         if matches!(shipped_of(&said), Some(Value::Count(_))) {
             assert_eq!(
                 Some(&said[0].value),
                 shipped_of(&said),
                 "{} is not what is shipped",
-                key.path()
+                key.path
             );
         }
     }
@@ -484,18 +505,22 @@ fn shipped_of(said: &[SaidRow]) -> Option<&Value> {
 
 #[test]
 fn every_key_is_found_by_its_path_and_no_two_share_a_path_or_a_variable() {
-    let mut variables: Vec<String> = SettingKey::all().map(|key| key.variable()).collect();
+    let mut variables: Vec<String> = fixed_keys().map(|key| key.variable()).collect();
     variables.sort();
     variables.dedup();
-    assert_eq!(variables.len(), SettingKey::all().count());
-    for key in SettingKey::all() {
-        assert_eq!(SettingKey::find(&key.path()), Some(key.clone()));
-        assert!(!is_table(&key.path()), "{key:?} is a value, and cannot be a table, too");
-        let row = key.row();
-        assert!(!row.about.is_empty() && !row.may_be.is_empty(), "{} has no doc", key.path());
+    assert_eq!(variables.len(), fixed_keys().count());
+    for key in fixed_keys() {
+        assert_eq!(SettingKey::find(&key.path).unwrap().path, key.path);
+        assert!(check(&key.path, "{}").is_err(), "{key:?} is a value, and cannot be a table, too");
+        let row = key.row;
+        assert!(!row.about.is_empty() && !row.may_be.is_empty(), "{} has no doc", key.path);
     }
-    assert!(is_table("limits") && is_table("agents.scripted") && is_table("roles.Writer"));
-    assert!(!is_table("limit") && !is_table("") && !is_table("agents.Mine"));
+    for table in ["limits", "agents.scripted", "roles.Writer"] {
+        assert_eq!(check(table, "{}"), Ok(()));
+    }
+    for table in ["limit", "agents.Mine"] {
+        assert!(check(table, "{}").is_err(), "{table}");
+    }
     assert!(
         SettingKey::find("agents.*.like").is_none()
             && SettingKey::find("agents.scripted.like").is_none()
@@ -504,17 +529,24 @@ fn every_key_is_found_by_its_path_and_no_two_share_a_path_or_a_variable() {
 
 #[test]
 fn a_key_in_the_wrong_table_is_found_in_the_right_one() {
-    assert_eq!(nearest_word("", "budget"), Some("limits.budget"));
-    assert_eq!(nearest_word("limits", "budgt"), Some("budget"));
-    assert_eq!(nearest_word("", "limts"), Some("limits"));
-    assert_eq!(nearest_word("agents", "scipted"), Some("scripted"));
-    assert_eq!(nearest_word("", "zzzzzzzzzzzz"), None);
+    for (path, meant) in [
+        ("budget", "limits.budget"),
+        ("limits.budgt", "limits.budget"),
+        ("limts", "limits"),
+        ("role", "roles"),
+        ("agents.mine.modl", "agents.mine.model"),
+        ("agents.scripted.modl", "agents.scripted.scenario"),
+    ] {
+        assert_eq!(hint(path), format!("; did you mean `{meant}`?"));
+    }
+    assert_eq!(hint("zzzzzzzzzzzz"), "");
+    assert_eq!(hint(""), "");
 }
 
 #[test]
 fn what_is_shipped_is_what_a_person_could_have_written() {
-    for key in SettingKey::all() {
-        if let Some(value) = key.row().shipped.clone() {
+    for key in fixed_keys() {
+        if let Some(value) = key.row.shipped.clone() {
             let words = match &value {
                 Value::Text(text) => text.clone(),
                 Value::Count(_) | Value::List(_) => value.to_string(),

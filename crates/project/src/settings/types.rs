@@ -11,21 +11,23 @@ use std::collections::BTreeMap;
 use forge_agents::{AgentKind, registry};
 use forge_core::money::Money;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::values::{
-    AGENT_NAME_PATTERN, AgentName, BranchTemplate, Dollars, FilePath, ModelName, PathPattern,
-    PlainName, ProgramLine, RelPath, ShellCommand, VariableName, Webhook,
+    AGENT_NAME_PATTERN, AgentName, BranchTemplate, Count, Dollars, FilePath, ModelName,
+    PathPattern, PlainName, ProgramLine, ROLE_NAME_PATTERN, RelPath, RoleName, ShellCommand,
+    VariableName, Webhook, cut,
 };
 
 /// More calls than this are never under way at the same time.
 const AT_ONCE_MAX: u32 = 256;
 /// A day.
-const MINUTES_MAX: u64 = 24 * 60;
-const OUTPUT_MIB_MAX: u64 = 4096;
+const MINUTES_MAX: u32 = 24 * 60;
+const OUTPUT_MIB_MAX: u32 = 4096;
+
 /// The tree of all keys. `forge.toml`, `forge.local.toml` and the user's `config.toml` are each a part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct SettingValues {
     /// Who plays the roles.
     pub agent: Option<AgentName>,
@@ -36,8 +38,8 @@ pub struct SettingValues {
     pub limits: LimitSettings,
     #[serde(rename = "agents")]
     pub agent_tables: AgentTables,
-    #[schemars(extend("propertyNames" = {"pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"}))]
-    pub roles: BTreeMap<String, RoleTable>,
+    #[schemars(with = "BTreeMap<String, RoleTable>", extend("propertyNames" = {"pattern": ROLE_NAME_PATTERN}))]
+    pub roles: BTreeMap<RoleName, RoleTable>,
     pub secrets: SecretSettings,
     pub workspace: WorkspaceSettings,
     pub verify: VerifySettings,
@@ -48,39 +50,36 @@ pub struct SettingValues {
 
 /// How much a run may do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct LimitSettings {
     /// Calls under way at the same time.
-    #[schemars(range(min = 1, max = AT_ONCE_MAX))]
-    pub at_once: u32,
+    pub at_once: Count<AT_ONCE_MAX>,
     /// Dollars for a whole run.
     pub budget: Option<Dollars>,
     /// Dollars for one call.
     pub call_budget: Option<Dollars>,
     /// How long one call may take.
-    #[schemars(range(min = 1, max = MINUTES_MAX))]
-    pub wall_minutes: u64,
+    pub wall_minutes: Count<MINUTES_MAX>,
     /// How long one call may say nothing.
-    #[schemars(range(min = 1, max = MINUTES_MAX))]
-    pub silence_minutes: u64,
+    pub silence_minutes: Count<MINUTES_MAX>,
     /// How much one call may print.
-    #[schemars(range(min = 1, max = OUTPUT_MIB_MAX))]
-    pub output_mib: u64,
+    pub output_mib: Count<OUTPUT_MIB_MAX>,
 }
 
 /// The tables of agents: the scripted one, and those that a person names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, expecting = "a table")]
 #[schemars(extend("propertyNames" = {"pattern": AGENT_NAME_PATTERN}))]
 pub struct AgentTables {
     pub scripted: ScriptedSettings,
     #[serde(flatten)]
-    pub named: BTreeMap<String, AgentKeys>,
+    #[schemars(with = "BTreeMap<String, AgentKeys>")]
+    pub named: BTreeMap<AgentName, AgentKeys>,
 }
 
 /// `[agents.scripted]`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct ScriptedSettings {
     /// What the scripted agent plays from.
     pub scenario: Option<FilePath>,
@@ -88,9 +87,10 @@ pub struct ScriptedSettings {
 
 /// `[agents.NAME]`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct AgentKeys {
     /// What it is treated as; without it what its name says, or a program.
+    #[serde(deserialize_with = "like")]
     #[schemars(schema_with = "likes")]
     pub like: Option<AgentKind>,
     /// What is started, without a shell.
@@ -103,7 +103,7 @@ pub struct AgentKeys {
 
 /// `[roles.NAME]`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct RoleTable {
     /// Who plays this role.
     pub agent: Option<AgentName>,
@@ -113,7 +113,7 @@ pub struct RoleTable {
 
 /// Settings about secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct SecretSettings {
     /// Files whose values are secrets, as lines of NAME=VALUE.
     pub files: Vec<RelPath>,
@@ -123,7 +123,7 @@ pub struct SecretSettings {
 
 /// How checkouts are made ready.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct WorkspaceSettings {
     /// Commands that make a new checkout ready.
     pub setup: Vec<ShellCommand>,
@@ -141,23 +141,21 @@ pub struct WorkspaceSettings {
 
 /// The project's checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct VerifySettings {
     /// The project's checks; [] means that there are none.
     pub commands: Option<Vec<ShellCommand>>,
     /// How long one check may take.
-    #[schemars(range(min = 1, max = MINUTES_MAX))]
-    pub timeout_minutes: u64,
+    pub timeout_minutes: Count<MINUTES_MAX>,
     /// How much one check may print.
-    #[schemars(range(min = 1, max = OUTPUT_MIB_MAX))]
-    pub output_mib: u64,
+    pub output_mib: Count<OUTPUT_MIB_MAX>,
     /// The last checkout that is verified: new, or with its caches.
     pub r#final: FinalCheckout,
 }
 
 /// Where work lands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct LandSettings {
     /// The run's branch; {run} is its id.
     pub branch: BranchTemplate,
@@ -167,7 +165,7 @@ pub struct LandSettings {
 
 /// How the effort of a request is found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct EffortSettings {
     /// The field of an issue that holds its story points.
     pub story_points: PlainName,
@@ -175,7 +173,7 @@ pub struct EffortSettings {
 
 /// Who is notified of stops, questions and the end. None of it is in a run's snapshot: it is about who is here now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct NotifySettings {
     /// A program that is told of stops, questions and the end.
     pub command: Option<ProgramLine>,
@@ -187,7 +185,7 @@ pub struct NotifySettings {
     pub desktop: Switch,
 }
 
-/// A yes or no. A file may write `true` and `false` as well, which `check.rs` reads as the words.
+/// A yes or no. A file may write `true` and `false` as well, which `read_value.rs` takes for the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(extend("type" = ["string", "boolean"], "enum" = ["on", "off", true, false]))]
@@ -253,7 +251,7 @@ impl Default for SettingValues {
     fn default() -> Self {
         Self {
             agent: None,
-            flow: shipped("feature"),
+            flow: shipped("feature".to_owned()),
             coherence: Switch::On,
             limits: LimitSettings::default(),
             agent_tables: AgentTables::default(),
@@ -283,12 +281,12 @@ impl LimitSettings {
 impl Default for LimitSettings {
     fn default() -> Self {
         Self {
-            at_once: 8,
+            at_once: shipped(8),
             budget: None,
             call_budget: None,
-            wall_minutes: 45,
-            silence_minutes: 15,
-            output_mib: 64,
+            wall_minutes: shipped(45),
+            silence_minutes: shipped(15),
+            output_mib: shipped(64),
         }
     }
 }
@@ -296,19 +294,19 @@ impl Default for LimitSettings {
 impl Default for VerifySettings {
     fn default() -> Self {
         let r#final = FinalCheckout::default();
-        Self { commands: None, timeout_minutes: 30, output_mib: 16, r#final }
+        Self { commands: None, timeout_minutes: shipped(30), output_mib: shipped(16), r#final }
     }
 }
 
 impl Default for LandSettings {
     fn default() -> Self {
-        Self { branch: shipped("forge/{run}"), record: RunRecord::default() }
+        Self { branch: shipped("forge/{run}".to_owned()), record: RunRecord::default() }
     }
 }
 
 impl Default for EffortSettings {
     fn default() -> Self {
-        Self { story_points: shipped("customfield_10016") }
+        Self { story_points: shipped("customfield_10016".to_owned()) }
     }
 }
 
@@ -318,15 +316,18 @@ impl Default for NotifySettings {
     }
 }
 
-fn shipped<T: TryFrom<String>>(text: &str) -> T {
-    match T::try_from(text.to_owned()) {
-        Ok(value) => value,
-        Err(_) => unreachable!("`{text}` is shipped, and refused"),
-    }
+fn shipped<F, T: TryFrom<F, Error = String>>(value: F) -> T {
+    T::try_from(value).expect("what is shipped follows the rules")
 }
 
 /// Lists the kinds of agents that a table can name: all but the player of scenarios, which has a key of its own.
 fn likes(_: &mut SchemaGenerator) -> Schema {
     let kinds = registry::ALL.iter().filter(|kind| !kind.plays_scenario());
     json_schema!({"type": "string", "enum": kinds.map(|kind| kind.name()).collect::<Vec<_>>()})
+}
+
+fn like<'de, D: Deserializer<'de>>(word: D) -> Result<Option<AgentKind>, D::Error> {
+    let word = String::deserialize(word)?;
+    let kind = AgentKind::find(&word).filter(|kind| !kind.plays_scenario());
+    kind.map(Some).ok_or_else(|| D::Error::custom(format!("unknown variant `{}`", cut(&word))))
 }

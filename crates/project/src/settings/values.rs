@@ -1,7 +1,7 @@
 //! The values that settings have: texts with rules, each a type of its own, and what `forge config` shows.
 //!
 //! A type's doc comment is what `forge config explain` says that a value may be, and its `extend` is what the
-//! published schema says. Not here: which key has which type (`types.rs`), and how a value is read (`check.rs`).
+//! published schema says. Not here: which key has which type (`types.rs`), and how a value is read (`read_value.rs`).
 //!
 //! Invariant: paths lead nowhere outside the checkout, branches are names that git accepts, and no text hides
 //! anything from the person who approves it.
@@ -13,6 +13,7 @@
 )]
 
 use std::{
+    borrow::Borrow,
     fmt,
     ops::Deref,
     path::{Component, Path},
@@ -28,13 +29,15 @@ pub(super) const TEXT_BYTES_MAX: usize = 16 * 1024;
 const NAME_BYTES_MAX: usize = 200;
 /// What stands for the run's id in the name of its branch.
 pub(super) const RUN_MARK: &str = "{run}";
-/// The rule for agent names, as a sentence.
-pub(super) const AGENT_NAME_MAY_BE: &str = "the name of an agent has at most 40 small letters, digits, `-` and `_`, and begins with a letter or digit";
-/// The same, for editors.
+/// The most characters of a wrong text that are shown.
+const SHOWN_CHARS_MAX: usize = 80;
+/// The rule for agent names, for editors.
 pub(super) const AGENT_NAME_PATTERN: &str = "^[a-z0-9][a-z0-9_-]{0,39}$";
+/// The rule for names of roles: whatever a flow may call one.
+pub(super) const ROLE_NAME_PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$";
 
 /// A value that was checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Value {
     /// A text, a word, an amount, a path or a branch.
@@ -59,8 +62,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Defines a text with a rule. The rule returns why a text is refused: as the end of a sentence that begins with
-/// the key, as "which …" or "and …" about the quoted text, or empty if the text is merely not what it may be.
+/// Defines a text with a rule, which says what is wrong with a text that it refuses.
 macro_rules! text_type {
     ($(#[doc = $doc:literal])* $name:ident { $($schema:tt)* } $rule:expr) => {
         $(#[doc = $doc])*
@@ -91,6 +93,12 @@ macro_rules! text_type {
                 &self.0
             }
         }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
     };
 }
 
@@ -98,22 +106,32 @@ text_type! {
     /// A name such as "feature".
     PlainName { "pattern" = "^[A-Za-z0-9_-]+$", "maxLength" = NAME_BYTES_MAX } |text| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        holds(!text.is_empty() && text.len() <= NAME_BYTES_MAX && text.chars().all(is_plain), "")
+        let is_right = !text.is_empty() && text.len() <= NAME_BYTES_MAX && text.chars().all(is_plain);
+        holds(is_right, text, "is no name")
     }
 }
 text_type! {
     /// "scripted", "claude", or the name of an agent that is set up.
     AgentName { "pattern" = AGENT_NAME_PATTERN, "examples" = ["scripted", "claude"] } |text| {
-        holds(is_agent_name(text), &format!("and {AGENT_NAME_MAY_BE}"))
+        let is_right = is_plain_name(text) && !text.contains(|c: char| c.is_ascii_uppercase());
+        let rule = "is no name: an agent's has at most 40 small letters, digits, `-` and `_`, and begins with a letter or digit";
+        holds(is_right, text, rule)
+    }
+}
+text_type! {
+    /// The name of a role.
+    RoleName { "pattern" = ROLE_NAME_PATTERN } |text| {
+        let rule = "is no name: a role's has at most 40 letters, digits, `-` and `_`, and begins with a letter or digit";
+        holds(is_plain_name(text), text, rule)
     }
 }
 text_type! {
     /// The name of a model such as "claude-sonnet-4-5".
     ModelName { "pattern" = "^[!-,.-~][!-~]*$", "maxLength" = NAME_BYTES_MAX } |text| {
-        holds(text.len() <= NAME_BYTES_MAX, "which is longer than 200 bytes")?;
         // An option of the program that gets the name must not hide in it.
-        let is_plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic());
-        holds(is_plain && !text.starts_with('-'), "which is no name of a model")
+        let is_plain = !text.starts_with('-') && text.chars().all(|c| c.is_ascii_graphic());
+        let is_right = is_plain && (1..=NAME_BYTES_MAX).contains(&text.len());
+        holds(is_right, text, "is no name of a model")
     }
 }
 text_type! {
@@ -126,11 +144,7 @@ text_type! {
 }
 text_type! {
     /// An address such as "https://example.org/hook".
-    Webhook { "pattern" = "^https?://[!-~]+$", "maxLength" = TEXT_BYTES_MAX, "writeOnly" = true } |text| {
-        // The refused address may hold a secret, so it is not quoted.
-        let may_be = "it may be an address such as \"https://example.org/hook\"";
-        web_address(text).map_err(|why| format!("{why}; {may_be}"))
-    }
+    Webhook { "pattern" = "^https?://[!-~]+$", "maxLength" = TEXT_BYTES_MAX, "writeOnly" = true } web_address
 }
 text_type! {
     /// Commands such as ["cargo test"].
@@ -147,11 +161,40 @@ text_type! {
 text_type! {
     /// Names of variables such as ["HTTPS_PROXY"].
     VariableName { "pattern" = "^[A-Za-z_][A-Za-z0-9_]*$", "maxLength" = NAME_BYTES_MAX } |text| {
-        visible(text)?;
-        let is_plain = text.len() <= NAME_BYTES_MAX
-            && !text.starts_with(|c: char| c.is_ascii_digit())
+        let is_plain = !text.starts_with(|c: char| c.is_ascii_digit())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        holds(is_plain, "which is no name of a variable")
+        let is_right = is_plain && (1..=NAME_BYTES_MAX).contains(&text.len());
+        holds(is_right, text, "is no name of a variable")
+    }
+}
+
+/// A whole number from 1 to `MOST`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "u32", into = "u32")]
+#[schemars(inline, extend("minimum" = 1, "maximum" = MOST))]
+pub struct Count<const MOST: u32>(u32);
+
+impl<const MOST: u32> TryFrom<u32> for Count<MOST> {
+    type Error = String;
+
+    fn try_from(count: u32) -> Result<Self, String> {
+        if (1..=MOST).contains(&count) {
+            Ok(Self(count))
+        } else {
+            Err(format!("invalid value: {count}"))
+        }
+    }
+}
+
+impl<const MOST: u32> From<Count<MOST>> for u32 {
+    fn from(count: Count<MOST>) -> Self {
+        count.0
+    }
+}
+
+impl<const MOST: u32> From<Count<MOST>> for u64 {
+    fn from(count: Count<MOST>) -> Self {
+        count.0.into()
     }
 }
 
@@ -162,10 +205,10 @@ text_type! {
 pub struct Dollars(#[schemars(with = "String")] pub Money);
 
 impl TryFrom<String> for Dollars {
-    type Error = &'static str;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Self, &'static str> {
-        Money::parse(&text).map(Self).ok_or("")
+    fn try_from(text: String) -> Result<Self, String> {
+        Money::parse(&text).map(Self).ok_or_else(|| format!("{} is no amount", quoted(&text)))
     }
 }
 
@@ -186,10 +229,10 @@ impl TryFrom<Vec<ShellCommand>> for ProgramLine {
     type Error = String;
 
     fn try_from(words: Vec<ShellCommand>) -> Result<Self, String> {
-        let program = words.first().ok_or_else(String::new)?;
-        holds(!program.starts_with('~'), "which nobody expands here; write the whole path")?;
-        holds(!program.starts_with('-'), "which is an option, and not a program")?;
-        holds(Path::new(&**program).file_name().is_some(), "which is a folder")?;
+        let program = words.first().ok_or_else(|| "it is empty".to_owned())?;
+        holds(!program.starts_with('~'), program, "is not expanded here: write the whole path")?;
+        holds(!program.starts_with('-'), program, "is an option, and not a program")?;
+        holds(Path::new(&**program).file_name().is_some(), program, "is a folder")?;
         Ok(Self(words.into_iter().map(String::from).collect()))
     }
 }
@@ -208,11 +251,6 @@ impl Deref for ProgramLine {
     }
 }
 
-/// Returns true for a valid agent name.
-pub(super) fn is_agent_name(text: &str) -> bool {
-    is_plain_name(text) && !text.contains(|c: char| c.is_ascii_uppercase())
-}
-
 /// Copies texts out of their types.
 pub(super) fn to_strings<T: Deref<Target = str>>(texts: &[T]) -> Vec<String> {
     texts.iter().map(|text| (**text).to_owned()).collect()
@@ -227,16 +265,28 @@ pub fn shown_url(url: &str) -> String {
     format!("{scheme}://{bare}{more}")
 }
 
-fn holds(is_right: bool, why: &str) -> Result<(), String> {
-    if is_right { Ok(()) } else { Err(why.to_owned()) }
+fn holds(is_right: bool, text: &str, why: &str) -> Result<(), String> {
+    if is_right { Ok(()) } else { Err(format!("{} {why}", quoted(text))) }
+}
+
+fn quoted(text: &str) -> String {
+    format!("{:?}", cut(text))
+}
+
+/// Cuts a wrong text, which may be of any length, so that it can be shown.
+pub(super) fn cut(text: &str) -> String {
+    if text.chars().nth(SHOWN_CHARS_MAX).is_none() {
+        return text.to_owned();
+    }
+    text.chars().take(SHOWN_CHARS_MAX - 1).chain(['…']).collect()
 }
 
 /// Refuses texts in which a person does not see what is there.
 fn visible(text: &str) -> Result<(), String> {
-    holds(!text.trim().is_empty(), "is empty")?;
-    holds(text.len() <= TEXT_BYTES_MAX, &format!("is longer than {TEXT_BYTES_MAX} bytes"))?;
+    holds(!text.trim().is_empty(), text, "is empty")?;
+    holds(text.len() <= TEXT_BYTES_MAX, text, &format!("is longer than {TEXT_BYTES_MAX} bytes"))?;
     let hides = |c: char| (c.is_control() && c != '\n' && c != '\t') || is_bidirectional(c);
-    holds(!text.contains(hides), "has a control character in it")
+    holds(!text.contains(hides), text, "has a control character in it")
 }
 
 fn is_bidirectional(c: char) -> bool {
@@ -245,53 +295,46 @@ fn is_bidirectional(c: char) -> bool {
 
 fn inside_checkout(text: &str) -> Result<(), String> {
     visible(text)?;
-    let mut n_names = 0_usize;
-    for part in Path::new(text).components() {
-        match part {
-            Component::Normal(name) => {
-                holds(!name.eq_ignore_ascii_case(".git"), "which is git's own")?;
-                n_names += 1;
-            }
-            Component::CurDir => {}
-            Component::ParentDir => return Err("which leads out of the checkout".to_owned()),
-            Component::RootDir | Component::Prefix(_) => {
-                return Err("which is not relative to the checkout".to_owned());
-            }
-        }
-    }
-    holds(n_names > 0, "which is the whole checkout")
+    let names = || Path::new(text).components().filter(|part| *part != Component::CurDir);
+    let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+    holds(!names().any(|part| part == Component::ParentDir), text, "leads out of the checkout")?;
+    holds(!text.starts_with('/'), text, "is not relative to the checkout")?;
+    holds(!names().any(is_git), text, "is git's own")?;
+    holds(names().next().is_some(), text, "is the whole checkout")
 }
 
-fn web_address(text: &str) -> Result<(), &'static str> {
+/// Refuses what is no address, without a word of it: it may hold a secret.
+fn web_address(text: &str) -> Result<(), String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let rest = rest.ok_or("begins with neither https:// nor http://")?;
+    let rest = rest.ok_or("it begins with neither https:// nor http://")?;
     if text.len() > TEXT_BYTES_MAX || !text.chars().all(|c| c.is_ascii_graphic()) {
-        return Err("has something in it that no address has");
+        return Err("it has something in it that no address has".to_owned());
     }
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = host.rsplit('@').next().unwrap_or_default();
-    if host.is_empty() || host.starts_with(':') { Err("names no host") } else { Ok(()) }
+    if host.is_empty() || host.starts_with(':') {
+        Err("it names no host".to_owned())
+    } else {
+        Ok(())
+    }
 }
 
 /// Refuses what git refuses as a branch, with a run's id in it.
 fn branch(text: &str) -> Result<(), String> {
     let name = text.replace(RUN_MARK, "20260101-run-aaaa");
-    holds(!name.contains(['{', '}']), "which has something in braces that is not {run}")?;
-    holds(name.len() <= 200, "which is longer than 200 bytes")?;
-    if let Some(wrong) = name.chars().find(|c| {
-        c.is_control() || c.is_whitespace() || is_bidirectional(*c) || "~^:?*[\\".contains(*c)
-    }) {
-        return Err(format!("which has {wrong:?} in it, which git does not take"));
-    }
-    let is_wrong_part = |part: &str| {
-        let ends = part.rsplit_once('.').is_some_and(|(_, end)| end == "lock");
-        part.is_empty() || part.starts_with('.') || ends
+    holds(!name.contains(['{', '}']), text, "has something in braces that is not {run}")?;
+    let is_wrong_letter = |c: char| {
+        c.is_control() || c.is_whitespace() || is_bidirectional(c) || "~^:?*[\\".contains(c)
     };
-    let is_wrong = name.split('/').any(is_wrong_part)
+    let is_wrong_part =
+        |part: &str| part.is_empty() || part.starts_with('.') || part.ends_with(".lock");
+    let is_wrong = name.len() > NAME_BYTES_MAX
+        || name.contains(is_wrong_letter)
+        || name.split('/').any(is_wrong_part)
         || name.starts_with('-')
         || name.ends_with('.')
         || name.contains("..")
         || name == "@"
         || name == "HEAD";
-    holds(!is_wrong, "which is no name that git takes for a branch")
+    holds(!is_wrong, text, "is no name that git takes for a branch")
 }
