@@ -16,6 +16,8 @@
 //! Invariant: every value here is the one that `forge config explain` says has won.
 //! Invariant: an unknown key or a value that is refused is an error that names its file and line.
 
+#[cfg(test)]
+mod agents_and_roles_tests;
 pub mod edit;
 mod explain;
 mod glob;
@@ -35,9 +37,9 @@ mod toml_text;
 mod types;
 mod values;
 
-pub use explain::{Explained, SaidRow, SettingRow};
+pub use explain::{Explained, SettingRow};
 pub use glob::PathGlobs;
-pub use layers::Layer;
+pub use layers::{Layer, SaidRow};
 pub use renamed_keys::{RenamedKeys, rename_keys};
 pub use repository_commands::NotifierKind;
 pub use resolve::{RESERVED, Settings};

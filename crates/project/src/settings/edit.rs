@@ -21,7 +21,7 @@ use super::{
     read_value::from_words,
     resolve::Settings,
     sources::{FILE, LOCAL_FILE, SourceFile, Sources, USER_FILE},
-    toml_text::changed,
+    toml_text::{changed, table_at},
     values::Value,
 };
 use crate::{Error, personal_dirs, refuse_agents};
@@ -49,18 +49,22 @@ pub struct SettingChange {
 impl EditedFile {
     /// Chooses the repository's file, in this checkout.
     pub fn repo(top: &Path) -> Self {
-        Self { path: top.join(FILE), layer: Layer::Repo, around: around(Some(top)).ok() }
+        Self { path: top.join(FILE), layer: Layer::Repo, around: Sources::read(Some(top)).ok() }
     }
 
     /// Chooses the person's file in this checkout.
     pub fn local(top: &Path) -> Self {
-        Self { path: top.join(LOCAL_FILE), layer: Layer::Local, around: around(Some(top)).ok() }
+        Self {
+            path: top.join(LOCAL_FILE),
+            layer: Layer::Local,
+            around: Sources::read(Some(top)).ok(),
+        }
     }
 
     /// Chooses the person's file for all repositories.
     pub fn user(top: Option<&Path>) -> Result<Self, Error> {
         let path = personal_dirs::config_dir()?.join(USER_FILE);
-        Ok(Self { path, layer: Layer::User, around: around(top).ok() })
+        Ok(Self { path, layer: Layer::User, around: Sources::read(top).ok() })
     }
 
     pub fn path(&self) -> &Path {
@@ -125,22 +129,12 @@ impl EditedFile {
     }
 }
 
-/// Gathers what all layers say before anything is changed.
-fn around(top: Option<&Path>) -> Result<Sources, Error> {
-    let mut sources = Sources::personal(top)?;
-    if let Some(top) = top {
-        sources.repo = SourceFile::read(&top.join(FILE))?;
-    }
-    Ok(sources)
-}
-
 /// Returns the text with one value set.
 fn with(text: &str, path: &str, value: &Value) -> Result<String, String> {
     let mut new = match value {
         Value::Text(text) => toml_edit::Value::from(text.as_str()),
         Value::Count(count) => {
-            let count = i64::try_from(*count).map_err(|_| "the number is too large".to_owned())?;
-            toml_edit::Value::from(count)
+            toml_edit::Value::from(i64::try_from(*count).expect("a count is small"))
         }
         Value::List(list) => toml_edit::Value::from(list.iter().collect::<Array>()),
     };
@@ -178,11 +172,7 @@ fn without(text: &str, path: &str) -> Result<String, String> {
     let (tables, name) = path.rsplit_once('.').unwrap_or(("", path));
     let missing = || format!("it says nothing about {path}");
     changed(text, |document| {
-        let mut table: &mut dyn TableLike = document.as_table_mut();
-        for word in tables.split('.').filter(|word| !word.is_empty()) {
-            let inner = table.get_mut(word).ok_or_else(missing)?;
-            table = inner.as_table_like_mut().ok_or_else(|| format!("`{word}` is not a table"))?;
-        }
+        let table = table_at(document, tables)?.ok_or_else(missing)?;
         match table.get(name) {
             Some(Item::Value(_)) => {
                 table.remove(name);

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     keys::SettingKey,
-    layers::{Layer, LayeredValue, ValueOrigin},
+    layers::{Layer, SaidRow},
     resolve::Settings,
     values::Value,
 };
@@ -46,34 +46,6 @@ pub struct Explained {
     pub notes: Vec<String>,
 }
 
-/// The value of one layer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SaidRow {
-    /// The layer.
-    pub layer: Layer,
-    pub place: String,
-    /// The file, if it is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// The line in it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<usize>,
-    pub value: Value,
-}
-
-impl SaidRow {
-    fn new(key: &SettingKey, said: &LayeredValue) -> Self {
-        let (file, line) = match &said.origin {
-            ValueOrigin::File { name, line } => (Some(name.clone()), Some(*line)),
-            ValueOrigin::Forge | ValueOrigin::Variable(_) | ValueOrigin::CommandLine => {
-                (None, None)
-            }
-        };
-        let place = said.origin.to_string();
-        Self { layer: said.layer, place, file, line, value: key.without_secret(&said.value) }
-    }
-}
-
 impl Settings {
     /// Returns all keys, with the values and layers that count. Of tables that a person names, those that are
     /// set.
@@ -90,12 +62,14 @@ impl Settings {
         if self.layers.is_without_variable(key) {
             notes.push(format!("{} counts as soon as a file names the table", key.variable()));
         }
-        let values = self.layers.values(&key.path).iter().rev();
+        let said = self.layers.values(&key.path).iter().rev();
+        let shown =
+            |said: &SaidRow| SaidRow { value: key.without_secret(&said.value), ..said.clone() };
         Ok(Explained {
             row: self.row(key),
             may_be: key.row.may_be.clone(),
             variable: key.variable(),
-            said: values.map(|said| SaidRow::new(key, said)).collect(),
+            said: said.map(shown).collect(),
             notes,
         })
     }
@@ -107,7 +81,7 @@ impl Settings {
             about: &key.row.about,
             value: winner.map(|winner| key.without_secret(&winner.value)),
             layer: winner.map(|winner| winner.layer),
-            place: winner.map(|winner| winner.origin.to_string()),
+            place: winner.map(|winner| winner.place.clone()),
         }
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! Invariant: the values of a key are in the order of the layers, lowest first.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use forge_agents::registry;
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ use super::{
     keys::{SettingKey, join},
     read_value::{Flaw, check, from_toml, from_words},
     sources::{FILE_BYTES_MAX, LocalFile, SourceFile, Sources},
-    types::{AgentKeys, SettingValues},
+    types::SettingValues,
     values::{AgentName, Value},
 };
 use crate::{
@@ -70,52 +70,45 @@ impl Layer {
     }
 }
 
-/// The place where a layer sets a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ValueOrigin {
-    Forge,
-    /// A file and a line, counted from one.
-    File {
-        name: String,
-        line: usize,
-    },
-    Variable(String),
-    CommandLine,
+/// The value of one layer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SaidRow {
+    /// The layer.
+    pub layer: Layer,
+    pub place: String,
+    /// The file, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    pub value: Value,
 }
 
-impl ValueOrigin {
+impl SaidRow {
+    /// Returns a value that is in no file.
+    fn new(layer: Layer, place: &str, value: Value) -> Self {
+        Self { layer, place: place.to_owned(), file: None, line: None, value }
+    }
+
+    fn in_file(layer: Layer, name: &str, line: usize, value: Value) -> Self {
+        let (file, line, place) = (Some(name.to_owned()), Some(line), format!("{name}:{line}"));
+        Self { layer, place, file, line, value }
+    }
+
     /// Begins a sentence about something wrong there.
     pub(super) fn to_beginning(&self) -> String {
-        match self {
-            Self::File { name, line } => format!("{name}, line {line}"),
-            Self::Variable(name) => format!("the variable {name}"),
-            Self::Forge | Self::CommandLine => self.to_string(),
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{file}, line {line}"),
+            _ if self.layer == Layer::Environment => format!("the variable {}", self.place),
+            _ => self.place.clone(),
         }
     }
-}
-
-impl fmt::Display for ValueOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Forge => f.write_str("comes with Forge"),
-            Self::File { name, line } => write!(f, "{name}:{line}"),
-            Self::Variable(name) => f.write_str(name),
-            Self::CommandLine => f.write_str("the command line"),
-        }
-    }
-}
-
-/// One value with its layer and origin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LayeredValue {
-    pub(super) layer: Layer,
-    pub(super) origin: ValueOrigin,
-    pub(super) value: Value,
 }
 
 /// All values of all layers, by the paths of their keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct LayeredSettings(BTreeMap<String, Vec<LayeredValue>>);
+pub(super) struct LayeredSettings(BTreeMap<String, Vec<SaidRow>>);
 
 impl LayeredSettings {
     /// Returns what comes with Forge.
@@ -123,7 +116,7 @@ impl LayeredSettings {
         let mut settings = Self::default();
         for key in SettingKey::all(&SettingValues::default()) {
             if let Some(value) = key.row.shipped.clone() {
-                settings.add(key, Layer::Shipped, ValueOrigin::Forge, value);
+                settings.add(key, SaidRow::new(Layer::Shipped, "comes with Forge", value));
             }
         }
         settings
@@ -146,8 +139,8 @@ impl LayeredSettings {
         Ok(settings.under(Self::from_flags(&sources.flags)?))
     }
 
-    fn add(&mut self, key: SettingKey, layer: Layer, origin: ValueOrigin, value: Value) {
-        self.0.entry(key.path).or_default().push(LayeredValue { layer, origin, value });
+    fn add(&mut self, key: SettingKey, said: SaidRow) {
+        self.0.entry(key.path).or_default().push(said);
     }
 
     /// Puts higher layers over these.
@@ -159,12 +152,12 @@ impl LayeredSettings {
     }
 
     /// Returns all values of a key, lowest layer first.
-    pub(super) fn values(&self, path: &str) -> &[LayeredValue] {
+    pub(super) fn values(&self, path: &str) -> &[SaidRow] {
         self.0.get(path).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the value of a key that counts.
-    pub(super) fn winner(&self, path: &str) -> Option<&LayeredValue> {
+    pub(super) fn winner(&self, path: &str) -> Option<&SaidRow> {
         self.values(path).last()
     }
 
@@ -185,7 +178,7 @@ impl LayeredSettings {
         let mut tree = self.tree();
         for kind in registry::ready_to_use().filter(|kind| !kind.plays_scenario()) {
             let name = AgentName::try_from(kind.name().to_owned()).expect("it follows the rules");
-            tree.agent_tables.named.entry(name).or_insert_with(AgentKeys::default);
+            tree.agent_tables.named.entry(name).or_default();
         }
         let mut variables: BTreeMap<String, Vec<SettingKey>> = BTreeMap::new();
         for key in SettingKey::all(&tree) {
@@ -222,8 +215,7 @@ impl LayeredSettings {
         }
         let mut settings = Self::default();
         for (key, at, value) in reading.values {
-            let origin = ValueOrigin::File { name: name.clone(), line: line_of(text, at) };
-            settings.add(key, layer, origin, value);
+            settings.add(key, SaidRow::in_file(layer, name, line_of(text, at), value));
         }
         Ok(settings)
     }
@@ -257,8 +249,7 @@ impl LayeredSettings {
                 let what = format!("the variable {variable}: {}", flaw.what);
                 Error::usage(what, format!("unset {variable}, or set it right"))
             })?;
-            let origin = ValueOrigin::Variable(variable.clone());
-            settings.add(key.clone(), Layer::Environment, origin, value);
+            settings.add(key.clone(), SaidRow::new(Layer::Environment, variable, value));
         }
         Ok(settings)
     }
@@ -270,7 +261,7 @@ impl LayeredSettings {
             let key = SettingKey::parse(path)?;
             let value = from_words(&key, words)
                 .map_err(|flaw| Error::usage(flaw.what, format!("forge config explain {path}")))?;
-            settings.add(key, Layer::Flags, ValueOrigin::CommandLine, value);
+            settings.add(key, SaidRow::new(Layer::Flags, "the command line", value));
         }
         Ok(settings)
     }

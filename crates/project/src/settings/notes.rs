@@ -16,7 +16,7 @@ impl Settings {
         notes.extend(self.checks_left_out());
         if self.verify.commands.as_ref().is_some_and(Vec::is_empty) {
             let winner = self.layers.winner("verify.commands");
-            let place = winner.map(|winner| winner.origin.to_string());
+            let place = winner.map(|winner| winner.place.clone());
             notes.push(format!(
                 "verify.commands is empty ({}): nothing is checked, and what is made is unverified, never passed",
                 place.unwrap_or_default()
@@ -57,9 +57,9 @@ impl Settings {
         (!left_out.is_empty()).then(|| {
             format!(
                 "{} leaves out {} of verify.commands, which {} asks for",
-                winner.origin,
+                winner.place,
                 left_out.join(", "),
-                repo.origin
+                repo.place
             )
         })
     }
@@ -73,7 +73,7 @@ impl Settings {
             let winner = ["agent", "model"].iter().find_map(|word| self.layers.winner(&path(word)));
             // Another flow may have it.
             let Some(near) = nearest(name, of_the_flow.iter().copied()) else { continue };
-            let place = winner.map(|winner| format!(" ({})", winner.origin)).unwrap_or_default();
+            let place = winner.map(|winner| format!(" ({})", winner.place)).unwrap_or_default();
             notes.push(format!(
                 "roles.{name}{place} is set, and no stage of this flow has that role; did you mean `{near}`?"
             ));

@@ -36,7 +36,7 @@ pub(super) fn from_toml(key: &SettingKey, text: &str) -> Result<Value, Flaw> {
             let what = format!("{} has {} entries, and may have {LIST_MAX}", key.path, list.len());
             Err(Flaw { at: 0, what })
         }
-        value => Ok(value),
+        value @ (Value::Text(_) | Value::Count(_) | Value::List(_)) => Ok(value),
     }
 }
 

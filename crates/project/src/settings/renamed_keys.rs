@@ -5,13 +5,13 @@
 //!
 //! Invariant: a file is rewritten only as a whole, and only if what comes out of it can be read.
 
-use toml_edit::{DocumentMut, Item, TableLike};
+use toml_edit::DocumentMut;
 
 use super::{
     keys::RENAMED,
     layers::{Layer, LayeredSettings},
     sources::SourceFile,
-    toml_text::changed,
+    toml_text::{changed, table_at},
 };
 use crate::Error;
 
@@ -53,13 +53,7 @@ fn rename(document: &mut DocumentMut, old: &str, new: &str) -> Result<bool, Stri
         Some((same, word)) if same == table => word,
         Some(_) | None => unreachable!("a key that moved stays in its table"),
     };
-    let mut inner: &mut dyn TableLike = document.as_table_mut();
-    for word in table.split('.').filter(|word| !word.is_empty()) {
-        let Some(next) = inner.get_mut(word).and_then(Item::as_table_like_mut) else {
-            return Ok(false);
-        };
-        inner = next;
-    }
+    let Ok(Some(inner)) = table_at(document, table) else { return Ok(false) };
     if !inner.contains_key(old_word) {
         return Ok(false);
     }

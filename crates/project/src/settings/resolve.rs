@@ -15,7 +15,7 @@ use forge_agents::{AgentKind, registry};
 
 use super::{
     layers::{Layer, LayeredSettings},
-    sources::{FILE, LOCAL_FILE, LocalFile, SourceFile, Sources},
+    sources::{LOCAL_FILE, LocalFile, Sources},
     types::{AgentKeys, AgentTable, SettingValues},
     values::{AgentName, to_strings},
 };
@@ -62,7 +62,7 @@ impl Settings {
             Some(winner) if winner.layer == Layer::Repo => Err(Error::usage(
                 format!(
                     "{}: workspace.root is for one person to say, not for a repository",
-                    winner.origin
+                    winner.place
                 ),
                 format!("take it out there, and put it into {LOCAL_FILE}"),
             )),
@@ -72,11 +72,7 @@ impl Settings {
 
     /// Reads all layers of a checkout, with `forge.toml` as it is there.
     pub fn read(top: Option<&Path>) -> Result<Self, Error> {
-        let mut sources = Sources::personal(top)?;
-        if let Some(top) = top {
-            sources.repo = SourceFile::read(&top.join(FILE))?;
-        }
-        Self::from_sources(&sources)
+        Self::from_sources(&Sources::read(top)?)
     }
 
     fn from_layers(layers: LayeredSettings, sources: &Sources) -> Self {
@@ -122,7 +118,7 @@ impl Settings {
     fn command_of_person(&self, name: &str) -> Option<String> {
         let winner = self.layers.winner(&format!("agents.{name}.command"))?;
         let is_of_repository = winner.layer.is_of_repository(self.local_is);
-        (!is_of_repository).then(|| winner.origin.to_beginning())
+        (!is_of_repository).then(|| winner.to_beginning())
     }
 
     /// Sets the agent that plays the roles about which `roles` says nothing.
@@ -154,7 +150,7 @@ impl Settings {
             self.roles.iter().map(|(name, role)| (format!("roles.{}.agent", &**name), &role.agent));
         for (path, agent) in [("agent".to_owned(), &self.agent)].into_iter().chain(roles) {
             if let (Some(agent), Some(winner)) = (agent, self.layers.winner(&path)) {
-                self.check_agent(agent, &winner.origin.to_beginning())?;
+                self.check_agent(agent, &winner.to_beginning())?;
             }
         }
         Ok(())

@@ -106,6 +106,15 @@ impl SourceFile {
 }
 
 impl Sources {
+    /// Returns all layers of a checkout, with `forge.toml` as it is there.
+    pub(super) fn read(top: Option<&Path>) -> Result<Self, Error> {
+        let mut sources = Self::personal(top)?;
+        if let Some(top) = top {
+            sources.repo = SourceFile::read(&top.join(FILE))?;
+        }
+        Ok(sources)
+    }
+
     /// Returns the layers that belong to a person: the user's file, the local file of a checkout, and the
     /// environment. Without a home there is no user's file.
     pub fn personal(top: Option<&Path>) -> Result<Self, Error> {

@@ -1,7 +1,5 @@
 //! The layers together: who wins, what is refused and where, and hostile files.
 
-mod agents_and_roles;
-
 use std::fmt::Write as _;
 
 use forge_core::money::Money;
@@ -330,7 +328,9 @@ impl Chance {
 /// Returns all keys, and those of a table that needs no naming by a file. Without `like`, because a
 /// program cannot be started without a command.
 fn every_key() -> Vec<SettingKey> {
-    keys_with("[agents.claude]").into_iter().filter(|key| !key.path.ends_with(".like")).collect()
+    let mut keys = keys_with("[agents.claude]");
+    keys.retain(|key| key.path != "agents.claude.like");
+    keys
 }
 
 /// Words that each key accepts, by the beginning or the end of its path.

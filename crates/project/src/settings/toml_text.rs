@@ -2,7 +2,7 @@
 //!
 //! Not here: which key is changed, and whether the result is right settings.
 
-use toml_edit::DocumentMut;
+use toml_edit::{DocumentMut, TableLike};
 
 use crate::suggest::line_of;
 
@@ -26,4 +26,17 @@ pub(super) fn changed(
     let text = document.to_string();
     let text = if has_crlf { text.replace('\n', "\r\n") } else { text };
     Ok(format!("{mark}{text}"))
+}
+
+/// Returns the table that a path leads to, if there is one.
+pub(super) fn table_at<'a>(
+    document: &'a mut DocumentMut,
+    path: &str,
+) -> Result<Option<&'a mut dyn TableLike>, String> {
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for word in path.split('.').filter(|word| !word.is_empty()) {
+        let Some(item) = table.get_mut(word) else { return Ok(None) };
+        table = item.as_table_like_mut().ok_or_else(|| format!("`{word}` is not a table"))?;
+    }
+    Ok(Some(table))
 }

@@ -185,7 +185,7 @@ pub struct NotifySettings {
     pub desktop: Switch,
 }
 
-/// A yes or no. A file may write `true` and `false` as well, which `read_value.rs` takes for the words.
+/// A yes or no. A file may write `true` and `false` as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(extend("type" = ["string", "boolean"], "enum" = ["on", "off", true, false]))]

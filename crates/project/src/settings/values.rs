@@ -326,8 +326,8 @@ fn branch(text: &str) -> Result<(), String> {
     let is_wrong_letter = |c: char| {
         c.is_control() || c.is_whitespace() || is_bidirectional(c) || "~^:?*[\\".contains(c)
     };
-    let is_wrong_part =
-        |part: &str| part.is_empty() || part.starts_with('.') || part.ends_with(".lock");
+    let is_lock = |part: &str| part.rsplit_once('.').is_some_and(|(_, end)| end == "lock");
+    let is_wrong_part = |part: &str| part.is_empty() || part.starts_with('.') || is_lock(part);
     let is_wrong = name.len() > NAME_BYTES_MAX
         || name.contains(is_wrong_letter)
         || name.split('/').any(is_wrong_part)

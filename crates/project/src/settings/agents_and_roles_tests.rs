@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use forge_agents::{AgentKind, registry};
 use forge_core::event::Blob;
 
-use super::super::*;
+use super::*;
 use crate::Error;
 
 #[expect(clippy::unnecessary_wraps, reason = "a layer may be missing, and here it never is")]
