@@ -71,7 +71,6 @@ pub use prompts::{
     Allowed, AskCommands, Asks, BranchChoice, EffortChoice, EffortOffer, Nobody, Reply,
 };
 pub use request::{Discussion, OnMissing, PullRequest, Request, quoted};
-pub use validate_text::examples;
 
 /// The most bytes of a scenario.
 const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;

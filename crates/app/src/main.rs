@@ -85,7 +85,7 @@ fn run(args: &[OsString]) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            match cli::usage_errors::run_usage_error(&error, args, &Cli::command()) {
+            match cli::usage_errors::unquoted_request(&error, args, &Cli::command()) {
                 Some(refusal) => terminal_output::print_error(&refusal),
                 None => {
                     let _ignored = error.print();

@@ -19,7 +19,6 @@ use crate::start::{
     prompts::{Asks, BranchChoice, EffortOffer, Reply},
     ready::Ready,
     request::{AUTO, DRY_RUN, Discussion, OnMissing, Request, YES},
-    validate_text::examples,
 };
 
 /// What is asked about a request before it begins.
@@ -110,10 +109,7 @@ impl Ready {
             Reply::Nobody => {
                 return Err(Error::usage(
                     "`--discuss` asks at a terminal, and there is none; say it in the request instead",
-                    examples(&[
-                        "forge run \"show totals; leave the export as it is; done when the tests pass\"",
-                        "forge run --issue issue.json",
-                    ]),
+                    "forge run \"show totals; leave the export as it is; done when the tests pass\"",
                 ));
             }
         };
@@ -191,9 +187,7 @@ impl Ready {
                 } else {
                     "this flow changes no code, so that no branch can follow it"
                 };
-                let new = request.said_again(&[("--branch", "new")], &[]);
-                let on_missing = request.said_again(&[], &["--branch"]);
-                Error::usage(what, examples(&[&new, &on_missing]))
+                Error::usage(what, request.said_again(&[("--branch", "new")], &[]))
             })
         };
         match (request.branch, self.another_branch()) {

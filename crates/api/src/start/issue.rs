@@ -10,7 +10,7 @@ use forge_driver::Error;
 use forge_project::bounded_read::read_text;
 use serde_json::Value;
 
-use crate::start::{effort, validate_text::examples};
+use crate::start::effort;
 
 /// The most bytes of an issue.
 const ISSUE_BYTES_MAX: u64 = 1024 * 1024;
@@ -51,10 +51,7 @@ impl Issue {
         let wrong = |what: String| {
             Error::usage(
                 format!("{}: {what}", path.display()),
-                examples(&[
-                    "gh api repos/OWNER/REPO/issues/7 > issue.json && forge run --issue issue.json",
-                    "curl -u USER:TOKEN https://HOST/rest/api/3/issue/KEY-7 > issue.json && forge run --issue issue.json",
-                ]),
+                "gh api repos/OWNER/REPO/issues/7 > issue.json && forge run --issue issue.json",
             )
         };
         let text = read_text(path, ISSUE_BYTES_MAX)?

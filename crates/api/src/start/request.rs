@@ -105,12 +105,8 @@ impl Request {
             Some((first, rest)) => (first.as_str(), rest.to_vec()),
             None => ("run", vec![self.text.clone()]),
         };
-        let mut gone: Vec<&str> =
+        let gone: Vec<&str> =
             without.iter().copied().chain(with.iter().map(|(flag, _)| *flag)).collect();
-        // An effort is said once, by either flag.
-        if with.iter().any(|(flag, value)| *flag == PARAM && is_effort(value)) {
-            gone.push("--effort");
-        }
         let mut words = vec!["forge".to_owned(), first.to_owned()];
         words.extend(with.iter().flat_map(|(flag, value)| [(*flag).to_owned(), quoted(value)]));
         let mut rest = rest.iter();
@@ -214,16 +210,5 @@ mod tests {
             request.said_again(&[("--effort", "M")], &[]),
             "forge run --effort M -- --param effort=L"
         );
-        for given in [&["--effort", "S"][..], &["--effort=S"]] {
-            let request = typed(&[&["run", "--param", "foo=bar"], given, &["x"]].concat());
-            assert_eq!(
-                request.said_again(&[("--param", "effort=M")], &[]),
-                "forge run --param effort=M x"
-            );
-            assert_eq!(
-                request.said_again(&[("--param", "pr=no")], &[]),
-                format!("forge run --param pr=no {} x", given.join(" "))
-            );
-        }
     }
 }

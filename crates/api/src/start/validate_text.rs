@@ -1,12 +1,15 @@
-//! Whether the words of a request can be a request at all. Every refusal has its reason and two
-//! requests that would be taken.
+//! Whether the words of a request can be a request at all. Every refusal has its reason and
+//! commands that would be taken.
 //!
 //! Not here: whether a request makes sense, which takes an agent (`triage.rs`).
 //!
 //! Invariant: this looks at the words and at nothing else, so that the same words always get the
 //! same answer, and nothing was made or called before it.
 
+use std::sync::LazyLock;
+
 use forge_driver::Error;
+use regex::Regex;
 
 /// Shorter texts say nothing that could be done.
 const REQUEST_CHARS_MIN: usize = 5;
@@ -14,6 +17,24 @@ const REQUEST_CHARS_MIN: usize = 5;
 /// Flags that somebody put inside the quotes, if the request ends with them.
 const FLAGS: [&str; 8] =
     ["--auto", "--yes", "--nopr", "--no-pr", "--discuss", "--effort", "--type", "--resume"];
+
+/// Two requests that would be taken.
+const EXAMPLES: &str =
+    "forge run \"show the total at the end of the list\"\n   or: forge run --issue issue.json";
+
+/// The beginning of a word that was meant as an address, in small letters.
+static MEANT_AS_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:[a-z0-9+.-]+://|https?//|htt?ps?:|ttps?:|www\.)").expect("a valid pattern")
+});
+
+/// An address of the web in small letters: its host, and its path.
+static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
+    let label = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?";
+    let host = format!(r"localhost|{label}(?:\.{label})+");
+    let path = r#"/[^\\<>"{}|^`?#\x00-\x1f\x7f-\x{9f}]*"#;
+    Regex::new(&format!("^https?://({host})(?::[0-9]{{1,5}})?({path})?(?:[?#].*)?$"))
+        .expect("a valid pattern")
+});
 
 /// Refuses words that cannot be a request.
 pub(super) fn refuse_words(text: &str) -> Result<(), Error> {
@@ -23,13 +44,17 @@ pub(super) fn refuse_words(text: &str) -> Result<(), Error> {
     }
     let first = text.split_whitespace().next().unwrap_or_default();
     let is_alone = first.len() == text.len();
-    match address(first) {
-        Address::None => {}
-        Address::Malformed(why) => {
-            return Err(refused(format!("`{}` looks like an address, but {why}", shown(first))));
+    let lower = first.to_ascii_lowercase();
+    match ADDRESS.captures(&lower) {
+        Some(found) if is_alone => {
+            let path = found.get(2).map_or("", |path| &first[path.range()]);
+            return Err(cannot_fetch(first, &found[1], path));
         }
-        Address::WellFormed { .. } if !is_alone => {}
-        Address::WellFormed { host, path } => return Err(cannot_fetch(first, &host, &path)),
+        None if MEANT_AS_ADDRESS.is_match(&lower) => {
+            let what = format!("`{}` looks like an address, but is not one", shown(first));
+            return Err(refused(what));
+        }
+        Some(_) | None => {}
     }
     if text.chars().count() < REQUEST_CHARS_MIN {
         let what = format!("`{text}` is too short to be a request");
@@ -60,16 +85,13 @@ fn refuse_flags(text: &str) -> Result<(), Error> {
         format!(
             "the request ends with `{flag}`, which is no part of it if it stands inside the quotes"
         ),
-        examples(&[
-            "forge run --effort M \"show totals in the list\"",
-            "forge run 'add the flag `--auto` to the list command'",
-        ]),
+        "forge run --effort M \"show totals in the list\"",
     ))
 }
 
 /// Returns what an address alone is, and how to go on: nothing is fetched yet.
-fn cannot_fetch(address: &str, host: &str, path: &[String]) -> Error {
-    let words: Vec<&str> = path.iter().map(String::as_str).collect();
+fn cannot_fetch(address: &str, host: &str, path: &str) -> Error {
+    let words: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (what, fetch) = match words.as_slice() {
         [owner, repo, "issues", number, ..] if host == "github.com" && is_number(number) => (
@@ -104,58 +126,6 @@ fn cannot_fetch(address: &str, host: &str, path: &[String]) -> Error {
     )
 }
 
-/// The kind of the first word of a request.
-enum Address {
-    /// No address.
-    None,
-    /// Something that was meant as one.
-    Malformed(String),
-    /// An address of the web.
-    WellFormed { host: String, path: Vec<String> },
-}
-
-fn address(word: &str) -> Address {
-    let lower = word.to_lowercase();
-    let begins = ["http:", "https:", "http//", "https//", "htp:", "htps:", "ttp:", "ttps:", "www."];
-    let scheme = lower.split_once("://").map(|(scheme, _)| scheme);
-    let has_scheme = scheme.is_some_and(|scheme| {
-        !scheme.is_empty()
-            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
-    });
-    if !has_scheme && !begins.iter().any(|begin| lower.starts_with(begin)) {
-        return Address::None;
-    }
-    if !["https", "http"].contains(&scheme.unwrap_or_default()) {
-        return Address::Malformed("does not begin with https://".to_owned());
-    }
-    let rest = word.split_once("://").map_or("", |(_, rest)| rest);
-    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let authority = authority.split(['?', '#']).next().unwrap_or_default();
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) => (host, Some(port)),
-        None => (authority, None),
-    };
-    let is_label = |label: &str| {
-        !label.is_empty()
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-    };
-    let has_dot = host.contains('.') || host == "localhost";
-    if !has_dot || !host.split('.').all(is_label) {
-        return Address::Malformed("has no host".to_owned());
-    }
-    if port.is_some_and(|port| port.parse::<u16>().is_err()) {
-        return Address::Malformed("its port is no number".to_owned());
-    }
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    if path.chars().any(|c| c.is_control() || "\\<>\"{}|^`".contains(c)) {
-        return Address::Malformed("has characters in it that no address has".to_owned());
-    }
-    let path = path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
-    Address::WellFormed { host: host.to_lowercase(), path }
-}
-
 /// `KEY-7`
 fn is_issue_key(key: &str) -> bool {
     let Some((project, number)) = key.rsplit_once('-') else { return false };
@@ -167,18 +137,7 @@ fn is_issue_key(key: &str) -> bool {
 
 /// Returns a refusal with two requests that would be taken.
 pub(super) fn refused(what: impl Into<String>) -> Error {
-    Error::usage(
-        what,
-        examples(&[
-            "forge run \"show the total at the end of the list\"",
-            "forge run --issue issue.json",
-        ]),
-    )
-}
-
-/// Formats two valid commands, one below the other.
-pub fn examples(commands: &[&str; 2]) -> String {
-    format!("{}\n   or: {}", commands[0], commands[1])
+    Error::usage(what, EXAMPLES)
 }
 
 fn shown(word: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::{env, path::PathBuf};
 
-use forge_api::{Error, forge::Forge, start::examples};
+use forge_api::{Error, forge::Forge};
 use forge_core::money::Money;
 
 use crate::terminal_output;
@@ -39,12 +39,11 @@ pub(super) fn print_json(value: &impl serde::Serialize) {
     );
 }
 
-/// Parses a budget in dollars. The error shows `command` with two valid amounts in place of `AMOUNT`.
+/// Parses a budget in dollars. The error shows `command` with a valid amount in place of `AMOUNT`.
 pub(crate) fn parse_budget(text: &str, command: &str) -> Result<Money, Error> {
     let amount = Money::parse(text.strip_prefix('$').unwrap_or(text));
     amount.filter(|amount| amount.0 > 0).ok_or_else(|| {
         let what = format!("`--budget {text}` is no amount in dollars that is more than nothing");
-        let commands = ["2.50", "10"].map(|amount| command.replacen("AMOUNT", amount, 1));
-        Error::usage(what, examples(&[&commands[0], &commands[1]]))
+        Error::usage(what, command.replacen("AMOUNT", "2.50", 1))
     })
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, env, path::PathBuf, process::ExitCode};
 use clap::{Args, ValueEnum};
 use forge_api::{
     Error,
-    start::{BranchChoice, Discussion, OnMissing, PullRequest, Request, examples},
+    start::{BranchChoice, Discussion, OnMissing, PullRequest, Request},
 };
 use forge_core::event::{Approvals, Detail};
 
@@ -127,11 +127,8 @@ impl RunArgs {
 }
 
 fn parse_params(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
-    let wrong = |what: String| {
-        let commands = ["effort=S", "effort=M"]
-            .map(|param| format!("forge run --param {param} {EXAMPLE_REQUEST}"));
-        Error::usage(what, examples(&[&commands[0], &commands[1]]))
-    };
+    let wrong =
+        |what: String| Error::usage(what, format!("forge run --param effort=S {EXAMPLE_REQUEST}"));
     let mut params = BTreeMap::new();
     for param in given {
         let Some((name, value)) = param.split_once('=') else {

@@ -64,7 +64,7 @@ fn a_run_that_names_no_flow_takes_the_one_that_is_set() {
 }
 
 #[test]
-fn words_that_are_no_request_are_refused_with_two_examples_and_make_nothing() {
+fn words_that_are_no_request_are_refused_with_examples_and_make_nothing() {
     let world = sized();
     for (request, why) in [
         ("", "the request is empty"),
@@ -79,9 +79,6 @@ fn words_that_are_no_request_are_refused_with_two_examples_and_make_nothing() {
         let said = run(&world, &[request]);
         assert_eq!(said.code, WRONG, "{said}");
         has(&said.err, &["error: ", why, " next: ", "forge run"]);
-        assert!(
-            said.err.matches("forge run").count() + said.err.matches("issue.json").count() >= 2
-        );
     }
     assert!(world.is_untouched());
 }
@@ -94,8 +91,8 @@ fn flags_that_contradict_each_other_are_refused() {
         (&["do it", "--effort", "XL"], "`effort` can be S, M, L, not `XL`"),
         (&["do it", "--effort", "S", "--effort", "M"], "--effort"),
         (&["do it", "--effort", "S", "--param", "effort=M"], "given twice"),
-        (&["do it", "--scenario", "x", "--agent", "claude"], "contradict each other"),
-        (&["do it", "--issue", "x.json"], "contradict each other"),
+        (&["do it", "--scenario", "x", "--agent", "claude"], "cannot be used with"),
+        (&["do it", "--issue", "x.json"], "cannot be used with"),
         (&["do it", "--effort", "S", "--discuss"], "there is none"),
         (&["do it", "--effort", "S", "--auto", "--discuss"], "there is none"),
         (&["do it", "--effort", "S", "--branch", "old"], "old"),

@@ -84,7 +84,7 @@ fn each_command(project: &Project, said: &Said, wanted: &[(&str, Chosen<'_>)]) {
 }
 
 #[test]
-fn at_a_terminal_what_is_no_request_is_refused_with_two_examples_and_the_terminal_is_as_it_was() {
+fn at_a_terminal_what_is_no_request_is_refused_with_examples_and_the_terminal_is_as_it_was() {
     let soup = "[[play]]\nrole = \"coherence-checker\"\n\
          result = { summary = \"It is a recipe for soup.\", verdict = \"block\", findings = [] }\n";
     let project = Project::new(soup);

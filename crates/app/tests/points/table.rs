@@ -33,14 +33,14 @@ const CELLS: &[(&[u8], Place, By)] = &[
         &[1, 2, 3],
         Terminal,
         Tests(&[
-            "chosen::at_a_terminal_what_is_no_request_is_refused_with_two_examples_and_the_terminal_is_as_it_was",
+            "chosen::at_a_terminal_what_is_no_request_is_refused_with_examples_and_the_terminal_is_as_it_was",
         ]),
     ),
     (
         &[1, 2, 3],
         Pipes,
         Tests(&[
-            "begins::what_is_no_request_is_refused_with_two_examples_and_nothing_is_made",
+            "begins::what_is_no_request_is_refused_with_examples_and_nothing_is_made",
             "begins::a_request_that_says_nothing_about_software_is_refused_with_the_reason_and_two_examples",
             "begins::the_address_of_an_issue_is_refused_with_how_to_save_it_and_the_saved_one_is_taken",
         ]),
