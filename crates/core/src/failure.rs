@@ -51,20 +51,10 @@ pub struct Fault {
 /// Programs come to the point at the end. Secrets are listed, one on each line.
 pub fn main_line(class: FaultClass, what: &str) -> (&str, usize) {
     let mut lines = what.lines().map(str::trim).filter(|line| !line.is_empty());
-    match class {
-        FaultClass::Secret => (lines.next().unwrap_or_default(), lines.count()),
-        FaultClass::NotStarted
-        | FaultClass::Crashed
-        | FaultClass::TimedOut
-        | FaultClass::TooMuchOutput
-        | FaultClass::NoResult
-        | FaultClass::NoArtifact
-        | FaultClass::FlawedList
-        | FaultClass::OutOfBudget
-        | FaultClass::CommandFailed
-        | FaultClass::NoFindings
-        | FaultClass::NoWorkspace => (lines.next_back().unwrap_or_default(), 0),
+    if class == FaultClass::Secret {
+        return (lines.next().unwrap_or_default(), lines.count());
     }
+    (lines.next_back().unwrap_or_default(), 0)
 }
 
 /// How many identical failures a run takes before it stops and calls for a person.

@@ -163,6 +163,14 @@ impl CallId {
     pub fn unit(&self) -> &UnitId {
         &self.attempt().unit
     }
+
+    /// Returns the gate that looks.
+    pub fn gate(&self) -> Option<&str> {
+        match self {
+            Self::Attempt(_) => None,
+            Self::Judgement(judgement) => Some(&judgement.gate),
+        }
+    }
 }
 
 /// Returns true if a text is a legal id of an item: `[A-Za-z0-9][A-Za-z0-9_-]{0,39}`.

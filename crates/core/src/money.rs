@@ -80,6 +80,14 @@ pub struct ModelUse {
     pub cost: Cost,
 }
 
+impl Used {
+    /// Returns the names of the models that are known.
+    pub(crate) fn model_names(&self) -> Vec<&str> {
+        let names = self.models.iter().map(|used| used.model.as_str());
+        names.filter(|name| !name.is_empty()).collect()
+    }
+}
+
 impl Money {
     /// Parses dollars with at most six decimals, such as `2` or `0.25`.
     pub fn parse(text: &str) -> Option<Self> {

@@ -17,6 +17,7 @@ mod tree;
 pub use call_kind::CallKind;
 pub(crate) use fold::command_failure;
 pub use fold::{EffectMark, Phase, Run, RunDefinition};
+pub(crate) use history::COHERENCE;
 pub use history::{
     AskedQuestion, CallEnding, DoneEffect, EndedCall, FailedUnit, GivenAnswer, History, LandedUnit,
     ManualEdit, PassedGate, ReopenedUnit, SharedLog, WaivedGate,

@@ -45,33 +45,16 @@ pub enum StopManner {
 
 /// Returns how calls that are no longer wanted are stopped now.
 pub fn stop(run: &Run) -> StopManner {
-    match run.phase() {
-        Phase::Held(Hold::Stopped { .. }) | Phase::Over(_) => StopManner::AtOnce,
-        Phase::Fresh
-        | Phase::Going
-        | Phase::Held(
-            Hold::Paused { .. }
-            | Hold::Interrupted { .. }
-            | Hold::OutOfBudget { .. }
-            | Hold::Unfinished { .. }
-            | Hold::Escalated { .. },
-        ) => StopManner::Gently,
-    }
+    let at_once = matches!(run.phase(), Phase::Held(Hold::Stopped { .. }) | Phase::Over(_));
+    if at_once { StopManner::AtOnce } else { StopManner::Gently }
 }
 
 /// Returns true if running calls may continue.
 fn calls_may_go_on(phase: &Phase) -> bool {
     match phase {
-        Phase::Going
-        | Phase::Held(
-            Hold::Paused { .. }
-            | Hold::OutOfBudget { .. }
-            | Hold::Unfinished { .. }
-            | Hold::Escalated { .. },
-        ) => true,
-        Phase::Held(Hold::Interrupted { .. } | Hold::Stopped { .. })
-        | Phase::Fresh
-        | Phase::Over(_) => false,
+        Phase::Going => true,
+        Phase::Held(hold) => !matches!(hold, Hold::Interrupted { .. } | Hold::Stopped { .. }),
+        Phase::Fresh | Phase::Over(_) => false,
     }
 }
 

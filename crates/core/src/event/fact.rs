@@ -184,67 +184,42 @@ pub enum Event {
 impl Event {
     /// Returns the unit that a fact is about. An answer names its question only, and the run as a whole is no unit.
     pub fn unit(&self) -> Option<UnitId> {
-        match self {
-            Self::UnitSkipped { unit }
-            | Self::GateSkipped { unit, .. }
-            | Self::GatePassed { unit, .. }
-            | Self::GateWaived { unit, .. }
-            | Self::UnitReopened { unit, .. }
-            | Self::UnitAccepted { unit }
-            | Self::UnitFailed { unit, .. }
-            | Self::Landed { unit, .. }
-            | Self::Noticed { unit, .. } => Some(unit.clone()),
-            Self::QuestionAsked(question) => Some(question.unit.clone()),
-            Self::EffectIntended { attempt, .. } | Self::EffectDone { attempt, .. } => {
-                Some(attempt.unit.clone())
-            }
-            Self::AttemptStarted { .. }
-            | Self::AttemptEnded { .. }
-            | Self::JudgementStarted { .. }
-            | Self::Judged { .. }
-            | Self::CallSettled { .. }
-            | Self::Edited { .. } => self.call().map(|call| call.unit().clone()),
-            Self::RunStarted(_)
-            | Self::RunHeld { .. }
-            | Self::RunResumed { .. }
-            | Self::BudgetRaised { .. }
-            | Self::Answered { .. }
-            | Self::ItemsListed { .. }
-            | Self::RunRewound { .. }
-            | Self::RunEnded { .. } => None,
+        if let Self::UnitSkipped { unit }
+        | Self::GateSkipped { unit, .. }
+        | Self::GatePassed { unit, .. }
+        | Self::GateWaived { unit, .. }
+        | Self::UnitReopened { unit, .. }
+        | Self::UnitAccepted { unit }
+        | Self::UnitFailed { unit, .. }
+        | Self::Landed { unit, .. }
+        | Self::Noticed { unit, .. } = self
+        {
+            Some(unit.clone())
+        } else if let Self::QuestionAsked(question) = self {
+            Some(question.unit.clone())
+        } else if let Self::EffectIntended { attempt, .. } | Self::EffectDone { attempt, .. } = self
+        {
+            Some(attempt.unit.clone())
+        } else {
+            self.call().map(|call| call.unit().clone())
         }
     }
 
     /// Returns the call that it starts, ends, or puts a person's change in the place of.
     pub fn call(&self) -> Option<CallId> {
-        match self {
-            Self::AttemptStarted { attempt, .. }
-            | Self::AttemptEnded { attempt, .. }
-            | Self::Edited { attempt, .. } => Some(CallId::Attempt(attempt.clone())),
-            Self::JudgementStarted { judgement, .. } | Self::Judged { judgement, .. } => {
-                Some(CallId::Judgement(judgement.clone()))
-            }
-            Self::CallSettled { call, .. } => Some(call.clone()),
-            Self::RunStarted(_)
-            | Self::RunHeld { .. }
-            | Self::RunResumed { .. }
-            | Self::BudgetRaised { .. }
-            | Self::RunEnded { .. }
-            | Self::ItemsListed { .. }
-            | Self::UnitSkipped { .. }
-            | Self::GateSkipped { .. }
-            | Self::GatePassed { .. }
-            | Self::GateWaived { .. }
-            | Self::QuestionAsked(_)
-            | Self::Answered { .. }
-            | Self::UnitReopened { .. }
-            | Self::UnitAccepted { .. }
-            | Self::UnitFailed { .. }
-            | Self::Landed { .. }
-            | Self::Noticed { .. }
-            | Self::RunRewound { .. }
-            | Self::EffectIntended { .. }
-            | Self::EffectDone { .. } => None,
+        if let Self::AttemptStarted { attempt, .. }
+        | Self::AttemptEnded { attempt, .. }
+        | Self::Edited { attempt, .. } = self
+        {
+            Some(CallId::Attempt(attempt.clone()))
+        } else if let Self::JudgementStarted { judgement, .. } | Self::Judged { judgement, .. } =
+            self
+        {
+            Some(CallId::Judgement(judgement.clone()))
+        } else if let Self::CallSettled { call, .. } = self {
+            Some(call.clone())
+        } else {
+            None
         }
     }
 

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use crate::{
     Time,
     event::{
-        Answer, Approval, Edit, Event, FailureKind, Hold, Outcome, Person, Question, ResultChange,
-        Ruling, SentBack, Waiver,
+        Answer, Approval, Coherence, Edit, Event, FailureKind, Hold, Outcome, Person, Question,
+        ResultChange, Ruling, SentBack, TriageOutcome, Waiver,
     },
-    id::{AttemptId, CallId, QuestionId, UnitId},
+    id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     money::{Spent, Used},
     verdict::Finding,
 };
@@ -21,10 +21,13 @@ use crate::{
 /// Entries of a log that are copied together.
 const CHUNK_ENTRIES: usize = 32;
 
+/// The name under which the triage of the request is counted.
+pub(crate) const COHERENCE: &str = "coherence";
+
 /// A log of a run, in order.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// Calls that have ended.
+    /// Calls that have ended, the triage of the request first.
     pub calls: SharedLog<EndedCall>,
     /// Units that went back to work.
     pub sent_back: SharedLog<ReopenedUnit>,
@@ -78,6 +81,8 @@ pub enum CallEnding {
     Work(Outcome),
     /// It was a look.
     Look(Ruling),
+    /// It was the triage of the request, before the run began.
+    Triage(TriageOutcome),
     /// It no longer mattered.
     Overtaken,
 }
@@ -175,6 +180,8 @@ impl EndedCall {
             let (call, ending, used) = (call.clone(), CallEnding::Overtaken, used.clone());
             let (spent, took_ms) = (*spent, *took_ms);
             return Some(Self { call, ordinal, at, ending, spent, used, took_ms, session: None });
+        } else if let Event::RunStarted(start) = event {
+            return start.coherence.as_ref().map(|triage| Self::from_triage(triage, 1, at));
         } else {
             return None;
         };
@@ -189,6 +196,20 @@ impl EndedCall {
             took_ms: receipt.took_ms,
             session: receipt.session.clone(),
         })
+    }
+
+    /// Returns the triage of a request as a call. Their numbers distinguish those after which no run began.
+    pub(crate) fn from_triage(triage: &Coherence, number: u32, at: Time) -> Self {
+        Self {
+            call: CallId::Attempt(Scope::root().unit(COHERENCE).attempt(number)),
+            ordinal: 0,
+            at,
+            ending: CallEnding::Triage(triage.came_to),
+            spent: triage.spent,
+            used: triage.used.clone(),
+            took_ms: triage.took_ms,
+            session: None,
+        }
     }
 }
 
@@ -242,7 +263,10 @@ impl History {
     /// Adds one fact. A fact that no summary needs copies nothing. `ordinal` is the number of the call that it ends.
     pub(super) fn record(history: &mut Arc<Self>, at: Time, event: &Event, ordinal: u32) {
         match event {
-            Event::AttemptEnded { .. } | Event::Judged { .. } | Event::CallSettled { .. } => {
+            Event::RunStarted(_)
+            | Event::AttemptEnded { .. }
+            | Event::Judged { .. }
+            | Event::CallSettled { .. } => {
                 if let Some(ended) = EndedCall::from_event(event, at, ordinal) {
                     Arc::make_mut(history).calls.push(ended);
                 }
@@ -297,8 +321,7 @@ impl History {
             Event::Noticed { unit, what } => {
                 Arc::make_mut(history).notes.push((unit.clone(), what.clone()));
             }
-            Event::RunStarted(_)
-            | Event::RunResumed { .. }
+            Event::RunResumed { .. }
             | Event::BudgetRaised { .. }
             | Event::ItemsListed { .. }
             | Event::UnitSkipped { .. }

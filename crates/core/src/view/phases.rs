@@ -13,16 +13,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    format::stamp,
-    stats::{COHERENCE, Worker, worker_of},
-};
+use super::{format::stamp, stats::is_by_agent};
 use crate::{
     event::{Answer, Approvals, Detail, End, Hold},
-    flow::{Condition, Stage, When, Work},
-    id::{CallId, Scope, UnitId},
-    money::Used,
-    run::{EndedCall, Phase, Run, State, Unit},
+    flow::{Condition, Gate, Stage, When, Work},
+    id::{Scope, UnitId},
+    run::{COHERENCE, CallEnding, EndedCall, Phase, Run, State, Unit},
 };
 
 pub use tasks::{ExecutionMode, ImplStatus, ReviewStatus, TaskState};
@@ -421,21 +417,14 @@ impl Carrier<'_> {
 }
 
 fn status(run: &Run, open: Option<Progress>) -> PhaseStatus {
+    if let Phase::Held(Hold::Escalated { .. }) = run.phase() {
+        return PhaseStatus::Failed;
+    }
     match run.phase() {
         Phase::Over(End::Done) => PhaseStatus::Completed,
         Phase::Over(End::Abandoned) => PhaseStatus::Abandoned,
-        Phase::Over(End::Failed | End::Blocked) | Phase::Held(Hold::Escalated { .. }) => {
-            PhaseStatus::Failed
-        }
-        Phase::Fresh
-        | Phase::Going
-        | Phase::Held(
-            Hold::Paused { .. }
-            | Hold::Interrupted { .. }
-            | Hold::Stopped { .. }
-            | Hold::OutOfBudget { .. }
-            | Hold::Unfinished { .. },
-        ) => match open {
+        Phase::Over(End::Failed | End::Blocked) => PhaseStatus::Failed,
+        Phase::Fresh | Phase::Going | Phase::Held(_) => match open {
             Some(Progress::Asks) => PhaseStatus::AwaitingHuman,
             Some(Progress::Pending) => PhaseStatus::Pending,
             Some(Progress::Begun | Progress::Skipped | Progress::Completed) | None => {
@@ -446,87 +435,60 @@ fn status(run: &Run, open: Option<Progress>) -> PhaseStatus {
 }
 
 fn error(run: &Run, phase: Option<&String>) -> Option<PhaseError> {
-    let error = |message: &str, at| PhaseError {
-        phase: phase.cloned(),
-        message: message.to_owned(),
-        timestamp: stamp(at),
-    };
-    match run.phase() {
-        Phase::Over(End::Failed | End::Blocked) => {
-            let failed = run.history().failed.newest()?;
-            let phase = label_of(run, &failed.unit, None).or_else(|| phase.cloned());
-            let message = format!("{}: {}", failed.unit, failed.reason);
-            Some(PhaseError { phase, message, timestamp: stamp(failed.at) })
-        }
-        Phase::Held(Hold::Escalated { what }) => {
-            run.history().held.newest().map(|(at, _)| error(what, *at))
-        }
-        Phase::Fresh
-        | Phase::Going
-        | Phase::Over(End::Done | End::Abandoned)
-        | Phase::Held(
-            Hold::Paused { .. }
-            | Hold::Interrupted { .. }
-            | Hold::Stopped { .. }
-            | Hold::OutOfBudget { .. }
-            | Hold::Unfinished { .. },
-        ) => None,
+    if let Phase::Over(End::Failed | End::Blocked) = run.phase() {
+        let failed = run.history().failed.newest()?;
+        let phase = label_of(run, &failed.unit, None).or_else(|| phase.cloned());
+        let message = format!("{}: {}", failed.unit, failed.reason);
+        return Some(PhaseError { phase, message, timestamp: stamp(failed.at) });
     }
+    let Phase::Held(Hold::Escalated { what }) = run.phase() else { return None };
+    let (at, _) = run.history().held.newest()?;
+    Some(PhaseError { phase: phase.cloned(), message: what.clone(), timestamp: stamp(*at) })
 }
 
 /// Returns the label under which a call, or the work of a unit, is counted.
 pub(super) fn label_of(run: &Run, unit: &UnitId, gate: Option<&str>) -> Option<String> {
-    let stages = run.definition().flow.table(&unit.scope);
-    let stage = stages.iter().find(|stage| stage.name == unit.stage)?;
+    let (stage, gate) = labelled(run, unit, gate)?;
+    gate.map_or(&stage.phase, |gate| &gate.phase).clone()
+}
+
+/// Returns the stage of a unit, and its last gate up to this one that has a label of its own.
+pub(super) fn labelled<'a>(
+    run: &'a Run,
+    unit: &UnitId,
+    gate: Option<&str>,
+) -> Option<(&'a Stage, Option<&'a Gate>)> {
+    let stage = run.definition().flow.stage(unit)?;
     let upto = gate.and_then(|gate| stage.gate(gate)).map_or(0, |position| position + 1);
-    let by_gate = stage.gates[..upto].iter().rev().find_map(|gate| gate.phase.clone());
-    by_gate.or_else(|| stage.phase.clone())
+    Some((stage, stage.gates[..upto].iter().rev().find(|gate| gate.phase.is_some())))
 }
 
 fn log(run: &Run) -> Vec<PhaseLogRow> {
     let ended = run.history().calls.iter().rev().filter_map(|call| log_row(run, call));
-    // The look at the request was before all of them.
-    let mut rows: Vec<PhaseLogRow> = ended.chain(look_row(run)).take(PHASE_LOG_ROWS_MAX).collect();
+    let mut rows: Vec<PhaseLogRow> = ended.take(PHASE_LOG_ROWS_MAX).collect();
     rows.reverse();
     rows
 }
 
 /// Builds the row of an agent's call. Nothing for other calls, and for calls without a phase.
 fn log_row(run: &Run, call: &EndedCall) -> Option<PhaseLogRow> {
-    match worker_of(run, call) {
-        Worker::Forge => return None,
-        Worker::Agent => {}
+    if !is_by_agent(Some(&run.definition().flow), call) {
+        return None;
     }
-    let gate = match &call.call {
-        CallId::Attempt(_) => None,
-        CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
+    let phase = match call.ending {
+        CallEnding::Triage(_) => COHERENCE.to_owned(),
+        CallEnding::Work(_) | CallEnding::Look(_) | CallEnding::Overtaken => {
+            label_of(run, call.call.unit(), call.call.gate())?
+        }
     };
+    let models = call.used.as_ref().map(|used| used.model_names()).unwrap_or_default();
     Some(PhaseLogRow {
-        phase: label_of(run, call.call.unit(), gate)?,
+        phase,
         tokens: call.spent.tokens.total(),
         duration_ms: call.took_ms,
-        model: models(call.used.as_ref()),
+        model: if models.is_empty() { "unknown".to_owned() } else { models.join(", ") },
         timestamp: stamp(call.at),
     })
-}
-
-/// Returns the look at the request, which was over when the run began.
-fn look_row(run: &Run) -> Option<PhaseLogRow> {
-    let coherence = run.definition().start.coherence.as_ref()?;
-    Some(PhaseLogRow {
-        phase: COHERENCE.to_owned(),
-        tokens: coherence.spent.tokens.total(),
-        duration_ms: coherence.took_ms,
-        model: models(coherence.used.as_ref()),
-        timestamp: stamp(run.started_at()),
-    })
-}
-
-/// Returns the models that an agent used, or `unknown`.
-fn models(used: Option<&Used>) -> String {
-    let models = used.iter().flat_map(|used| &used.models).map(|used| used.model.as_str());
-    let models: Vec<&str> = models.filter(|model| !model.is_empty()).collect();
-    if models.is_empty() { "unknown".to_owned() } else { models.join(", ") }
 }
 
 fn rounds(run: &Run, label: &str) -> u32 {
@@ -540,9 +502,7 @@ fn rounds(run: &Run, label: &str) -> u32 {
 fn revision_pending(run: &Run, label: &str, phases: &[(String, Progress)]) -> bool {
     let is_over = phases.iter().any(|(known, progress)| known == label && progress.is_over());
     let is_here = |gate: &str, unit: &UnitId| {
-        let stages = run.definition().flow.table(&unit.scope);
-        let stage = stages.iter().find(|stage| stage.name == unit.stage);
-        let gate = stage.and_then(|stage| stage.gate(gate).map(|gate| &stage.gates[gate]));
+        let gate = run.definition().flow.gate(unit, gate);
         gate.is_some_and(|gate| gate.phase.as_deref() == Some(label))
     };
     let asked = run.history().asked.iter().rev().find(|asked| {

@@ -303,16 +303,12 @@ impl RunView {
     pub fn new(id: &str, run: &Run) -> Self {
         let units = run.units();
         let units = units.iter().map(|(id, stage, unit)| {
-            let gate = match unit.state {
-                State::Judging { gate, .. } => stage.gates.get(gate).map(|gate| gate.name.clone()),
-                State::Asking { question } => {
-                    run.question(question).and_then(|question| question.gate.clone())
-                }
-                State::Waiting
-                | State::Working
-                | State::Accepted
-                | State::Skipped
-                | State::Failed { .. } => None,
+            let gate = if let State::Judging { gate, .. } = unit.state {
+                stage.gates.get(gate).map(|gate| gate.name.clone())
+            } else if let State::Asking { question } = unit.state {
+                run.question(question).and_then(|question| question.gate.clone())
+            } else {
+                None
             };
             UnitView {
                 unit: id.to_string(),
@@ -451,26 +447,15 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     };
     let gate = question.gate.as_deref().unwrap_or_default();
     match choice {
-        Choice::Approve => match question.why {
-            QuestionReason::Checkpoint { .. } | QuestionReason::Guarded => {
+        Choice::Approve => {
+            if let QuestionReason::Checkpoint { .. } | QuestionReason::Guarded = question.why {
                 format!("it passes, and {then}")
-            }
-            QuestionReason::Unverified { .. } => {
+            } else if let QuestionReason::Unverified { .. } = question.why {
                 format!("Forge may run these commands in this run, and `{gate}` looks again")
-            }
-            QuestionReason::RoundsUsedUp
-            | QuestionReason::NotShrinking
-            | QuestionReason::NoResult { .. }
-            | QuestionReason::CapReached { .. }
-            | QuestionReason::Setbacks { .. }
-            | QuestionReason::NoVerdict { .. }
-            | QuestionReason::Blocked { .. }
-            | QuestionReason::DoesNotLand
-            | QuestionReason::LandedAlready
-            | QuestionReason::NothingToRedo => {
+            } else {
                 format!("`{gate}` is waived with its findings noted, and {then}")
             }
-        },
+        }
         Choice::Waive => {
             let is = |check: Check| position.is_some_and(|at| stage.gates[at].check == check);
             let (is_land, is_verify) = (is(Check::Land), is(Check::Verify));
@@ -491,22 +476,8 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             format!("`{target}` is done again, with your words in its brief")
         }
         Choice::Retry => {
-            let with = match question.why {
-                QuestionReason::CapReached { cap: Some(_) } => ", with the same cap",
-                QuestionReason::CapReached { cap: None }
-                | QuestionReason::Checkpoint { .. }
-                | QuestionReason::Guarded
-                | QuestionReason::RoundsUsedUp
-                | QuestionReason::NotShrinking
-                | QuestionReason::NoResult { .. }
-                | QuestionReason::Setbacks { .. }
-                | QuestionReason::NoVerdict { .. }
-                | QuestionReason::Blocked { .. }
-                | QuestionReason::DoesNotLand
-                | QuestionReason::LandedAlready
-                | QuestionReason::Unverified { .. }
-                | QuestionReason::NothingToRedo => "",
-            };
+            let is_capped = matches!(question.why, QuestionReason::CapReached { cap: Some(_) });
+            let with = if is_capped { ", with the same cap" } else { "" };
             match question.gate {
                 Some(_) => format!("`{gate}` looks again{with}"),
                 None => format!("`{}` is tried again{with}", question.unit),

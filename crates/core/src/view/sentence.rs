@@ -270,19 +270,14 @@ pub(super) fn question_text(question: &Question) -> String {
 /// Returns what stands in the way, and what a person can do about it.
 fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
     let who = if gate.is_empty() { "It".to_owned() } else { format!("`{gate}`") };
-    match class {
-        BlockerClass::NoAccess => format!(
-            "{who} cannot go on, because the provider does not let the agent in: {what}. Log in, \
-             then retry. A run keeps the model and the command that it began with: wrong ones are for \
-             a new run. What now?"
-        ),
-        BlockerClass::ContextOverflow
-        | BlockerClass::ScopeExceeded
-        | BlockerClass::ModelRefusal
-        | BlockerClass::ToolingFailure
-        | BlockerClass::ExternalDependency
-        | BlockerClass::Unknown => format!("{who} cannot go on: {what}. What now?"),
+    if class != BlockerClass::NoAccess {
+        return format!("{who} cannot go on: {what}. What now?");
     }
+    format!(
+        "{who} cannot go on, because the provider does not let the agent in: {what}. Log in, \
+         then retry. A run keeps the model and the command that it began with: wrong ones are for \
+         a new run. What now?"
+    )
 }
 
 /// Returns when a limit is over, and which one it is.

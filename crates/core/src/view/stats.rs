@@ -13,16 +13,13 @@ use super::format::day;
 
 use crate::{
     Time,
-    event::{Coherence, Event, Outcome, Start},
+    event::{Coherence, Event, Outcome},
     flow::Flow,
-    money::{Cost, ModelUse, Money, Spent, Tokens, Used},
-    run::{CallEnding, CallKind, EndedCall, Run},
+    money::{Cost, ModelUse, Money, Spent, Tokens},
+    run::{CallEnding, CallKind, EndedCall},
 };
 
 pub use types::{Axis, CallEnd, Spending, StatsRow, StatsView};
-
-/// The stage under which the look at the request is counted.
-pub(super) const COHERENCE: &str = "coherence";
 
 /// What stands for the run where a request was refused.
 const REFUSED: &str = "(refused)";
@@ -40,124 +37,65 @@ pub fn spendings<'a>(
     for (at, fact) in facts {
         if let Event::RunStarted(start) = fact {
             flow = Flow::read_frozen(&start.flow, &start.texts).ok();
-            spendings.extend(before_the_run(run, at, start, flow.as_ref()));
         } else if let Event::RunRewound { from, .. } = fact {
             // The other run has paid for what both share.
             let own = spendings.iter_mut().filter(|spending| spending.run == run);
             own.for_each(|spending| spending.run.clone_from(from));
-        } else if let Some(ended) = EndedCall::from_event(fact, at, 0) {
-            spendings.extend(spendings_of_call(run, &ended, flow.as_ref()));
+        }
+        let ended = EndedCall::from_event(fact, at, 0);
+        if let Some(ended) = ended.filter(|ended| is_by_agent(flow.as_ref(), ended)) {
+            let role = flow.as_ref().and_then(|flow| role(flow, &ended)).unwrap_or_default();
+            spendings.extend(by_model(run, &role, &ended));
         }
     }
     spendings
 }
 
-/// Splits the use of a call by model. Nothing, if no agent was at work and nothing was used up.
-fn spendings_of_call(run: &str, ended: &EndedCall, flow: Option<&Flow>) -> Vec<Spending> {
+/// Returns what the triage of a request cost after which no run began. Their numbers distinguish them.
+pub fn refused(number: u32, at: Time, role: &str, coherence: &Coherence) -> Vec<Spending> {
+    by_model(REFUSED, role, &EndedCall::from_triage(coherence, number, at)).collect()
+}
+
+/// Returns one spending for each model that took part in a call.
+fn by_model(run: &str, role: &str, ended: &EndedCall) -> impl Iterator<Item = Spending> {
+    let used = ended.used.clone().unwrap_or_default();
     let unit = ended.call.unit();
-    let kind = flow.and_then(|flow| CallKind::from_flow(flow, &ended.call));
-    let role = kind.as_ref().and_then(CallKind::role);
-    match worker(role, ended) {
-        Worker::Forge => return Vec::new(),
-        Worker::Agent => {}
-    }
-    let whole = Spending {
+    let agent = named(&used.agent);
+    (0..).zip(parts(ended.spent, used.models)).map(move |(part, model)| Spending {
         run: run.to_owned(),
         call: ended.call.to_string(),
-        part: 0,
+        part,
         day: day(ended.at),
         unit: unit.place(),
         stage: unit.stage.clone(),
-        role: named(role.unwrap_or_default()),
-        agent: String::new(),
-        provider: String::new(),
-        model: String::new(),
-        tokens: ended.spent.tokens,
-        cost: ended.spent.cost,
-        took_ms: ended.took_ms,
-        end: CallEnd::from_ending(&ended.ending),
-    };
-    whole.by_model(ended.spent, ended.used.clone())
-}
-
-impl Spending {
-    /// Returns one for each model that took part.
-    fn by_model(self, spent: Spent, used: Option<Used>) -> Vec<Self> {
-        let used = used.unwrap_or_default();
-        let agent = named(&used.agent);
-        let part = |(part, model): (u32, ModelUse)| Self {
-            part,
-            agent: agent.clone(),
-            provider: named(&model.provider),
-            model: named(&model.model),
-            tokens: model.tokens,
-            cost: model.cost,
-            took_ms: if part == 0 { self.took_ms } else { 0 },
-            ..self.clone()
-        };
-        (0..).zip(parts(spent, used)).map(part).collect()
-    }
-}
-
-/// Returns what the look at the request cost, which was over when the run began.
-fn before_the_run(run: &str, at: Time, start: &Start, flow: Option<&Flow>) -> Vec<Spending> {
-    let Some(coherence) = &start.coherence else { return Vec::new() };
-    let role = flow.and_then(|flow| flow.coherence.as_deref()).unwrap_or_default();
-    spendings_of_triage(run, 1, at, role, coherence)
-}
-
-/// Returns what a look at a request cost after which no run began. Their numbers distinguish them.
-pub fn refused(number: u32, at: Time, role: &str, coherence: &Coherence) -> Vec<Spending> {
-    spendings_of_triage(REFUSED, number, at, role, coherence)
-}
-
-fn spendings_of_triage(
-    run: &str,
-    number: u32,
-    at: Time,
-    role: &str,
-    coherence: &Coherence,
-) -> Vec<Spending> {
-    let whole = Spending {
-        run: run.to_owned(),
-        call: format!("{COHERENCE}#{number}"),
-        part: 0,
-        day: day(at),
-        unit: COHERENCE.to_owned(),
-        stage: COHERENCE.to_owned(),
         role: named(role),
-        agent: String::new(),
-        provider: String::new(),
-        model: String::new(),
-        tokens: coherence.spent.tokens,
-        cost: coherence.spent.cost,
-        took_ms: coherence.took_ms,
-        end: CallEnd::from_triage(coherence.came_to),
-    };
-    whole.by_model(coherence.spent, coherence.used.clone())
+        agent: agent.clone(),
+        provider: named(&model.provider),
+        model: named(&model.model),
+        tokens: model.tokens,
+        cost: model.cost,
+        took_ms: if part == 0 { ended.took_ms } else { 0 },
+        end: CallEnd::from_ending(&ended.ending),
+    })
 }
 
-/// The worker of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Worker {
-    /// An agent. Only this is counted as a call, wherever calls are counted.
-    Agent,
-    /// Forge itself, or no worker at all.
-    Forge,
+/// Returns the role that an agent played in a call.
+fn role(flow: &Flow, ended: &EndedCall) -> Option<String> {
+    if let CallEnding::Triage(_) = ended.ending {
+        return flow.coherence.clone();
+    }
+    CallKind::from_flow(flow, &ended.call)?.role().map(str::to_owned)
 }
 
-/// Finds the worker of a call.
-pub(super) fn worker_of(run: &Run, ended: &EndedCall) -> Worker {
-    let kind = CallKind::from_flow(&run.definition().flow, &ended.call);
-    worker(kind.as_ref().and_then(CallKind::role), ended)
-}
-
-/// Returns what used something up was an agent, whatever the flow says.
-fn worker(role: Option<&str>, ended: &EndedCall) -> Worker {
-    let is_free = ended.spent == Spent::NOTHING && ended.used.is_none();
+/// Returns true if the worker was an agent. Only this is counted as a call, wherever calls are counted.
+///
+/// What used something up was an agent, whatever the flow says.
+pub(super) fn is_by_agent(flow: Option<&Flow>, ended: &EndedCall) -> bool {
+    let is_paid = ended.spent != Spent::NOTHING || ended.used.is_some();
     // Work that made way was never begun.
     let made_way = matches!(ended.ending, CallEnding::Work(Outcome::Deferred { .. }));
-    if is_free && (role.is_none() || made_way) { Worker::Forge } else { Worker::Agent }
+    let has_role = flow.is_some_and(|flow| role(flow, ended).is_some());
+    is_paid || matches!(ended.ending, CallEnding::Triage(_)) || (has_role && !made_way)
 }
 
 fn named(name: &str) -> String {
@@ -165,8 +103,7 @@ fn named(name: &str) -> String {
 }
 
 /// Returns what each model used up. However the program divided it, the parts add up to the whole.
-fn parts(spent: Spent, used: Used) -> Vec<ModelUse> {
-    let mut models = used.models;
+fn parts(spent: Spent, mut models: Vec<ModelUse>) -> Vec<ModelUse> {
     if models.is_empty() {
         let (provider, model) = (String::new(), String::new());
         models.push(ModelUse { provider, model, tokens: spent.tokens, cost: spent.cost });
@@ -181,21 +118,11 @@ fn parts(spent: Spent, used: Used) -> Vec<ModelUse> {
     let cache_write = fair(spent.tokens.cache_write, 0, &|model| model.tokens.cache_write);
     // A model of unknown cost has cost what the others leave of the whole.
     let unknown = models.iter().position(|model| model.cost == Cost::Unknown);
-    let amount = |model: &ModelUse| match model.cost {
+    let amount = |cost: Cost| match cost {
         Cost::Known(money) | Cost::Estimated(money) => money.0,
         Cost::Unknown => 0,
     };
-    let costs: Vec<Cost> = match spent.cost {
-        Cost::Known(whole) => {
-            let costs = fair(whole.0, unknown.unwrap_or_default(), &amount);
-            costs.into_iter().map(|micros| Cost::Known(Money(micros))).collect()
-        }
-        Cost::Estimated(whole) => {
-            let costs = fair(whole.0, unknown.unwrap_or_default(), &amount);
-            costs.into_iter().map(|micros| Cost::Estimated(Money(micros))).collect()
-        }
-        Cost::Unknown => vec![Cost::Unknown; models.len()],
-    };
+    let micros = fair(amount(spent.cost), unknown.unwrap_or_default(), &|model| amount(model.cost));
     for (n, model) in models.iter_mut().enumerate() {
         model.tokens = Tokens {
             input: input[n],
@@ -203,7 +130,11 @@ fn parts(spent: Spent, used: Used) -> Vec<ModelUse> {
             cache_read: cache_read[n],
             cache_write: cache_write[n],
         };
-        model.cost = costs[n];
+        model.cost = match spent.cost {
+            Cost::Known(_) => Cost::Known(Money(micros[n])),
+            Cost::Estimated(_) => Cost::Estimated(Money(micros[n])),
+            Cost::Unknown => Cost::Unknown,
+        };
     }
     models
 }
@@ -232,8 +163,9 @@ pub fn stats(spendings: &[Spending], by: Axis) -> StatsView {
         }
         let key = by.key(spending);
         let row = rows.entry(key).or_default();
-        row.add(spending);
-        total.add(spending);
+        let Spending { part, tokens, cost, took_ms, .. } = *spending;
+        row.add(part == 0, tokens, cost, took_ms);
+        total.add(part == 0, tokens, cost, took_ms);
         if spending.part > 0 && spending.cost == Cost::Unknown {
             total.unknown_calls -= 1; // Its first model has counted the call.
         }

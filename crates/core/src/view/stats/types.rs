@@ -144,43 +144,30 @@ impl CallEnd {
     /// Returns how a call of a run ended.
     pub(crate) fn from_ending(ending: &CallEnding) -> Self {
         match ending {
-            CallEnding::Work(outcome) => Self::from_outcome(outcome),
-            CallEnding::Look(ruling) => Self::from_ruling(ruling),
+            CallEnding::Work(outcome) => match outcome {
+                Outcome::Done => Self::Done,
+                Outcome::Partial { .. } => Self::Partial,
+                Outcome::Blocked { .. } => Self::Blocked,
+                Outcome::Fault { .. } => Self::Fault,
+                Outcome::Limited { .. } => Self::Limited,
+                Outcome::Deferred { .. } => Self::Deferred,
+                Outcome::Lost => Self::Lost,
+                Outcome::Interrupted => Self::Interrupted,
+            },
+            CallEnding::Look(ruling) => match ruling {
+                Ruling::Verdict(Verdict::Pass { .. }) => Self::Passed,
+                Ruling::Verdict(Verdict::Revise { .. }) => Self::SentBack,
+                Ruling::Verdict(Verdict::Block { .. }) | Ruling::Blocked { .. } => Self::Blocked,
+                Ruling::Fault { .. } => Self::Fault,
+                Ruling::Unverified { .. } => Self::Unverified,
+                Ruling::Limited { .. } => Self::Limited,
+                Ruling::Lost => Self::Lost,
+                Ruling::Interrupted => Self::Interrupted,
+            },
+            CallEnding::Triage(TriageOutcome::Pass) => Self::Passed,
+            CallEnding::Triage(TriageOutcome::Block) => Self::Blocked,
+            CallEnding::Triage(TriageOutcome::Nothing) => Self::Fault,
             CallEnding::Overtaken => Self::Overtaken,
-        }
-    }
-
-    fn from_outcome(outcome: &Outcome) -> Self {
-        match outcome {
-            Outcome::Done => Self::Done,
-            Outcome::Partial { .. } => Self::Partial,
-            Outcome::Blocked { .. } => Self::Blocked,
-            Outcome::Fault { .. } => Self::Fault,
-            Outcome::Limited { .. } => Self::Limited,
-            Outcome::Deferred { .. } => Self::Deferred,
-            Outcome::Lost => Self::Lost,
-            Outcome::Interrupted => Self::Interrupted,
-        }
-    }
-
-    pub(crate) fn from_triage(came_to: TriageOutcome) -> Self {
-        match came_to {
-            TriageOutcome::Pass => Self::Passed,
-            TriageOutcome::Block => Self::Blocked,
-            TriageOutcome::Nothing => Self::Fault,
-        }
-    }
-
-    fn from_ruling(ruling: &Ruling) -> Self {
-        match ruling {
-            Ruling::Verdict(Verdict::Pass { .. }) => Self::Passed,
-            Ruling::Verdict(Verdict::Revise { .. }) => Self::SentBack,
-            Ruling::Verdict(Verdict::Block { .. }) | Ruling::Blocked { .. } => Self::Blocked,
-            Ruling::Fault { .. } => Self::Fault,
-            Ruling::Unverified { .. } => Self::Unverified,
-            Ruling::Limited { .. } => Self::Limited,
-            Ruling::Lost => Self::Lost,
-            Ruling::Interrupted => Self::Interrupted,
         }
     }
 }
@@ -199,11 +186,12 @@ impl Axis {
 }
 
 impl StatsRow {
-    pub(crate) fn add(&mut self, spending: &Spending) {
-        self.calls += u32::from(spending.part == 0);
-        self.tokens += spending.tokens;
-        self.took_ms = self.took_ms.saturating_add(spending.took_ms);
-        match spending.cost {
+    /// Adds a use, which may be a call of its own.
+    pub(crate) fn add(&mut self, is_call: bool, tokens: Tokens, cost: Cost, took_ms: u64) {
+        self.calls += u32::from(is_call);
+        self.tokens += tokens;
+        self.took_ms = self.took_ms.saturating_add(took_ms);
+        match cost {
             Cost::Known(cost) => self.known += cost,
             Cost::Estimated(cost) => self.estimated += cost,
             Cost::Unknown => self.unknown_calls += 1,

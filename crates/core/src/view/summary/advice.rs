@@ -11,9 +11,9 @@ use crate::{
     event::{Answer, Hold, Outcome, QuestionReason, Ruling, SentBack},
     failure::main_line,
     flow::Check,
-    id::{CallId, UnitId},
+    id::UnitId,
     run::{AskedQuestion, CallEnding, EndedCall, Run, State},
-    verdict::{Finding, Proof, RED_AT_THE_BASE, Verdict},
+    verdict::{Finding, Proof, RED_AT_THE_BASE},
 };
 
 /// The most lines of advice.
@@ -146,12 +146,10 @@ fn commonest(found: &[&[Finding]]) -> String {
 /// Advises on checks that are red at the base or missing.
 fn unproved(run: &Run, all: &mut Vec<Improvement>) {
     let mut seen: Vec<&str> = Vec::new();
-    let unverified = run.history().calls.iter().filter_map(|call| match &call.ending {
-        CallEnding::Look(Ruling::Unverified { what, .. }) => Some(what.as_str()),
-        CallEnding::Look(_) | CallEnding::Work(_) | CallEnding::Overtaken => None,
-    });
-    for what in unverified {
-        if !seen.contains(&what) {
+    for call in run.history().calls.iter() {
+        if let CallEnding::Look(Ruling::Unverified { what, .. }) = &call.ending
+            && !seen.contains(&what.as_str())
+        {
             seen.push(what);
             all.push(Improvement {
                 fact: format!("nothing proved the work: {}", quoted(what)),
@@ -182,14 +180,19 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
     let mut limits: BTreeMap<String, usize> = BTreeMap::new();
     let mut setbacks: BTreeMap<&UnitId, u32> = BTreeMap::new();
     for call in run.history().calls.iter() {
-        match fate(call) {
-            CallSymptom::Fault(what) => {
-                let entry = faults.entry(place(call)).or_default();
-                *entry = (entry.0 + 1, what);
-            }
-            CallSymptom::Limited(what) => *limits.entry(quoted(&what)).or_default() += 1,
-            CallSymptom::SetBack => *setbacks.entry(call.call.unit()).or_default() += 1,
-            CallSymptom::Usual => {}
+        if let CallEnding::Work(Outcome::Fault { class, what })
+        | CallEnding::Look(Ruling::Fault { class, what }) = &call.ending
+        {
+            let entry = faults.entry(place(call)).or_default();
+            *entry = (entry.0 + 1, quoted(main_line(*class, what).0));
+        } else if let CallEnding::Work(Outcome::Limited { what, .. })
+        | CallEnding::Look(Ruling::Limited { what, .. }) = &call.ending
+        {
+            *limits.entry(quoted(what)).or_default() += 1;
+        } else if let CallEnding::Work(Outcome::Lost | Outcome::Interrupted)
+        | CallEnding::Look(Ruling::Lost | Ruling::Interrupted) = &call.ending
+        {
+            *setbacks.entry(call.call.unit()).or_default() += 1;
         }
     }
     for (place, (n, what)) in faults {
@@ -213,44 +216,11 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
     }
 }
 
-/// A sign of trouble in the surroundings of a call.
-enum CallSymptom {
-    Fault(String),
-    Limited(String),
-    SetBack,
-    Usual,
-}
-
-fn fate(call: &EndedCall) -> CallSymptom {
-    match &call.ending {
-        CallEnding::Work(Outcome::Fault { class, what })
-        | CallEnding::Look(Ruling::Fault { class, what }) => {
-            CallSymptom::Fault(quoted(main_line(*class, what).0))
-        }
-        CallEnding::Work(Outcome::Limited { what, .. })
-        | CallEnding::Look(Ruling::Limited { what, .. }) => CallSymptom::Limited(what.clone()),
-        CallEnding::Work(Outcome::Lost | Outcome::Interrupted)
-        | CallEnding::Look(Ruling::Lost | Ruling::Interrupted) => CallSymptom::SetBack,
-        CallEnding::Work(
-            Outcome::Done
-            | Outcome::Partial { .. }
-            | Outcome::Blocked { .. }
-            | Outcome::Deferred { .. },
-        )
-        | CallEnding::Look(
-            Ruling::Verdict(Verdict::Pass { .. } | Verdict::Revise { .. } | Verdict::Block { .. })
-            | Ruling::Unverified { .. }
-            | Ruling::Blocked { .. },
-        )
-        | CallEnding::Overtaken => CallSymptom::Usual,
-    }
-}
-
 /// Returns the unit, and the gate behind it.
 fn place(call: &EndedCall) -> String {
-    match &call.call {
-        CallId::Attempt(attempt) => attempt.unit.to_string(),
-        CallId::Judgement(judgement) => format!("{}: {}", judgement.attempt.unit, judgement.gate),
+    match (call.call.unit(), call.call.gate()) {
+        (unit, None) => unit.to_string(),
+        (unit, Some(gate)) => format!("{unit}: {gate}"),
     }
 }
 
