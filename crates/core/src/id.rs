@@ -67,7 +67,8 @@ pub enum CallId {
 pub struct QuestionId(pub u32);
 
 /// A text that is not the name of what was expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not the name of {expected}")]
 pub struct NotAName {
     pub text: String,
     /// A description of a valid name, with an example.
@@ -225,14 +226,6 @@ impl fmt::Display for QuestionId {
         write!(f, "Q{}", self.0)
     }
 }
-
-impl fmt::Display for NotAName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not the name of {}", self.text, self.expected)
-    }
-}
-
-impl std::error::Error for NotAName {}
 
 fn not_a_name(text: &str, expected: &'static str) -> NotAName {
     NotAName { text: text.to_owned(), expected }

@@ -3,14 +3,13 @@
 //! What agents and the world do is not an error but an outcome, and a fact. What we broke is an
 //! assertion that names the broken promise.
 
-use std::fmt;
-
 use forge_project::error::{Error as ProjectError, Kind};
 use forge_store::journal::StoreError;
 use forge_workspace::{FindRepositoryError, GitError, WorkspaceError};
 
 /// An error that a user can fix.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
 pub struct Error {
     /// Decides the exit code.
     pub kind: Kind,
@@ -50,14 +49,6 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl std::error::Error for Error {}
-
 impl From<ProjectError> for Error {
     fn from(ProjectError { kind, what, next }: ProjectError) -> Self {
         Self { kind, what, next }
@@ -66,25 +57,14 @@ impl From<ProjectError> for Error {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
-        let kind = match &error {
+        let is_usage = matches!(
+            error,
             StoreError::NoSuchRun { .. }
-            | StoreError::Ambiguous { .. }
-            | StoreError::BadRunId { .. }
-            | StoreError::RunExists { .. } => Kind::Usage,
-            StoreError::Missing { .. }
-            | StoreError::Damaged(_)
-            | StoreError::Full { .. }
-            | StoreError::ReadOnly { .. }
-            | StoreError::Overtaken { .. }
-            | StoreError::Busy { .. }
-            | StoreError::Held { .. }
-            | StoreError::NewerSchema { .. }
-            | StoreError::NewerRecord { .. }
-            | StoreError::NetworkFileSystem { .. }
-            | StoreError::NoOpenCommand { .. }
-            | StoreError::Io { .. }
-            | StoreError::Other { .. } => Kind::Surroundings,
-        };
+                | StoreError::Ambiguous { .. }
+                | StoreError::BadRunId { .. }
+                | StoreError::RunExists { .. }
+        );
+        let kind = if is_usage { Kind::Usage } else { Kind::Surroundings };
         Self { kind, what: error.to_string(), next: Some(error.next_step()) }
     }
 }

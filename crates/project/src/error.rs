@@ -3,12 +3,11 @@
 //! What agents and the world do is no trouble but an outcome, and a fact. What we broke is an
 //! assertion that names the broken promise.
 
-use std::fmt;
-
 use forge_workspace::{FindRepositoryError, GitError, WorkspaceError};
 
 /// An error that a user can fix, with the next command.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
 pub struct Error {
     /// Whose trouble it is.
     pub kind: Kind,
@@ -69,14 +68,6 @@ impl Error {
         Self::surroundings(format!("{}: {error}", path.display()), next)
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl std::error::Error for Error {}
 
 impl From<GitError> for Error {
     fn from(error: GitError) -> Self {

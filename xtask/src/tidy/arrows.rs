@@ -32,7 +32,7 @@ const ONLY: &[(&str, &str, &str)] = &[("agents", "forge_core", "result")];
 const FOR_TESTS: &[&str] = &["fuzz", "scripted-model", "store"];
 
 /// Packages that the core may use.
-const CORE_MAY_USE: &[&str] = &["schemars", "serde", "toml"];
+const CORE_MAY_USE: &[&str] = &["schemars", "serde", "thiserror", "toml"];
 
 /// What the tests of the core may use besides.
 const CORE_TESTS_MAY_USE: &[&str] = &["serde_json", "insta"];

@@ -1,9 +1,11 @@
 //! What is wrong with a scenario, where, and which key was probably meant.
 
-use std::fmt;
+use strsim::levenshtein;
+use thiserror::Error;
 
 /// An error in a scenario, with its place.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("line {line}, column {column}: {what}{}", did_you_mean(nearest.as_deref()))]
 pub struct ScenarioFlaw {
     /// From 1.
     pub line: usize,
@@ -38,18 +40,6 @@ pub(super) fn flaw_of_play(text: &str, index: usize, what: &str) -> ScenarioFlaw
     ScenarioFlaw { line, column: 1, what, nearest: None }
 }
 
-impl fmt::Display for ScenarioFlaw {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "line {}, column {}: {}", self.line, self.column, self.what)?;
-        match &self.nearest {
-            Some(nearest) => write!(out, "; did you mean `{nearest}`?"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for ScenarioFlaw {}
-
 /// Takes the keys out of serde's "unknown field `a`, expected one of `b`, `c`", and of the same
 /// sentence about variants.
 fn unknown_key(message: &str) -> Option<(&str, Vec<&str>)> {
@@ -61,26 +51,14 @@ fn unknown_key(message: &str) -> Option<(&str, Vec<&str>)> {
     Some((wrong, right))
 }
 
-fn nearest(wrong: &str, right: &[&str]) -> Option<String> {
-    let scored = right.iter().map(|key| (distance(wrong, key), *key));
-    let (distance, key) = scored.min()?;
-    (distance <= wrong.chars().count() / 2 + 1).then(|| key.to_owned())
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default()
 }
 
-/// Returns how many characters must be put in, taken out or changed.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, left) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
-        for (column, right) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(left != *right);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
+fn nearest(wrong: &str, right: &[&str]) -> Option<String> {
+    let scored = right.iter().map(|key| (levenshtein(wrong, key), *key));
+    let (distance, key) = scored.min()?;
+    (distance <= wrong.chars().count() / 2 + 1).then(|| key.to_owned())
 }
 
 #[cfg(test)]

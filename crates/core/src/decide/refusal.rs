@@ -1,6 +1,6 @@
 //! Why a command means nothing now, also as a sentence.
 
-use std::fmt;
+use thiserror::Error;
 
 use crate::{
     event::{Choice, End, Hold},
@@ -10,63 +10,67 @@ use crate::{
 };
 
 /// The reason why a command is refused. The run is unchanged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// The run began already.
+    #[error("the run has started already")]
     AlreadyStarted,
-    /// The run has not begun.
+    #[error("the run has not started")]
     NotStarted,
-    /// It is over.
+    #[error("{}", over(*.0))]
     Over(End),
-    /// It is running already.
+    #[error("the run is not held: nothing to resume")]
     AlreadyGoing,
     /// It is held already, as hard as this or harder.
+    #[error("the run is {} already", .0.as_str())]
     AlreadyHeld(Hold),
-    /// With these parameters every checkpoint is for a person, and `--auto` was said.
+    #[error("every checkpoint of this run is for a person, so it cannot be started with --auto")]
     Manual,
-    /// The flow cannot be run.
+    #[error(transparent)]
     Flow(FlowError),
     /// A parameter cannot have its value.
+    #[error("{0}")]
     Param(String),
-    /// There is no such open question.
+    #[error("there is no open question {question}{}", still_open(open))]
     NoSuchQuestion {
         /// The name that was given.
         question: QuestionId,
         /// Those that are open.
         open: Vec<QuestionId>,
     },
-    /// It was asked, and answered already.
+    #[error("{0} is answered already, or no longer matters")]
     AnsweredAlready(QuestionId),
-    /// The question cannot be answered like that.
+    #[error("`{}` is no answer to it; possible: {}", choice.as_str(), possible(options))]
     NotAnOption { choice: Choice, options: Vec<Choice> },
     /// A gate that proves something is waived by its own name.
+    #[error("only `{gate}` can be waived here, by that name, not `{said}`")]
     WrongGate {
         /// The name that was given.
         said: String,
         gate: String,
     },
-    /// There is no such unit.
+    #[error("there is no unit `{0}` in this run")]
     NoSuchUnit(UnitId),
-    /// It is being worked on.
+    #[error("somebody works on `{0}`; pause or stop the run first")]
     UnderWay(UnitId),
-    /// No agent left anything there that a person could change.
+    #[error("no agent left anything at `{0}` that could be changed by hand")]
     NothingToEdit(UnitId),
-    /// An earlier unit is not over.
+    #[error("what comes before `{0}` is not over; wait for it, then change it")]
     NotItsTurn(UnitId),
-    /// What followed from it has landed, and landed work is never reopened.
+    #[error("what followed from `{0}` has landed, and that is never reopened")]
     Landed(UnitId),
-    /// A manual change needs a reason.
+    #[error("changing something by hand needs a reason")]
     WhyMissing,
-    /// Waiving a proof needs a reason.
+    #[error("waiving a proof needs a reason: say why")]
     ReasonMissing,
-    /// Sending back needs words.
+    #[error("sending work back needs words: say what should change")]
     WordsMissing,
-    /// The new cap is not above what is spent or held back.
+    #[error("the new budget must be above {committed}, which is spent or held back")]
     BudgetTooLow {
         /// The sum of spent and reserved money.
         committed: Money,
     },
     /// What holds it will not go away by itself.
+    #[error("{}; go on with `--budget` and more than that", too_little(*budget, *committed))]
     BudgetNeeded {
         budget: Money,
         /// The sum of spent and reserved money.
@@ -74,83 +78,32 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = |choices: &[Choice]| {
-            choices.iter().map(|choice| choice.as_str()).collect::<Vec<&str>>().join(", ")
-        };
-        match self {
-            Self::AlreadyStarted => f.write_str("the run has started already"),
-            Self::NotStarted => f.write_str("the run has not started"),
-            Self::Over(End::Done) => f.write_str("the run is done"),
-            Self::Over(End::Abandoned) => f.write_str("the run was abandoned"),
-            Self::Over(End::Failed) => {
-                f.write_str("the run has failed; `forge resume` opens it again")
-            }
-            Self::Over(End::Blocked) => {
-                f.write_str("the run is blocked; `forge resume` opens it again")
-            }
-            Self::AlreadyGoing => f.write_str("the run is not held: nothing to resume"),
-            Self::AlreadyHeld(hold) => write!(f, "the run is {} already", hold.as_str()),
-            Self::Flow(error) => error.fmt(f),
-            Self::Param(problem) => f.write_str(problem),
-            Self::Manual => write!(
-                f,
-                "every checkpoint of this run is for a person, so it cannot be started with --auto"
-            ),
-            Self::NoSuchQuestion { question, open } if open.is_empty() => {
-                write!(f, "there is no open question {question}: nothing is asked")
-            }
-            Self::NoSuchQuestion { question, open } => {
-                let open: Vec<String> = open.iter().map(ToString::to_string).collect();
-                write!(f, "there is no open question {question}; open: {}", open.join(", "))
-            }
-            Self::AnsweredAlready(question) => {
-                write!(f, "{question} is answered already, or no longer matters")
-            }
-            Self::NotAnOption { choice, options } => {
-                write!(f, "`{}` is no answer to it; possible: {}", choice.as_str(), words(options))
-            }
-            Self::WrongGate { said, gate } => {
-                write!(f, "only `{gate}` can be waived here, by that name, not `{said}`")
-            }
-            Self::NoSuchUnit(unit) => write!(f, "there is no unit `{unit}` in this run"),
-            Self::UnderWay(unit) => {
-                write!(f, "somebody works on `{unit}`; pause or stop the run first")
-            }
-            Self::NothingToEdit(unit) => {
-                write!(f, "no agent left anything at `{unit}` that could be changed by hand")
-            }
-            Self::NotItsTurn(unit) => {
-                write!(f, "what comes before `{unit}` is not over; wait for it, then change it")
-            }
-            Self::Landed(unit) => {
-                write!(f, "what followed from `{unit}` has landed, and that is never reopened")
-            }
-            Self::WhyMissing => f.write_str("changing something by hand needs a reason"),
-            Self::ReasonMissing => f.write_str("waiving a proof needs a reason: say why"),
-            Self::WordsMissing => {
-                f.write_str("sending work back needs words: say what should change")
-            }
-            Self::BudgetTooLow { committed } => {
-                write!(f, "the new budget must be above {committed}, which is spent or held back")
-            }
-            Self::BudgetNeeded { budget, committed } if committed < budget => {
-                write!(
-                    f,
-                    "too little of the budget of {budget} is left for a call; go on with \
-                     `--budget` and more than that"
-                )
-            }
-            Self::BudgetNeeded { budget, committed } => {
-                write!(
-                    f,
-                    "the budget of {budget} is used up: {committed} is spent or held back; go on \
-                     with `--budget` and more than that"
-                )
-            }
-        }
+fn over(end: End) -> &'static str {
+    match end {
+        End::Done => "the run is done",
+        End::Abandoned => "the run was abandoned",
+        End::Failed => "the run has failed; `forge resume` opens it again",
+        End::Blocked => "the run is blocked; `forge resume` opens it again",
     }
 }
 
-impl std::error::Error for Refusal {}
+fn still_open(open: &[QuestionId]) -> String {
+    let open: Vec<String> = open.iter().map(ToString::to_string).collect();
+    if open.is_empty() {
+        ": nothing is asked".to_owned()
+    } else {
+        format!("; open: {}", open.join(", "))
+    }
+}
+
+fn possible(choices: &[Choice]) -> String {
+    choices.iter().map(|choice| choice.as_str()).collect::<Vec<&str>>().join(", ")
+}
+
+fn too_little(budget: Money, committed: Money) -> String {
+    if committed < budget {
+        format!("too little of the budget of {budget} is left for a call")
+    } else {
+        format!("the budget of {budget} is used up: {committed} is spent or held back")
+    }
+}

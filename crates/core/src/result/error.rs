@@ -2,7 +2,7 @@
 //!
 //! An agent gets the sentence back for its one repair turn, so it says what to change.
 
-use std::fmt;
+use thiserror::Error;
 
 use super::limits::{
     ENTRIES_MAX, FINDINGS_MAX, RESULT_BYTES_MAX, RESULT_FORMAT, SUMMARY_CHARACTERS_MAX,
@@ -14,58 +14,43 @@ const QUOTE_CHARACTERS_MAX: usize = 100;
 const EXPECTED_CHARACTERS_MAX: usize = 300;
 
 /// The reason why a result is not accepted.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ResultError {
+    #[error("there is no `result.json` in the outbox")]
     Missing,
+    #[error("`result.json` is not a regular file")]
     NotAFile,
-    Unreadable {
-        error: String,
-    },
+    #[error("`result.json` cannot be read: {error}")]
+    Unreadable { error: String },
+    #[error("`result.json` is larger than {RESULT_BYTES_MAX} bytes")]
     TooLarge,
-    NotJson {
-        line: usize,
-        column: usize,
-        what: String,
-    },
+    #[error("`result.json` is not JSON: {what}, in line {line}, column {column}")]
+    NotJson { line: usize, column: usize, what: String },
+    #[error("`result.json` is not a JSON object")]
     NotAnObject,
-    WrongVersion {
-        found: String,
-    },
-    WrongAttempt {
-        found: String,
-        expected: String,
-    },
-    MissingKey {
-        key: &'static str,
-    },
+    #[error("`forge` is {found}, and must be {RESULT_FORMAT}")]
+    WrongVersion { found: String },
+    #[error("`attempt` is `{found}`, and this attempt is `{expected}`")]
+    WrongAttempt { found: String, expected: String },
+    #[error("the key `{key}` is missing")]
+    MissingKey { key: &'static str },
     /// It is JSON, but a key or a value is not as agreed.
-    WrongShape {
-        line: usize,
-        column: usize,
-        what: String,
-    },
+    #[error("`result.json` is not as agreed: {what}, in line {line}, column {column}")]
+    WrongShape { line: usize, column: usize, what: String },
+    #[error("`status` is blocked, and `blocker` does not say by what")]
     NoBlocker,
-    SummaryTooLong {
-        characters: usize,
-    },
-    TooManyFindings {
-        count: usize,
-    },
+    #[error("`summary` has {characters} characters, and may have {SUMMARY_CHARACTERS_MAX}")]
+    SummaryTooLong { characters: usize },
+    #[error("there are {count} findings, and may be {FINDINGS_MAX}")]
+    TooManyFindings { count: usize },
     /// A list, or something in one, has too many entries.
-    TooManyEntries {
-        place: String,
-        count: usize,
-    },
-    TextTooLong {
-        place: String,
-        characters: usize,
-        max: usize,
-    },
+    #[error("`{place}` has {count} entries, and may have {ENTRIES_MAX}")]
+    TooManyEntries { place: String, count: usize },
+    #[error("`{place}` has {characters} characters, and may have {max}")]
+    TextTooLong { place: String, characters: usize, max: usize },
     /// A path that is absolute, or leads out of the tree.
-    BadPath {
-        place: String,
-        path: String,
-    },
+    #[error("`{place}` is `{path}`, which is not a relative path inside the tree")]
+    BadPath { place: String, path: String },
 }
 
 impl ResultError {
@@ -91,57 +76,6 @@ impl ResultError {
         Self::WrongShape { line, column, what }
     }
 }
-
-impl fmt::Display for ResultError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing => write!(out, "there is no `result.json` in the outbox"),
-            Self::NotAFile => write!(out, "`result.json` is not a regular file"),
-            Self::Unreadable { error } => write!(out, "`result.json` cannot be read: {error}"),
-            Self::TooLarge => write!(out, "`result.json` is larger than {RESULT_BYTES_MAX} bytes"),
-            Self::NotJson { line, column, what } => {
-                write!(out, "`result.json` is not JSON: {what}, in line {line}, column {column}")
-            }
-            Self::NotAnObject => write!(out, "`result.json` is not a JSON object"),
-            Self::WrongVersion { found } => {
-                write!(out, "`forge` is {found}, and must be {RESULT_FORMAT}")
-            }
-            Self::WrongAttempt { found, expected } => {
-                write!(out, "`attempt` is `{found}`, and this attempt is `{expected}`")
-            }
-            Self::MissingKey { key } => write!(out, "the key `{key}` is missing"),
-            Self::WrongShape { line, column, what } => {
-                write!(
-                    out,
-                    "`result.json` is not as agreed: {what}, in line {line}, column {column}"
-                )
-            }
-            Self::NoBlocker => {
-                write!(out, "`status` is blocked, and `blocker` does not say by what")
-            }
-            Self::SummaryTooLong { characters } => {
-                write!(
-                    out,
-                    "`summary` has {characters} characters, and may have {SUMMARY_CHARACTERS_MAX}"
-                )
-            }
-            Self::TooManyFindings { count } => {
-                write!(out, "there are {count} findings, and may be {FINDINGS_MAX}")
-            }
-            Self::TooManyEntries { place, count } => {
-                write!(out, "`{place}` has {count} entries, and may have {ENTRIES_MAX}")
-            }
-            Self::TextTooLong { place, characters, max } => {
-                write!(out, "`{place}` has {characters} characters, and may have {max}")
-            }
-            Self::BadPath { place, path } => {
-                write!(out, "`{place}` is `{path}`, which is not a relative path inside the tree")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ResultError {}
 
 /// Shortens what an agent wrote, for quoting it.
 pub(super) fn shorten(text: &str) -> String {

@@ -5,57 +5,30 @@
 //! Invariant: no symlink is followed, in no component, also not the outbox itself.
 //! Invariant: nothing but a regular file is read, and never more than was allowed.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path};
 
 use rustix::fs::{FileType, Mode, OFlags, fstat, open, openat};
 use rustix::io::Errno;
+use thiserror::Error;
 
 /// Why an artifact cannot be taken.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum ArtifactFlaw {
     /// The declared name itself is wrong.
-    BadName {
-        name: String,
-    },
-    Missing {
-        name: String,
-    },
+    #[error("`{name}` is not a plain relative path inside the outbox")]
+    BadName { name: String },
+    #[error("`{name}` is not in the outbox")]
+    Missing { name: String },
     /// A symlink, a folder, a pipe or a device.
-    NotAFile {
-        name: String,
-    },
-    TooLarge {
-        name: String,
-        max_bytes: u64,
-    },
-    Unreadable {
-        name: String,
-        error: io::Error,
-    },
+    #[error("`{name}` is not a regular file, or lies behind a symlink")]
+    NotAFile { name: String },
+    #[error("`{name}` is larger than {max_bytes} bytes")]
+    TooLarge { name: String, max_bytes: u64 },
+    #[error("`{name}` cannot be read: {error}")]
+    Unreadable { name: String, error: io::Error },
 }
-
-impl fmt::Display for ArtifactFlaw {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BadName { name } => {
-                write!(out, "`{name}` is not a plain relative path inside the outbox")
-            }
-            Self::Missing { name } => write!(out, "`{name}` is not in the outbox"),
-            Self::NotAFile { name } => {
-                write!(out, "`{name}` is not a regular file, or lies behind a symlink")
-            }
-            Self::TooLarge { name, max_bytes } => {
-                write!(out, "`{name}` is larger than {max_bytes} bytes")
-            }
-            Self::Unreadable { name, error } => write!(out, "`{name}` cannot be read: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for ArtifactFlaw {}
 
 /// Reads the artifact `name` out of the outbox.
 pub fn collect(outbox: &Path, name: &str, max_bytes: u64) -> Result<Vec<u8>, ArtifactFlaw> {
