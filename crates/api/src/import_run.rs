@@ -7,10 +7,7 @@
 //!
 //! Invariant: nothing in the folder is written.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use forge_core::{
     event::{Approvals, Detail},
@@ -51,24 +48,10 @@ const OTHER_SKIPS: [&str; 2] = ["pr-creation", "post-to-source"];
 /// The run or folder that a person named.
 #[derive(Debug)]
 pub enum Named {
-    /// A run of this repository.
-    Run(String),
-    /// The run that was begun from this folder before, and what a person should know about it.
-    CameOf {
-        run: String,
-        /// Which run it is, and that it goes on.
-        note: String,
-    },
-    /// Something older, to begin anew from.
-    Older(Box<Older>),
-}
-
-/// A run that is begun anew from the folder of another one.
-#[derive(Debug)]
-pub struct Older {
-    pub request: Request,
-    /// Notes for the person who resumes it.
-    pub notes: Vec<String>,
+    /// A run of this repository, and what a person should know who named the folder that it was begun from.
+    Run { run: String, note: Option<String> },
+    /// Something older, to begin anew from, with notes for the person who resumes it.
+    Older { request: Box<Request>, notes: Vec<String> },
 }
 
 /// The fields of a state that matter here. Others are of no interest.
@@ -92,32 +75,24 @@ impl Forge {
     /// Returns the run that somebody means with its id, a beginning or its last letters, or with a folder.
     pub fn named(&self, text: &str, effort: Option<&str>) -> Result<Named, Error> {
         let path = Path::new(text);
-        let is_folder = text.contains('/') || path.join(STATE).is_file();
-        if !is_folder {
-            return self.resolve(text).map(Named::Run);
-        }
         // What no folder is there for is refused as a name is.
-        if !path.is_dir() {
-            return self.resolve(text).map(Named::Run);
+        if !path.is_dir() || !(text.contains('/') || path.join(STATE).is_file()) {
+            return Ok(Named::Run { run: self.resolve(text)?, note: None });
         }
         let path = path.canonicalize().map_err(|error| Error::file(path, &error))?;
         let state = state(&path)?;
         let folder = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
-        for id in [state.run.clone(), folder].into_iter().flatten() {
-            if let Ok(found) = self.resolve(&id)
-                && found == id
-            {
-                return Ok(Named::Run(id));
+        for run in [state.run.clone(), folder].into_iter().flatten() {
+            if self.resolve(&run).is_ok_and(|found| found == run) {
+                return Ok(Named::Run { run, note: None });
             }
         }
-        if let Some(row) = self.imported_run(&path)? {
-            return go_on(&path, row);
+        match self.imported_run(&path)? {
+            Some(row) => go_on(&path, row),
+            None => older(&path, &state, effort),
         }
-        older(&path, &state, effort).map(|older| Named::Older(Box::new(older)))
     }
-}
 
-impl Forge {
     /// Returns the newest run that was begun from this folder.
     fn imported_run(&self, folder: &Path) -> Result<Option<RunRow>, Error> {
         let store = match Store::open_to_read(&self.home.dir) {
@@ -135,25 +110,19 @@ impl Forge {
 }
 
 /// Goes on with the run that was begun from a folder before, instead of paying for another one.
-fn go_on(folder: &Path, row: RunRow) -> Result<Named, Error> {
+fn go_on(folder: &Path, RunRow { run, standing, .. }: RunRow) -> Result<Named, Error> {
     let shown = folder.display();
-    let run = row.run;
-    match row.standing.course() {
-        Course::Over => {}
-        Course::Driven | Course::Asking | Course::Held | Course::Failed => {
-            let note = format!("{run} was begun from {shown} before; it goes on");
-            return Ok(Named::CameOf { run, note });
-        }
+    if standing.course() != Course::Over {
+        let note = format!("{run} was begun from {shown} before; it goes on");
+        return Ok(Named::Run { run, note: Some(note) });
     }
-    let over = row.standing.as_str();
-    let what = format!("{run}, which was begun from {shown}, is {over}");
-    let anew = anew(folder);
-    Err(Error::usage(what, format!("forge show {run}, or to do it again: {anew}")))
+    let what = format!("{run}, which was begun from {shown}, is {}", standing.as_str());
+    Err(Error::usage(what, format!("forge show {run}, or to do it again: {}", anew(folder, ""))))
 }
 
 /// Returns the command that begins from what was asked for in a folder.
-fn anew(folder: &Path) -> String {
-    format!("forge run \"$(cat {})\"", asked_in(folder).display())
+fn anew(folder: &Path, flags: &str) -> String {
+    format!("forge run {flags}\"$(cat {})\"", asked_in(folder).display())
 }
 
 /// Returns the file that says what was asked for: beside the state, or, in a folder of Forge, among the artifacts.
@@ -171,17 +140,14 @@ fn state(folder: &Path) -> Result<State, Error> {
     // A list would be taken for the fields in their order.
     let read = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text);
     read.and_then(|map| serde_json::from_value(map.into())).map_err(|error| {
-        Error::usage(
-            format!("{} cannot be read: {error}", path.display()),
-            format!("mend it, or begin anew: {}", anew(folder)),
-        )
+        let what = format!("{} cannot be read: {error}", path.display());
+        Error::usage(what, format!("mend it, or begin anew: {}", anew(folder, "")))
     })
 }
 
 /// Builds the request that continues an older folder.
-fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Error> {
-    let shown = folder.display();
-    let anew = anew(folder);
+fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Named, Error> {
+    let shown = folder.display().to_string();
     let over = match (state.current_phase.as_deref(), state.current_phase_status.as_deref()) {
         (_, Some("abandoned")) => Some("was abandoned"),
         (Some("completed"), _) | (Some(LAST), Some("completed")) => Some("is completed"),
@@ -189,14 +155,13 @@ fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Err
     };
     if let Some(over) = over {
         let what = format!("the run in {shown} {over}, and there is nothing to go on with");
-        return Err(Error::usage(what, format!("to do it again: {anew}")));
+        return Err(Error::usage(what, format!("to do it again: {}", anew(folder, ""))));
     }
-    let flow = state.flow.as_deref().unwrap_or(FLOW);
-    if flow != FLOW {
+    if let Some(flow) = state.flow.as_deref().filter(|flow| *flow != FLOW) {
         let what = format!(
             "the run in {shown} is of the flow `{flow}`, and only `{FLOW}` can be begun from a folder"
         );
-        let anew = anew.replacen("forge run", &format!("forge run --flow {flow}"), 1);
+        let anew = anew(folder, &format!("--flow {flow} "));
         return Err(Error::usage(what, format!("to begin it anew: {anew}")));
     }
     let text = read_text(&asked_in(folder), REQUEST_BYTES_MAX)?.ok_or_else(|| {
@@ -208,86 +173,72 @@ fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Older, Err
     )];
     let effort = match given {
         Some(given) => given.to_owned(),
-        None => effort(state, &shown.to_string(), &mut notes)?,
+        None => effort(state, &shown, &mut notes)?,
     };
-    let is_on = |flag: Option<bool>| flag.unwrap_or_default();
     let text = without_head(&text.replace("\r\n", "\n")).trim().to_owned();
-    let request = Request {
+    let typed = ["run", "--flow", FLOW, "--effort", &effort, "--", &text].map(str::to_owned);
+    let mut request = Request {
         older: Some(folder.to_owned()),
         flow: Some(FLOW.to_owned()),
-        effort: Some(effort.clone()),
-        approvals: if is_on(state.auto_approve) {
-            Approvals::Automatic
-        } else {
-            Approvals::ByPeople
-        },
-        pull_request: if is_on(state.skip_pr) {
-            PullRequest::Never
-        } else {
-            PullRequest::AsFlowSays
-        },
-        detail: if is_on(state.debug) { Detail::Debug } else { Detail::Plain },
-        branch: Some(if is_on(state.use_current_branch) {
-            BranchChoice::Current
-        } else {
-            BranchChoice::New
-        }),
+        effort: Some(effort),
+        branch: Some(BranchChoice::New),
         on_missing: OnMissing::UseDetected,
-        params: BTreeMap::new(),
-        typed: ["run", "--flow", FLOW, "--effort", &effort, "--", &text].map(str::to_owned).into(),
+        typed: typed.into(),
         ..Request::new(text)
     };
-    Ok(Older { request, notes })
+    if state.auto_approve == Some(true) {
+        request.approvals = Approvals::Automatic;
+    }
+    if state.skip_pr == Some(true) {
+        request.pull_request = PullRequest::Never;
+    }
+    if state.debug == Some(true) {
+        request.detail = Detail::Debug;
+    }
+    if state.use_current_branch == Some(true) {
+        request.branch = Some(BranchChoice::Current);
+    }
+    Ok(Named::Older { request: Box::new(request), notes })
 }
 
 /// Returns the effort that a state means: what its skips say, then what it says, then its template, then M.
 fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String, Error> {
-    let skips = state.skipped_phases.clone().unwrap_or_default();
-    let mut skips: Vec<&str> = skips.iter().map(String::as_str).collect();
-    skips.retain(|phase| !OTHER_SKIPS.contains(phase));
-    let by_skips = SKIPS.iter().find(|(_, known)| {
-        known.len() == skips.len() && known.iter().all(|phase| skips.contains(phase))
-    });
+    let unclear = |what: String| {
+        let next = format!("say which one is meant: forge resume {shown} --effort M (or S, L)");
+        Error::usage(format!("the run in {shown} {what}"), next)
+    };
+    let skips = state.skipped_phases.iter().flatten().map(String::as_str);
+    let skips: Vec<&str> = skips.filter(|phase| !OTHER_SKIPS.contains(phase)).collect();
     if !skips.is_empty() {
-        return match by_skips {
-            Some((effort, _)) => {
-                if state.effort.as_deref().is_some_and(|said| said != *effort) {
-                    notes.push(format!("its skips are those of effort {effort}, and they count"));
-                }
-                Ok((*effort).to_owned())
-            }
-            None => Err(Error::usage(
-                format!(
-                    "the run in {shown} skips {}, which is what no effort skips here",
-                    skips.join(", ")
-                ),
-                format!("say which one is meant: forge resume {shown} --effort M (or S, L)"),
-            )),
+        let is_it = |known: &[&str]| {
+            known.len() == skips.len() && known.iter().all(|phase| skips.contains(phase))
         };
-    }
-    match (state.effort.as_deref(), state.flow_template.as_deref()) {
-        (Some(effort), _) if SKIPS.iter().any(|(known, _)| *known == effort) => {
-            Ok(effort.to_owned())
+        let Some((effort, _)) = SKIPS.iter().find(|(_, known)| is_it(known)) else {
+            let skips = skips.join(", ");
+            return Err(unclear(format!("skips {skips}, which is what no effort skips here")));
+        };
+        if state.effort.as_deref().is_some_and(|said| said != *effort) {
+            notes.push(format!("its skips are those of effort {effort}, and they count"));
         }
-        (Some(other), _) => Err(Error::usage(
-            format!("the run in {shown} has the effort `{other}`, which there is not"),
-            format!("say which one is meant: forge resume {shown} --effort M (or S, L)"),
-        )),
-        (None, template) => {
-            let effort = match template {
-                Some("light") => "S",
-                Some("full") => "L",
-                Some(_) | None => "M",
-            };
-            notes.push(match template {
-                Some(template) => {
-                    format!("its state names no effort; {effort}, as its template is {template}")
-                }
-                None => "its state names no effort; M is taken".to_owned(),
-            });
-            Ok(effort.to_owned())
-        }
+        return Ok((*effort).to_owned());
     }
+    if let Some(said) = &state.effort {
+        if SKIPS.iter().any(|(known, _)| known == said) {
+            return Ok(said.clone());
+        }
+        return Err(unclear(format!("has the effort `{said}`, which there is not")));
+    }
+    let template = state.flow_template.as_deref();
+    let effort = match template {
+        Some("light") => "S",
+        Some("full") => "L",
+        Some(_) | None => "M",
+    };
+    let why = template.map_or("M is taken".to_owned(), |template| {
+        format!("{effort}, as its template is {template}")
+    });
+    notes.push(format!("its state names no effort; {why}"));
+    Ok(effort.to_owned())
 }
 
 /// Returns a request without the lines between `---` that an older system put before it.

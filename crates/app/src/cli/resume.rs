@@ -43,14 +43,15 @@ impl ResumeArgs {
         {
             None => choose_run(&forge, None, RunAction::Resume)?,
             Some(named) => match named? {
-                Named::Run(run) => run,
-                Named::CameOf { run, note } => {
-                    terminal_output::print_note(&note);
+                Named::Run { run, note } => {
+                    if let Some(note) = note {
+                        terminal_output::print_note(&note);
+                    }
                     run
                 }
-                Named::Older(older) => {
-                    let request = Request { budget, ..older.request };
-                    return start_and_drive(&forge, &request, &older.notes, &self.drive_args);
+                Named::Older { request, notes } => {
+                    let request = Request { budget, ..*request };
+                    return start_and_drive(&forge, &request, &notes, &self.drive_args);
                 }
             },
         };
