@@ -59,15 +59,10 @@ impl BudgetMonitor {
 impl Monitor for BudgetMonitor {
     fn push(&mut self, bytes: &[u8]) {
         let turns = &mut self.turns;
-        self.listener.push(bytes, |signal| match signal {
-            Signal::Spent(_) => *turns += 1,
-            Signal::Began { .. }
-            | Signal::Said { .. }
-            | Signal::UsedTool { .. }
-            | Signal::Asked { .. }
-            | Signal::Limit(_)
-            | Signal::Ended(_)
-            | Signal::Unknown => {}
+        self.listener.push(bytes, |signal| {
+            if let Signal::Spent(_) = signal {
+                *turns += 1;
+            }
         });
     }
 

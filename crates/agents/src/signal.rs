@@ -224,19 +224,7 @@ pub enum ErrorClass {
 impl ErrorClass {
     /// Returns true if waiting is all that helps, and is likely to.
     pub const fn passes(self) -> bool {
-        match self {
-            Self::RateLimit | Self::UsageWindow | Self::Network | Self::Server => true,
-            Self::Auth
-            | Self::Overflow
-            | Self::Refusal
-            | Self::Tooling
-            | Self::Permission
-            | Self::NoModel
-            | Self::NoSession
-            | Self::OutOfBudget
-            | Self::Stopped
-            | Self::Unknown => false,
-        }
+        matches!(self, Self::RateLimit | Self::UsageWindow | Self::Network | Self::Server)
     }
 }
 

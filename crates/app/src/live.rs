@@ -377,14 +377,11 @@ impl<'a> LiveScreen<'a> {
 
     /// Switches to the tree. A text that was not sent is kept.
     fn show_tree(&mut self) {
-        match std::mem::replace(&mut self.mode, ScreenMode::Tree) {
-            ScreenMode::Unsent(unsent) if !unsent.text.trim().is_empty() => {
-                self.unsent.push(unsent);
-            }
-            ScreenMode::Unsent(_)
-            | ScreenMode::Tree
-            | ScreenMode::Stream { .. }
-            | ScreenMode::Asking(_) => {}
+        let mode = std::mem::replace(&mut self.mode, ScreenMode::Tree);
+        if let ScreenMode::Unsent(unsent) = mode
+            && !unsent.text.trim().is_empty()
+        {
+            self.unsent.push(unsent);
         }
     }
 

@@ -16,7 +16,7 @@ mod stats;
 pub mod summary;
 
 pub use diff::{ChangeKind, TextVersion, versions};
-pub use format::{Amount, day, moment, sanitize, span, stamp};
+pub use format::{Amount, day, moment, sanitize, shorten, span, stamp};
 pub use phases::PhasesView;
 pub use proof::{ProofState, WaivedView};
 pub use result::{ArtifactView, LandedView, NotedView, ResultView};

@@ -66,19 +66,14 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let worked = Worked::by(plan, &opened.tree, &opened.conflicts)?;
     match (access, run.call_kind(call)) {
         (CodeAccess::Writes, _) => {
-            let made = match worked.ending().how {
-                ExitReason::NotStarted { .. } => None,
-                ExitReason::Exited { .. }
-                | ExitReason::Signalled { .. }
-                | ExitReason::TimedOut
-                | ExitReason::Silent
-                | ExitReason::TooMuchOutput
-                | ExitReason::OverBudget
-                | ExitReason::Interrupted => match committed(plan, &opened.head, &worked) {
+            let made = if let ExitReason::NotStarted { .. } = worked.ending().how {
+                None
+            } else {
+                match committed(plan, &opened.head, &worked) {
                     Ok(made) => Some(made),
                     Err(Pending::Report(fault)) => return fault_with_usage(plan, worked, *fault),
                     Err(halt) => return Err(halt),
-                },
+                }
             };
             let mut report = worked.report(plan)?;
             if let Some(made) = made {

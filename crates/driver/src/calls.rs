@@ -73,23 +73,15 @@ impl Calls {
         context.trusted.forget_all_but(&run.calls().values().map(folder_of).collect());
         for (call, Call { ordinal, .. }) in run.calls() {
             let want = if wanted.contains(call) { Want::GoesOn } else { Want::Stops };
-            match (run.call_kind(call), call, want) {
-                (CallKind::Artifact { name }, CallId::Judgement(judgement), Want::GoesOn) => {
-                    reports.push(look_for_artifact(context, run, judgement, &name)?);
-                }
-                (CallKind::Artifact { .. }, _, _) => {
-                    reports.push(report_without(run, call, EndedWithoutResult::NeverBegan));
-                }
-                (
-                    CallKind::Agent { .. }
-                    | CallKind::Command { .. }
-                    | CallKind::Verify
-                    | CallKind::Land
-                    | CallKind::BuiltIn { .. }
-                    | CallKind::Deliver { .. },
-                    _,
-                    _,
-                ) => reports.extend(self.follow(context, run, call, *ordinal, want)?),
+            if let CallKind::Artifact { name } = run.call_kind(call) {
+                reports.push(match (call, want) {
+                    (CallId::Judgement(judgement), Want::GoesOn) => {
+                        look_for_artifact(context, run, judgement, &name)?
+                    }
+                    (_, _) => report_without(run, call, EndedWithoutResult::NeverBegan),
+                });
+            } else {
+                reports.extend(self.follow(context, run, call, *ordinal, want)?);
             }
         }
         Ok(reports)
@@ -169,13 +161,10 @@ impl Calls {
                 };
                 context.trusted.given_up(&folder.path);
                 let state = context.executor.give_up(&folder);
-                match state.map_err(|error| Error::file(&folder.path, &error))? {
-                    StepState::Void => reports.push(given_up(&plan, without)?),
-                    // A keeper was faster: it is followed, or was heard of, at the next step.
-                    StepState::Running
-                    | StepState::Ended(_)
-                    | StepState::Dead
-                    | StepState::Unclaimed => {}
+                let state = state.map_err(|error| Error::file(&folder.path, &error))?;
+                // Otherwise a keeper was faster: it is followed, or was heard of, at the next step.
+                if let StepState::Void = state {
+                    reports.push(given_up(&plan, without)?);
                 }
             }
         }
@@ -239,15 +228,10 @@ fn start(
 /// Reports a call whose keeper died.
 fn lost(plan: &Plan<'_>) -> Report {
     let Plan { run, call, .. } = *plan;
-    match run.call_kind(call) {
-        CallKind::Agent { .. } => without_result(call, Outcome::Lost, usage_of_lost_call(plan)),
-        CallKind::Command { .. }
-        | CallKind::Artifact { .. }
-        | CallKind::Verify
-        | CallKind::Land
-        | CallKind::BuiltIn { .. }
-        | CallKind::Deliver { .. } => report_without(run, call, EndedWithoutResult::Lost),
+    if let CallKind::Agent { .. } = run.call_kind(call) {
+        return without_result(call, Outcome::Lost, usage_of_lost_call(plan));
     }
+    report_without(run, call, EndedWithoutResult::Lost)
 }
 
 /// What a call comes to that does not go on. What it did before that still has its price, and an agent
@@ -257,22 +241,14 @@ fn given_up(plan: &Plan<'_>, without: EndedWithoutResult) -> Result<Report, Erro
     let folder = plan.folder();
     let state = context.executor.state(&folder);
     let state = state.map_err(|error| Error::file(&folder.path, &error))?;
-    Ok(match (state, run.call_kind(call)) {
-        (StepState::Ended(_), CallKind::Agent { .. }) => {
-            without_result(call, without.outcome(), usage_of_lost_call(plan))
-        }
-        (StepState::Ended(ending), CallKind::Command { .. }) => {
-            report(context, run, call, &folder, &ending)?
-        }
-        (
-            StepState::Ended(_)
-            | StepState::Running
-            | StepState::Dead
-            | StepState::Void
-            | StepState::Unclaimed,
-            _,
-        ) => report_without(run, call, without),
-    })
+    let kind = run.call_kind(call);
+    if let (StepState::Ended(_), CallKind::Agent { .. }) = (&state, &kind) {
+        return Ok(without_result(call, without.outcome(), usage_of_lost_call(plan)));
+    }
+    if let (StepState::Ended(ending), CallKind::Command { .. }) = (&state, &kind) {
+        return report(context, run, call, &folder, ending);
+    }
+    Ok(report_without(run, call, without))
 }
 
 impl Followed {

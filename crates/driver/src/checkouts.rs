@@ -51,18 +51,12 @@ impl RunContext<'_> {
         let stages = run.definition().flow.table(&attempt.unit.scope);
         let row = stages.iter().position(|stage| stage.name == attempt.unit.stage);
         let row = row.expect("a unit names a stage of its flow");
-        Ok(match &stages[row].work {
-            Work::Agent { role } => match self.role(run, role)?.code {
-                Code::Writes => CodeAccess::Writes,
-                Code::Reads => CodeAccess::Reads,
-            },
-            Work::Command { .. } if lands(stages, row) => CodeAccess::Writes,
-            Work::Command { .. }
-            | Work::Each { .. }
-            | Work::Flow { .. }
-            | Work::Deliver { .. }
-            | Work::Nothing => CodeAccess::Reads,
-        })
+        let work = &stages[row].work;
+        let writes = match work.role() {
+            Some(role) => self.role(run, role)?.code == Code::Writes,
+            None => matches!(work, Work::Command { .. }) && lands(stages, row),
+        };
+        Ok(if writes { CodeAccess::Writes } else { CodeAccess::Reads })
     }
 
     /// How the checkout of a call is opened.

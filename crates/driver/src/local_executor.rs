@@ -128,13 +128,9 @@ impl Executor for LocalExecutor {
             return Ok(asked(keeper));
         }
         // Our own keeper may not have claimed its folder yet; then it never will.
-        Ok(match give_up(folder)? {
-            AttemptStatus::Alive(keeper) => asked(&keeper),
-            AttemptStatus::Void
-            | AttemptStatus::Ended(_)
-            | AttemptStatus::Dead
-            | AttemptStatus::Unclaimed => StopRequest::Sent,
-        })
+        let status = give_up(folder)?;
+        let AttemptStatus::Alive(keeper) = status else { return Ok(StopRequest::Sent) };
+        Ok(asked(&keeper))
     }
 
     fn give_up(&self, folder: &AttemptFolder) -> io::Result<StepState> {

@@ -40,12 +40,8 @@ pub enum EndedWithoutResult {
 /// Reports a call without an ending.
 pub fn report_without(run: &Run, call: &CallId, without: EndedWithoutResult) -> Report {
     let is_agent = matches!(run.call_kind(call), CallKind::Agent { .. });
-    let spent = match without {
-        EndedWithoutResult::Lost if is_agent => Spent::UNKNOWN,
-        EndedWithoutResult::Lost
-        | EndedWithoutResult::NeverBegan
-        | EndedWithoutResult::NotStarted { .. } => Spent::NOTHING,
-    };
+    let is_lost = without == EndedWithoutResult::Lost;
+    let spent = if is_lost && is_agent { Spent::UNKNOWN } else { Spent::NOTHING };
     without_result(call, without.outcome(), Receipt::from_spent(spent))
 }
 

@@ -343,6 +343,13 @@ pub struct FileChange {
     pub kind: FileChangeKind,
 }
 
+impl FileChange {
+    /// Returns the old name of a renamed file.
+    pub fn renamed_from(&self) -> Option<&String> {
+        if let FileChangeKind::Renamed { from } = &self.kind { Some(from) } else { None }
+    }
+}
+
 /// The kind of a change of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -356,20 +356,7 @@ impl Probe<'_> {
                 format!("{}\n{what}", too_old(tested)),
                 kind.how_to_install().unwrap_or("install a newer one").to_owned(),
             ),
-            (
-                ErrorClass::RateLimit
-                | ErrorClass::UsageWindow
-                | ErrorClass::Network
-                | ErrorClass::Server
-                | ErrorClass::Overflow
-                | ErrorClass::Refusal
-                | ErrorClass::NoSession
-                | ErrorClass::OutOfBudget
-                | ErrorClass::Stopped
-                | ErrorClass::Tooling
-                | ErrorClass::Unknown,
-                _,
-            ) => {
+            (_, _) => {
                 let words = if kind.has_readable_output() {
                     last_words(&LocalExecutor::default(), folder)
                 } else {

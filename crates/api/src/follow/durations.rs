@@ -13,7 +13,7 @@ use forge_core::{
     Run, Time,
     event::{Event, Record},
     id::{CallId, UnitId},
-    run::State,
+    run::{EndedCall, State},
     view::RunRow,
 };
 use forge_driver::Error;
@@ -168,21 +168,8 @@ impl Times {
 
 /// Returns how long a call took that ends with one of these facts, as far as it says so.
 fn took(facts: &[Event], call: &CallId) -> u64 {
-    let said = |fact: &Event| {
-        if let (Event::AttemptEnded { attempt, receipt: Some(receipt), .. }, CallId::Attempt(of)) =
-            (fact, call)
-        {
-            return (attempt == of).then_some(receipt.took_ms);
-        }
-        if let (Event::Judged { judgement, receipt, .. }, CallId::Judgement(of)) = (fact, call) {
-            return (judgement == of).then_some(receipt.took_ms);
-        }
-        if let Event::CallSettled { call: of, took_ms, .. } = fact {
-            return (call == of).then_some(*took_ms);
-        }
-        None
-    };
-    facts.iter().find_map(said).unwrap_or_default()
+    let mut ended = facts.iter().filter_map(|fact| EndedCall::from_event(fact, 0, 0));
+    ended.find(|ended| ended.call == *call).map(|ended| ended.took_ms).unwrap_or_default()
 }
 
 /// Returns a unit, and the stages that it lies in.

@@ -8,11 +8,15 @@
 
 use std::sync::LazyLock;
 
+use forge_core::view::shorten;
 use forge_driver::Error;
 use regex::Regex;
 
 /// Shorter texts say nothing that could be done.
 const REQUEST_CHARS_MIN: usize = 5;
+
+/// The most characters of an address that a refusal quotes.
+const SHOWN_CHARS_MAX: usize = 100;
 
 /// Flags that somebody put inside the quotes, if the request ends with them.
 const FLAGS: [&str; 8] =
@@ -141,12 +145,7 @@ pub(super) fn refused(what: impl Into<String>) -> Error {
 }
 
 fn shown(word: &str) -> String {
-    const CHARS_MAX: usize = 100;
-    let mut cut: String = word.chars().take(CHARS_MAX).collect();
-    if cut.len() < word.len() {
-        cut.push('…');
-    }
-    cut
+    shorten(word, SHOWN_CHARS_MAX)
 }
 
 #[cfg(test)]

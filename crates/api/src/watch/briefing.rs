@@ -14,7 +14,7 @@ use std::{
 use forge_core::{
     Run,
     event::{Event, Record},
-    id::{AttemptId, CallId},
+    id::CallId,
 };
 use forge_driver::{
     Error,
@@ -243,25 +243,16 @@ fn chosen(
         Target::Unit(unit) => (unit, None),
         Target::Call(call) => (call.unit(), Some(call)),
     };
-    let attempt_of = |call: &CallId| -> AttemptId {
-        match call {
-            CallId::Attempt(attempt) => attempt.clone(),
-            CallId::Judgement(judgement) => judgement.attempt.clone(),
-        }
-    };
     let fits = |one: &CallId| {
         let is_named = call.is_none_or(|call| call == one || is_look_at(one, call, selector));
-        let gate = match one {
-            CallId::Attempt(_) => None,
-            CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
-        };
+        let gate = one.gate();
         let is_gate = match (&selector.gate, selector.attempt) {
             (Some(wanted), _) => gate == Some(wanted.as_str()),
             // Who names an attempt means the attempt, and not who looked at it.
             (None, Some(_)) => gate.is_none() || call == Some(one),
             (None, None) => true,
         };
-        let is_attempt = selector.attempt.is_none_or(|n| attempt_of(one).number == n);
+        let is_attempt = selector.attempt.is_none_or(|n| one.attempt().number == n);
         one.unit() == unit && is_named && is_gate && is_attempt
     };
     let fitting: Vec<&BriefedCall> = begun.iter().filter(|begun| fits(&begun.call)).collect();
@@ -277,12 +268,8 @@ fn chosen(
 
 /// Returns true if a call is the look of the wanted gate at a named attempt.
 fn is_look_at(one: &CallId, named: &CallId, selector: &CallSelector) -> bool {
-    match (one, named) {
-        (CallId::Judgement(judgement), CallId::Attempt(attempt)) => {
-            selector.gate.is_some() && judgement.attempt == *attempt
-        }
-        (CallId::Attempt(_) | CallId::Judgement(_), _) => false,
-    }
+    let is_look_at_it = one.gate().is_some() && named.gate().is_none();
+    is_look_at_it && selector.gate.is_some() && one.attempt() == named.attempt()
 }
 
 /// Returns the files of an inbox, by name. Nothing, if it is gone.

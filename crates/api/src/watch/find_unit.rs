@@ -102,13 +102,9 @@ pub(super) fn at_work(id: &str, run: &Run) -> Result<Target, Error> {
 
 /// Returns true if all of them are tries at the same thing.
 fn is_one(calls: &[&CallId]) -> bool {
-    let thing = |call: &CallId| match call {
-        CallId::Attempt(attempt) => (attempt.unit.clone(), None),
-        CallId::Judgement(judgement) => {
-            (judgement.attempt.unit.clone(), Some(judgement.gate.clone()))
-        }
-    };
-    calls.windows(2).all(|pair| thing(pair[0]) == thing(pair[1]))
+    calls
+        .windows(2)
+        .all(|pair| pair[0].unit() == pair[1].unit() && pair[0].gate() == pair[1].gate())
 }
 
 /// Returns those that fit best.

@@ -60,7 +60,11 @@ impl AttachArgs {
                 }
             }
         }
-        log::follow(&forge, &run, &mut DriverPresence::new(&forge, &run))?;
+        let mut absent_looks = 0;
+        log::follow(&forge, &run, &mut || {
+            absent_looks = if has_driver_or_screen(&forge, &run) { 0 } else { absent_looks + 1 };
+            absent_looks < ABSENT_LOOKS_MAX
+        })?;
         wait_for_driver(&forge, &run);
         let how = DriveEnd::Stopped(forge.view(&run)?.row.standing);
         let outcome = RunOutcome { run, how, view: None, behind: None };
@@ -91,27 +95,6 @@ fn not_driven(run: &str, standing: Standing) -> Error {
 
 fn has_driver_or_screen(forge: &Forge, run: &str) -> bool {
     forge.is_driven(run) || forge.is_attended(run)
-}
-
-/// Watches whether a followed run still has a driver.
-struct DriverPresence<'a> {
-    forge: &'a Forge,
-    run: &'a str,
-    absent_looks: u32,
-}
-
-impl<'a> DriverPresence<'a> {
-    fn new(forge: &'a Forge, run: &'a str) -> Self {
-        Self { forge, run, absent_looks: 0 }
-    }
-}
-
-impl log::FollowUntil for DriverPresence<'_> {
-    fn can_continue(&mut self) -> bool {
-        self.absent_looks =
-            if has_driver_or_screen(self.forge, self.run) { 0 } else { self.absent_looks + 1 };
-        self.absent_looks < ABSENT_LOOKS_MAX
-    }
 }
 
 /// Waits until the driver has exited: it writes the run's last commit after the last fact.

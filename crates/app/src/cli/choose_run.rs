@@ -28,27 +28,20 @@ pub(crate) enum RunAction {
 }
 
 impl RunAction {
-    fn command(self) -> String {
-        match self {
-            Self::Resume => "forge resume RUN".to_owned(),
-            Self::Attach => "forge attach RUN".to_owned(),
-            Self::Pause => "forge pause RUN".to_owned(),
-            Self::Stop => "forge stop RUN".to_owned(),
-            Self::Abandon => "forge abandon RUN".to_owned(),
-            Self::Answer { question } => format!("forge answer RUN {question} …"),
-        }
-    }
-
-    /// Names the action as in "3 runs could be …".
-    fn past_participle(self) -> String {
-        match self {
-            Self::Resume => "resumed".to_owned(),
-            Self::Attach => "looked at".to_owned(),
-            Self::Pause => "paused".to_owned(),
-            Self::Stop => "stopped".to_owned(),
-            Self::Abandon => "abandoned".to_owned(),
-            Self::Answer { question } => format!("answered about {question}"),
-        }
+    /// Returns the command, and the action as in "3 runs could be …".
+    fn words(self) -> (String, String) {
+        let (command, past_participle) = match self {
+            Self::Resume => ("resume", "resumed"),
+            Self::Attach => ("attach", "looked at"),
+            Self::Pause => ("pause", "paused"),
+            Self::Stop => ("stop", "stopped"),
+            Self::Abandon => ("abandon", "abandoned"),
+            Self::Answer { question } => {
+                let command = format!("forge answer RUN {question} …");
+                return (command, format!("answered about {question}"));
+            }
+        };
+        (format!("forge {command} RUN"), past_participle.to_owned())
     }
 }
 
@@ -113,7 +106,7 @@ pub(crate) fn choose_run(
         Some([row]) => Ok(row.run.clone()),
         Some(rows) => Err(several_runs(rows, action)),
         None => Err(Error::usage(
-            format!("there is no run that could be {}", action.past_participle()),
+            format!("there is no run that could be {}", action.words().1),
             "forge status",
         )),
     }
@@ -132,8 +125,9 @@ fn several_runs(rows: &[&RunRow], action: RunAction) -> Error {
     if rows.len() > LISTED_MAX {
         lines.push(format!("  and {} more: forge status", rows.len() - LISTED_MAX));
     }
+    let (command, past_participle) = action.words();
     Error::usage(
-        format!("{} runs could be {}; say which", rows.len(), action.past_participle()),
-        format!("{}, one of\n{}", action.command(), lines.join("\n")),
+        format!("{} runs could be {past_participle}; say which", rows.len()),
+        format!("{command}, one of\n{}", lines.join("\n")),
     )
 }

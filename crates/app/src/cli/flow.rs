@@ -225,25 +225,15 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
         (Some(redo), GateWeight::Binding) => format!("; sends back to {redo}"),
         (None, GateWeight::Binding) => String::new(),
     };
-    let rounds = match (&gate.check, stage.exhausted) {
-        (Check::Review { .. }, Exhausted::Ask) => {
-            format!(", {} rounds, then you are asked", stage.rounds)
-        }
-        (Check::Review { .. }, Exhausted::PassWithNotes) => {
-            format!(", {} rounds, then it passes with notes", stage.rounds)
-        }
-        (Check::Review { .. }, Exhausted::Fail) => {
-            format!(", {} rounds, then it fails", stage.rounds)
-        }
-        (
-            Check::Artifact { .. }
-            | Check::Command { .. }
-            | Check::Human { .. }
-            | Check::Verify
-            | Check::Land
-            | Check::BuiltIn { .. },
-            Exhausted::Ask | Exhausted::PassWithNotes | Exhausted::Fail,
-        ) => String::new(),
+    let rounds = if let Check::Review { .. } = gate.check {
+        let then = match stage.exhausted {
+            Exhausted::Ask => "you are asked",
+            Exhausted::PassWithNotes => "it passes with notes",
+            Exhausted::Fail => "it fails",
+        };
+        format!(", {} rounds, then {then}", stage.rounds)
+    } else {
+        String::new()
     };
     format!("{}: {check}{rounds}{back}{}", gate.name, condition_text(&gate.when))
 }

@@ -37,25 +37,14 @@ pub(crate) struct LogArgs {
 /// How often a followed journal is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Decides how long a run is followed that has not ended.
-pub(crate) trait FollowUntil {
-    /// Returns true if more records may follow. Called before each read.
-    fn can_continue(&mut self) -> bool;
-}
-
-/// Follows without a limit.
-struct Forever;
-
-impl FollowUntil for Forever {
-    fn can_continue(&mut self) -> bool {
-        true
-    }
-}
-
-/// Prints the facts of a run until it has ended or `until` stops it.
-pub(crate) fn follow(forge: &Forge, run: &str, until: &mut dyn FollowUntil) -> Result<(), Error> {
+/// Prints the facts of a run until it has ended. Before each read, `may_follow` says if more records may follow.
+pub(crate) fn follow(
+    forge: &Forge,
+    run: &str,
+    may_follow: &mut dyn FnMut() -> bool,
+) -> Result<(), Error> {
     LogArgs { run: None, follow: true, no_pager: true, json: false }
-        .print_records(forge, run, until)
+        .print_records(forge, run, may_follow)
 }
 
 impl LogArgs {
@@ -69,7 +58,7 @@ impl LogArgs {
             print_paged(&sanitize(&lines.join("\n")), Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
-        self.print_records(&forge, &run, &mut Forever)?;
+        self.print_records(&forge, &run, &mut || true)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -77,7 +66,7 @@ impl LogArgs {
         &self,
         forge: &Forge,
         run: &str,
-        until: &mut dyn FollowUntil,
+        may_follow: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
         let mut state = Run::new();
         let mut seen = self.print_new(forge, run, 0, &mut state)?;
@@ -85,7 +74,7 @@ impl LogArgs {
         while self.follow && can_continue && !matches!(state.phase(), Phase::Over(_)) {
             thread::sleep(POLL_INTERVAL);
             // A driver writes all records before it exits, so one more read gets them all.
-            can_continue = until.can_continue();
+            can_continue = may_follow();
             seen = self.print_new(forge, run, seen, &mut state)?;
         }
         Ok(())

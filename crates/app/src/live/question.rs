@@ -99,21 +99,17 @@ impl QuestionDialog {
     /// Applies a key.
     pub(crate) fn handle_key(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
         self.message = None;
-        match key {
-            KeyPress::Up if !matches!(self.step, AnswerStep::Writing { .. }) => {
-                self.scroll = self.scroll.saturating_sub(1);
-            }
-            KeyPress::Down if !matches!(self.step, AnswerStep::Writing { .. }) => self.scroll += 1,
-            KeyPress::PageUp => self.scroll = self.scroll.saturating_sub(10),
-            KeyPress::PageDown => self.scroll += 10,
-            KeyPress::Up
-            | KeyPress::Down
-            | KeyPress::Char(_)
-            | KeyPress::Enter
-            | KeyPress::Escape
-            | KeyPress::Backspace
-            | KeyPress::Ctrl(_)
-            | KeyPress::Pasted(_) => return self.step_key(key, question),
+        let is_writing = matches!(self.step, AnswerStep::Writing { .. });
+        if *key == KeyPress::Up && !is_writing {
+            self.scroll = self.scroll.saturating_sub(1);
+        } else if *key == KeyPress::Down && !is_writing {
+            self.scroll += 1;
+        } else if *key == KeyPress::PageUp {
+            self.scroll = self.scroll.saturating_sub(10);
+        } else if *key == KeyPress::PageDown {
+            self.scroll += 10;
+        } else {
+            return self.step_key(key, question);
         }
         DialogResult::Pending
     }
@@ -121,23 +117,13 @@ impl QuestionDialog {
     fn step_key(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
         match &mut self.step {
             AnswerStep::Choosing => return self.choose(key, question),
-            AnswerStep::Confirming { option } => match key {
-                KeyPress::Enter | KeyPress::Char('y') => {
-                    return DialogResult::Answered {
-                        answer: option.answer.clone(),
-                        words: String::new(),
-                    };
+            AnswerStep::Confirming { option } => {
+                if let KeyPress::Enter | KeyPress::Char('y') = key {
+                    let (answer, words) = (option.answer.clone(), String::new());
+                    return DialogResult::Answered { answer, words };
                 }
-                KeyPress::Char(_)
-                | KeyPress::Escape
-                | KeyPress::Up
-                | KeyPress::Down
-                | KeyPress::PageUp
-                | KeyPress::PageDown
-                | KeyPress::Backspace
-                | KeyPress::Ctrl(_)
-                | KeyPress::Pasted(_) => self.step = AnswerStep::Choosing,
-            },
+                self.step = AnswerStep::Choosing;
+            }
             AnswerStep::NamingGate { option, gate, name } => match key {
                 KeyPress::Escape => self.step = AnswerStep::Choosing,
                 KeyPress::Char(c) => name.push(*c),
@@ -181,22 +167,16 @@ impl QuestionDialog {
     }
 
     fn choose(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
-        let letter = match key {
-            KeyPress::Escape => return DialogResult::Postponed,
-            KeyPress::Char('v') if !question.change.is_nothing() => {
-                return DialogResult::ShowChange;
-            }
-            KeyPress::Char(key) if *key == ALL_KEY => return DialogResult::ShowFullText,
-            KeyPress::Char(letter) => letter,
-            KeyPress::Enter
-            | KeyPress::Up
-            | KeyPress::Down
-            | KeyPress::PageUp
-            | KeyPress::PageDown
-            | KeyPress::Backspace
-            | KeyPress::Ctrl(_)
-            | KeyPress::Pasted(_) => return DialogResult::Pending,
-        };
+        if *key == KeyPress::Escape {
+            return DialogResult::Postponed;
+        }
+        let KeyPress::Char(letter) = key else { return DialogResult::Pending };
+        if *letter == 'v' && !question.change.is_nothing() {
+            return DialogResult::ShowChange;
+        }
+        if *letter == ALL_KEY {
+            return DialogResult::ShowFullText;
+        }
         let is_edit = *letter == 'e';
         let letter = if is_edit { 'r' } else { *letter };
         let Some(option) = answer_options(question).into_iter().find(|option| option.key == letter)

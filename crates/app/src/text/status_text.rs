@@ -11,7 +11,7 @@ use super::question_text::{QuestionLayout, question_text};
 use crate::{format, text_width};
 
 /// The activity of a run: running calls, or none.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
     Running,
     Idle,
@@ -45,26 +45,16 @@ pub(crate) fn unit_line(unit: &UnitView, activity: Activity, now: Time, width: u
     if unit.amount() != Amount::default() {
         facts.push(unit.amount().to_short_text());
     }
-    match (unit.state, activity) {
-        (UnitState::Working | UnitState::Judging, Activity::Running) | (UnitState::Asking, _) => {
-            facts.push(format::age(unit.since, now));
-        }
-        (UnitState::Limited, _) => {
-            facts.extend(
-                unit.until.map(|until| format!("until {}", format::future_time(until, now))),
-            );
-            facts.push(unit.why.clone());
-        }
-        (UnitState::Accepted, _) if !unit.summary.is_empty() => facts.push(unit.summary.clone()),
-        (UnitState::Working | UnitState::Judging, Activity::Idle)
-        | (
-            UnitState::Waiting
-            | UnitState::Accepted
-            | UnitState::Skipped
-            | UnitState::Failed
-            | UnitState::Blocked,
-            Activity::Running | Activity::Idle,
-        ) => {}
+    let is_running = activity == Activity::Running;
+    if unit.state == UnitState::Asking
+        || (is_running && matches!(unit.state, UnitState::Working | UnitState::Judging))
+    {
+        facts.push(format::age(unit.since, now));
+    } else if unit.state == UnitState::Limited {
+        facts.extend(unit.until.map(|until| format!("until {}", format::future_time(until, now))));
+        facts.push(unit.why.clone());
+    } else if unit.state == UnitState::Accepted && !unit.summary.is_empty() {
+        facts.push(unit.summary.clone());
     }
     let state = format!("{}{gate}", state_text(unit.state, activity));
     // The state is shown however long the name is.

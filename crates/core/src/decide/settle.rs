@@ -6,7 +6,7 @@
 use super::{budget::Reserve, draft::Draft};
 use crate::{
     event::{Approval, Approvals, Call, End, Event, FailureKind, Outcome, QuestionReason},
-    flow::{Auto, Check, Condition, Delivery, Stage, StageOrder, When, Work},
+    flow::{Auto, Check, Condition, Delivery, StageOrder, When, Work},
     id::{CallId, Scope, UnitId},
     item::overlap,
     run::{AllReviewsClean, Due, LookState, Phase, State, TableStatus},
@@ -306,17 +306,10 @@ impl Draft {
 
     /// Lands one arrival at a time, in order.
     fn land_next(&mut self, mut arrivals: Vec<Arrival>) {
-        let lands = |draft: &Self, call: &CallId| match call {
-            CallId::Attempt(_) => false,
-            CallId::Judgement(judgement) => {
-                let stage = draft.run.definition().flow.table(&judgement.attempt.unit.scope);
-                let stage: Option<&Stage> =
-                    stage.iter().find(|stage| stage.name == judgement.attempt.unit.stage);
-                stage.is_some_and(|stage| {
-                    let gate = stage.gates.iter().find(|gate| gate.name == judgement.gate);
-                    gate.is_some_and(|gate| gate.check == Check::Land)
-                })
-            }
+        let lands = |draft: &Self, call: &CallId| {
+            let flow = &draft.run.definition().flow;
+            let gate = call.gate().and_then(|gate| flow.gate(call.unit(), gate));
+            gate.is_some_and(|gate| gate.check == Check::Land)
         };
         // The pass that found the arrivals may have held the run since.
         let is_going = *self.run.phase() == Phase::Going;

@@ -315,14 +315,7 @@ fn table_calls(stages: &[Stage], reopenings: u64) -> u64 {
     }
     let calls = stages.iter().zip(again).map(|(stage, again)| {
         let reviews = stage.gates.iter().filter(|gate| matches!(gate.check, Check::Review { .. }));
-        let agents = match stage.work {
-            Work::Agent { .. } => 1,
-            Work::Command { .. }
-            | Work::Each { .. }
-            | Work::Flow { .. }
-            | Work::Deliver { .. }
-            | Work::Nothing => 0,
-        };
+        let agents = u64::from(matches!(stage.work, Work::Agent { .. }));
         let at_a_time = (agents + reviews.count() as u64) * u64::from(stage.misses);
         let inside = match &stage.work {
             Work::Each { items_max, stages, .. } => {

@@ -424,6 +424,12 @@ impl Stage {
         }
     }
 
+    /// Returns the last gate up to this one that has a label of its own.
+    pub(crate) fn labelled_gate(&self, upto: Option<&str>) -> Option<&Gate> {
+        let upto = upto.and_then(|gate| self.gate(gate)).map_or(0, |position| position + 1);
+        self.gates[..upto].iter().rev().find(|gate| gate.phase.is_some())
+    }
+
     /// Returns the position of a gate.
     pub fn gate(&self, name: &str) -> Option<usize> {
         self.gates.iter().position(|gate| gate.name == name)
@@ -433,14 +439,7 @@ impl Stage {
 impl Gate {
     /// Returns true if it proves something that no person can see at a glance: waived only by name.
     pub fn is_proof(&self) -> bool {
-        match self.check {
-            Check::Verify | Check::Land => true,
-            Check::Artifact { .. }
-            | Check::Command { .. }
-            | Check::Review { .. }
-            | Check::Human { .. }
-            | Check::BuiltIn { .. } => false,
-        }
+        matches!(self.check, Check::Verify | Check::Land)
     }
 }
 

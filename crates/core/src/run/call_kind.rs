@@ -69,15 +69,7 @@ impl CallKind {
 
     /// Returns the role that an agent plays in it.
     pub fn role(&self) -> Option<&str> {
-        match self {
-            Self::Agent { role } => Some(role),
-            Self::Command { .. }
-            | Self::Artifact { .. }
-            | Self::Verify
-            | Self::Land
-            | Self::BuiltIn { .. }
-            | Self::Deliver { .. } => None,
-        }
+        if let Self::Agent { role } = self { Some(role) } else { None }
     }
 
     /// Returns the role that an agent plays in it, or what is done.
@@ -95,14 +87,7 @@ impl CallKind {
 
     /// Returns true if it is one program, an agent or a command, whose output can be followed.
     pub fn has_stream(&self) -> bool {
-        match self {
-            Self::Agent { .. } | Self::Command { .. } => true,
-            Self::Artifact { .. }
-            | Self::Verify
-            | Self::Land
-            | Self::BuiltIn { .. }
-            | Self::Deliver { .. } => false,
-        }
+        matches!(self, Self::Agent { .. } | Self::Command { .. })
     }
 
     /// Returns true if it needs the checkout of its scope, in which agents and commands work.
@@ -112,13 +97,6 @@ impl CallKind {
 
     /// Returns true if it needs the checkout in which proofs are made, of which a run has one.
     pub fn needs_proof_checkout(&self) -> bool {
-        match self {
-            Self::Verify | Self::Land | Self::BuiltIn { check: BuiltIn::NewTests } => true,
-            Self::Agent { .. }
-            | Self::Command { .. }
-            | Self::Artifact { .. }
-            | Self::Deliver { .. }
-            | Self::BuiltIn { check: BuiltIn::Changes | BuiltIn::Guarded } => false,
-        }
+        matches!(self, Self::Verify | Self::Land | Self::BuiltIn { check: BuiltIn::NewTests })
     }
 }

@@ -171,7 +171,7 @@ pub struct DoneEffect {
 
 impl EndedCall {
     /// Returns the call that a fact ends, if it ends one. `ordinal` is the number of its folder.
-    pub(crate) fn from_event(event: &Event, at: Time, ordinal: u32) -> Option<Self> {
+    pub fn from_event(event: &Event, at: Time, ordinal: u32) -> Option<Self> {
         let ending = if let Event::AttemptEnded { outcome, .. } = event {
             CallEnding::Work(outcome.clone())
         } else if let Event::Judged { ruling, .. } = event {

@@ -319,15 +319,10 @@ impl Table {
     /// Returns true if a row and all before it are over. A row that was skipped at the start says nothing
     /// about the rows before it.
     pub(crate) fn is_over(&self, row: usize) -> bool {
-        match self.units[row].state {
-            State::Accepted => true,
-            State::Skipped => self.after[row].iter().all(|first| self.is_over(*first)),
-            State::Waiting
-            | State::Working
-            | State::Judging { .. }
-            | State::Asking { .. }
-            | State::Failed { .. } => false,
-        }
+        let state = self.units[row].state;
+        let is_skipped = state == State::Skipped;
+        state == State::Accepted
+            || (is_skipped && self.after[row].iter().all(|first| self.is_over(*first)))
     }
 
     /// Returns true if something in it is neither over nor waits for what failed.

@@ -80,6 +80,20 @@ pub fn span(took_ms: u64) -> String {
     }
 }
 
+/// Returns the first line that says something, cut to so many characters.
+pub(super) fn first_line(text: &str, chars_max: usize) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    shorten(line.trim(), chars_max)
+}
+
+/// Cuts a text to so many characters, of which the last one shows that it was cut.
+pub fn shorten(text: &str, chars_max: usize) -> String {
+    if text.chars().count() <= chars_max {
+        return text.to_owned();
+    }
+    text.chars().take(chars_max - 1).chain(['…']).collect()
+}
+
 /// One day, in milliseconds.
 const DAY_MS: u64 = 86_400_000;
 

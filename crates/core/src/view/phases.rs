@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{format::stamp, stats::is_by_agent};
 use crate::{
     event::{Answer, Approvals, Detail, End, Hold},
-    flow::{Condition, Gate, Stage, When, Work},
+    flow::{Condition, Stage, When, Work},
     id::{Scope, UnitId},
     run::{COHERENCE, CallEnding, EndedCall, Phase, Run, State, Unit},
 };
@@ -448,19 +448,8 @@ fn error(run: &Run, phase: Option<&String>) -> Option<PhaseError> {
 
 /// Returns the label under which a call, or the work of a unit, is counted.
 pub(super) fn label_of(run: &Run, unit: &UnitId, gate: Option<&str>) -> Option<String> {
-    let (stage, gate) = labelled(run, unit, gate)?;
-    gate.map_or(&stage.phase, |gate| &gate.phase).clone()
-}
-
-/// Returns the stage of a unit, and its last gate up to this one that has a label of its own.
-pub(super) fn labelled<'a>(
-    run: &'a Run,
-    unit: &UnitId,
-    gate: Option<&str>,
-) -> Option<(&'a Stage, Option<&'a Gate>)> {
     let stage = run.definition().flow.stage(unit)?;
-    let upto = gate.and_then(|gate| stage.gate(gate)).map_or(0, |position| position + 1);
-    Some((stage, stage.gates[..upto].iter().rev().find(|gate| gate.phase.is_some())))
+    stage.labelled_gate(gate).map_or(&stage.phase, |gate| &gate.phase).clone()
 }
 
 fn log(run: &Run) -> Vec<PhaseLogRow> {

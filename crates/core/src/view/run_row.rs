@@ -165,14 +165,7 @@ fn why(run: &Run) -> String {
 
 /// Returns true if a unit could go on, but for a limit.
 pub(super) fn is_limited(run: &Run, unit: &Unit) -> bool {
-    let waits = match unit.state {
-        State::Waiting | State::Judging { look: LookState::Pending, .. } => true,
-        State::Working
-        | State::Judging { look: LookState::UnderWay(_), .. }
-        | State::Asking { .. }
-        | State::Accepted
-        | State::Skipped
-        | State::Failed { .. } => false,
-    };
+    let waits =
+        matches!(unit.state, State::Waiting | State::Judging { look: LookState::Pending, .. });
     waits && unit.not_before > run.now()
 }

@@ -11,7 +11,7 @@ use crate::{
     verdict::{BlockerClass, Finding, Verdict},
 };
 
-use super::format::moment;
+use super::format::{first_line, moment, shorten};
 
 /// Returns one fact, as a sentence.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of fact")]
@@ -332,30 +332,21 @@ fn list(findings: &[Finding]) -> String {
 }
 
 fn line(text: &str) -> String {
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    cut(first)
+    first_line(text, WORDS_MAX)
 }
 
 /// Returns a failure, in one line.
 fn fault(class: FaultClass, what: &str) -> String {
     match main_line(class, what) {
-        (line, 0) => cut(line),
-        (line, more) => format!("{} and {more} more", cut(line)),
+        (line, 0) => shorten(line, WORDS_MAX),
+        (line, more) => format!("{} and {more} more", shorten(line, WORDS_MAX)),
     }
 }
 
 fn last_line(text: &str) -> String {
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    cut(last)
+    shorten(last, WORDS_MAX)
 }
 
 /// The most characters of a text inside a sentence.
 const WORDS_MAX: usize = 160;
-
-fn cut(text: &str) -> String {
-    if text.chars().count() <= WORDS_MAX {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(WORDS_MAX - 1).collect();
-    format!("{kept}…")
-}

@@ -145,14 +145,9 @@ fn rest(run: &Run) -> RemainingWork {
     if matches!(run.phase(), Phase::Over(_)) {
         return RemainingWork::Nothing;
     }
-    let writes = |work: &Work| match work {
-        Work::Deliver { what: Delivery::Summary | Delivery::Comment | Delivery::Commit } => true,
-        Work::Deliver { what: Delivery::PullRequest }
-        | Work::Agent { .. }
-        | Work::Command { .. }
-        | Work::Each { .. }
-        | Work::Flow { .. }
-        | Work::Nothing => false,
+    let writes = |work: &Work| {
+        let is_delivery = matches!(work, Work::Deliver { .. });
+        is_delivery && *work != Work::Deliver { what: Delivery::PullRequest }
     };
     let units = run.units();
     let mut open = units.iter().filter(|(_, _, unit)| !unit.state.is_closed());
@@ -289,23 +284,13 @@ fn remaining_reason(run: &Run, id: &UnitId, unit: &Unit, finding: &Finding) -> R
     // Only what was let pass is called waived.
     let was_waived = waived.iter().any(|waived| waived.unit == *id)
         || passed.iter().any(|passed| passed.unit == *id);
-    match unit.state {
-        State::Accepted if was_waived && (finding.is_serious() || was_refused) => {
-            RemainingReason::Waived
-        }
-        State::Accepted => RemainingReason::Note,
-        State::Waiting
-        | State::Working
-        | State::Judging { .. }
-        | State::Asking { .. }
-        | State::Failed { .. }
-        | State::Skipped => {
-            if finding.is_serious() {
-                RemainingReason::Open
-            } else {
-                RemainingReason::Note
-            }
-        }
+    let is_accepted = unit.state == State::Accepted;
+    if is_accepted && was_waived && (finding.is_serious() || was_refused) {
+        RemainingReason::Waived
+    } else if !is_accepted && finding.is_serious() {
+        RemainingReason::Open
+    } else {
+        RemainingReason::Note
     }
 }
 

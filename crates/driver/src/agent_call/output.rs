@@ -100,15 +100,7 @@ pub fn report(
             };
             Ok(Report::Judged { judgement: judgement.clone(), ruling, receipt })
         }
-        (
-            CallKind::Agent { .. }
-            | CallKind::Artifact { .. }
-            | CallKind::Verify
-            | CallKind::Land
-            | CallKind::BuiltIn { .. }
-            | CallKind::Deliver { .. },
-            _,
-        ) => unreachable!("agents have turns, and our own gates have plans of their own"),
+        (_, _) => unreachable!("agents have turns, and our own gates have plans of their own"),
     }
 }
 

@@ -1,6 +1,10 @@
 //! An offer: what a run hands over, as it is kept and published.
 
-use forge_core::{Time, event::Evidence, view::WaivedView};
+use forge_core::{
+    Time,
+    event::Evidence,
+    view::{WaivedView, shorten},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,9 +48,5 @@ pub struct Offer {
 pub(super) fn title(request: &str) -> String {
     let line = request.lines().map(|line| line.trim_start_matches('#').trim());
     let line = line.into_iter().find(|line| !line.is_empty()).unwrap_or("A change by Forge");
-    let mut title: String = line.chars().take(TITLE_CHARS_MAX).collect();
-    if line.chars().count() > TITLE_CHARS_MAX {
-        title = title.chars().take(TITLE_CHARS_MAX - 1).collect::<String>() + "…";
-    }
-    title
+    shorten(line, TITLE_CHARS_MAX)
 }

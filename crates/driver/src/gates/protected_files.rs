@@ -83,14 +83,9 @@ fn agreed(plan: &Plan<'_>, to: &str) -> Result<BTreeSet<String>, Error> {
     for (commit, paths) in asked.agreed {
         let later = context.code.changes(&commit, to)?;
         let is_other = |path: &String| {
-            later.iter().any(|change| match &change.kind {
-                FileChangeKind::Renamed { from } => from == path || change.path == *path,
-                FileChangeKind::Added
-                | FileChangeKind::Modified
-                | FileChangeKind::Deleted
-                | FileChangeKind::TypeChanged
-                | FileChangeKind::ModeChanged => change.path == *path,
-            })
+            let is_it =
+                |change: &FileChange| change.path == *path || change.renamed_from() == Some(path);
+            later.iter().any(is_it)
         };
         agreed.extend(paths.into_iter().filter(|path| !is_other(path)));
     }
@@ -124,14 +119,7 @@ impl Asked {
 
 /// A file that was moved away from where it guarded something.
 fn was_guarded(change: &FileChange, frozen: &Frozen) -> Option<ProtectedKind> {
-    match &change.kind {
-        FileChangeKind::Renamed { from } => guard_of(from, frozen),
-        FileChangeKind::Added
-        | FileChangeKind::Modified
-        | FileChangeKind::Deleted
-        | FileChangeKind::TypeChanged
-        | FileChangeKind::ModeChanged => None,
-    }
+    guard_of(change.renamed_from()?, frozen)
 }
 
 fn look(
@@ -141,47 +129,27 @@ fn look(
     guard: ProtectedKind,
 ) -> Result<Finding, Error> {
     let path = &change.path;
-    let is_welcome = match (guard, &change.kind) {
-        (ProtectedKind::Test, FileChangeKind::Added) => true,
-        (ProtectedKind::Test, FileChangeKind::Modified) => {
-            let text = |commit: &str| -> Result<Option<String>, Error> {
-                match repository.file_at(commit, path, FILE_BYTES_MAX) {
-                    Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok())),
-                    // What is too large to be compared is for a person to see.
-                    Err(GitError::TooLarge { .. }) => Ok(None),
-                    Err(error) => Err(error.into()),
-                }
-            };
-            match (text(&span.from)?, text(&span.to)?) {
-                (Some(before), Some(after)) => {
-                    let weaker = find_weakening(&before, &after, path);
-                    if let Some(first) = weaker.first() {
-                        let what = format!("`{path}` (test) is weakened: {}", weaker.join("; "));
-                        let mut found = finding(Severity::Critical, Some(path), what, None);
-                        found.why.clone_from(first);
-                        return Ok(found);
-                    }
-                    only_grew(&before, &after)
-                }
-                (_, _) => false,
+    let mut is_welcome = guard == ProtectedKind::Test && change.kind == FileChangeKind::Added;
+    if guard == ProtectedKind::Test && change.kind == FileChangeKind::Modified {
+        let text = |commit: &str| -> Result<Option<String>, Error> {
+            match repository.file_at(commit, path, FILE_BYTES_MAX) {
+                Ok(bytes) => Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok())),
+                // What is too large to be compared is for a person to see.
+                Err(GitError::TooLarge { .. }) => Ok(None),
+                Err(error) => Err(error.into()),
             }
+        };
+        if let (Some(before), Some(after)) = (text(&span.from)?, text(&span.to)?) {
+            let weaker = find_weakening(&before, &after, path);
+            if let Some(first) = weaker.first() {
+                let what = format!("`{path}` (test) is weakened: {}", weaker.join("; "));
+                let mut found = finding(Severity::Critical, Some(path), what, None);
+                found.why.clone_from(first);
+                return Ok(found);
+            }
+            is_welcome = only_grew(&before, &after);
         }
-        (
-            ProtectedKind::Test,
-            FileChangeKind::Deleted
-            | FileChangeKind::Renamed { .. }
-            | FileChangeKind::TypeChanged
-            | FileChangeKind::ModeChanged,
-        )
-        | (
-            ProtectedKind::Ci
-            | ProtectedKind::Lint
-            | ProtectedKind::Lock
-            | ProtectedKind::Settings
-            | ProtectedKind::Build,
-            _,
-        ) => false,
-    };
+    }
     let severity = if is_welcome { Severity::Minor } else { Severity::Major };
     let did = match &change.kind {
         FileChangeKind::Added => "is new".to_owned(),

@@ -48,15 +48,10 @@ impl RunContext<'_> {
                 command_environment(),
             ),
             (StepKind::Operation(order), _) => {
-                let secrets = match **order {
-                    Operation::Commit(_) | Operation::Attach(_) => self.secrets_table(),
-                    // These write nothing that a guard would look at.
-                    Operation::Open(_)
-                    | Operation::Hooks(_)
-                    | Operation::Restore(_)
-                    | Operation::Merge(_)
-                    | Operation::Move(_) => SecretsTable::default(),
-                };
+                // The others write nothing that a guard would look at.
+                let is_guarded = matches!(**order, Operation::Commit(_) | Operation::Attach(_));
+                let secrets =
+                    if is_guarded { self.secrets_table() } else { SecretsTable::default() };
                 let argv = worker_argv(&own, &AttemptFolder::at(path.clone()), &secrets);
                 let limits = StepLimits { silence_ms: 0, ..self.limits() };
                 (spec(call.to_string(), argv, path.clone(), limits), command_environment())

@@ -133,11 +133,7 @@ impl RunContext<'_> {
         call: &CallId,
         folder: &AttemptFolder,
     ) -> Result<Vec<InboxEntry>, Error> {
-        let gate = match call {
-            CallId::Attempt(_) => None,
-            CallId::Judgement(judgement) => Some(judgement.gate.as_str()),
-        };
-        let readings = inbox::entries(run, call.unit(), gate);
+        let readings = inbox::entries(run, call.unit(), call.gate());
         for reading in &readings {
             let path = folder.inbox().join(&reading.name);
             let bytes = match &reading.source {

@@ -14,6 +14,7 @@ use crate::{
     id::UnitId,
     run::{AskedQuestion, CallEnding, EndedCall, Run, State},
     verdict::{Finding, Proof, RED_AT_THE_BASE},
+    view::format::first_line,
 };
 
 /// The most lines of advice.
@@ -59,12 +60,7 @@ fn times(n: usize) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    if line.chars().count() <= QUOTED_CHARS_MAX {
-        return line.to_owned();
-    }
-    let cut: String = line.chars().take(QUOTED_CHARS_MAX - 1).collect();
-    format!("{cut}…")
+    first_line(text, QUOTED_CHARS_MAX)
 }
 
 /// Advises on gates that sent work back.

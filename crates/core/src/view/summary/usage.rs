@@ -11,10 +11,7 @@ use crate::{
     flow::Stage,
     id::CallId,
     run::{COHERENCE, CallEnding, CallKind, EndedCall, Run},
-    view::{
-        phases::labelled,
-        stats::{CallEnd, StatsRow, is_by_agent},
-    },
+    view::stats::{CallEnd, StatsRow, is_by_agent},
 };
 
 /// Sums the use of each phase, and of all.
@@ -67,12 +64,11 @@ fn empty_rows(stages: &[Stage], outer: &str, rows: &mut Vec<PhaseRow>) {
 
 /// Returns the row that a call belongs to: that of the last labelled gate so far, or of its stage.
 fn row_name(run: &Run, call: &CallId) -> String {
-    let unit = call.unit();
-    let outer: String = unit.scope.steps().map(|(group, _)| format!("{group}/")).collect();
-    let name = format!("{outer}{}", unit.stage);
-    match labelled(run, unit, call.gate()) {
-        Some((_, Some(gate))) => format!("{name}: {}", gate.name),
-        Some((_, None)) | None => name,
+    let place = call.unit().place();
+    let stage = run.definition().flow.stage(call.unit());
+    match stage.and_then(|stage| stage.labelled_gate(call.gate())) {
+        Some(gate) => format!("{place}: {}", gate.name),
+        None => place,
     }
 }
 
