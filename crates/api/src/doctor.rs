@@ -18,7 +18,7 @@ use forge_project::{
 };
 use forge_store::{
     blobs::{BlobId, Blobs},
-    journal::{Completeness, Store, StoreError, salvage},
+    journal::{Completeness, salvage},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -108,10 +108,10 @@ impl Forge {
             Err(error) => findings.push(bad(error)),
         }
         findings.extend(flows(&self.catalog()));
-        match Store::open_to_read(&self.home.dir) {
-            Err(StoreError::Missing { .. }) => findings.push(good("no runs yet")),
+        match self.find_store() {
+            Ok(None) => findings.push(good("no runs yet")),
             Err(error) => findings.push(bad(error)),
-            Ok(store) => {
+            Ok(Some(store)) => {
                 findings.push(match store.check() {
                     Ok(checked) => {
                         let (runs, records) =

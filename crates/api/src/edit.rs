@@ -27,7 +27,9 @@ use forge_store::{
     journal::{RunLock, Store},
     records::{body, fold_facts, row},
 };
-use forge_workspace::{CommitFiles, Operation, OperationResult, Repository, perform_with_guard};
+use forge_workspace::{
+    CodeHistory as _, CommitFiles, Operation, OperationResult, Repository, perform_with_guard,
+};
 
 use crate::forge::{Forge, RunOutcome, Sent};
 

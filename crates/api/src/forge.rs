@@ -121,6 +121,11 @@ impl Forge {
         Ok(Settings::read(self.home.repository.top.as_deref())?)
     }
 
+    /// Returns the setting of the terminal bell. If it cannot be read, it is on.
+    pub fn bell(&self) -> Switch {
+        self.settings().map_or(Switch::On, |settings| settings.notify.bell)
+    }
+
     /// Reads the settings that were frozen at the start of a run.
     pub(crate) fn frozen(&self, run: &Run) -> Result<Frozen, Error> {
         frozen(run, &self.blobs()?)
@@ -274,11 +279,7 @@ impl Forge {
 
     /// Returns the lines of the runs that changed last, at most this many, and how many runs there are.
     pub fn rows(&self, most: usize) -> Result<(Vec<RunRow>, u64), Error> {
-        let store = match Store::open_to_read(&self.home.dir) {
-            Ok(store) => store,
-            Err(StoreError::Missing { .. }) => return Ok((Vec::new(), 0)),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(store) = self.find_store()? else { return Ok((Vec::new(), 0)) };
         let (rows, all) = store.latest(most)?;
         let parsed = rows.iter().map(|row| {
             serde_json::from_str(&row.row).map_err(|error| {
@@ -322,6 +323,15 @@ impl Forge {
             .collect()
     }
 
+    /// Opens the journal to read it, if there is one.
+    pub(crate) fn find_store(&self) -> Result<Option<Store>, Error> {
+        match Store::open_to_read(&self.home.dir) {
+            Ok(store) => Ok(Some(store)),
+            Err(StoreError::Missing { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn read_store(&self) -> Result<Store, Error> {
         Ok(Store::open_to_read(&self.home.dir)?)
     }
@@ -357,7 +367,7 @@ impl Forge {
     pub fn rebuild(&self) -> Result<Rebuilt, Error> {
         refuse_agents()?;
         let mut rebuilt = Rebuilt::default();
-        if let Err(StoreError::Missing { .. }) = Store::open_to_read(&self.home.dir) {
+        if self.find_store().is_ok_and(|store| store.is_none()) {
             return Ok(rebuilt);
         }
         let mut store = Store::open(&self.home.dir)?;
@@ -420,12 +430,5 @@ fn remove(path: &Path, removed: std::io::Result<()>) -> Result<(), Error> {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Error::file(path, &error)),
-    }
-}
-
-impl Forge {
-    /// Returns the setting of the terminal bell. If it cannot be read, it is on.
-    pub fn bell(&self) -> Switch {
-        self.settings().map_or(Switch::On, |settings| settings.notify.bell)
     }
 }

@@ -15,7 +15,6 @@ use forge_core::{
 };
 use forge_driver::Error;
 use forge_project::bounded_read::read_text;
-use forge_store::journal::{Store, StoreError};
 use serde::Deserialize;
 
 use crate::{
@@ -95,11 +94,7 @@ impl Forge {
 
     /// Returns the newest run that was begun from this folder.
     fn imported_run(&self, folder: &Path) -> Result<Option<RunRow>, Error> {
-        let store = match Store::open_to_read(&self.home.dir) {
-            Ok(store) => store,
-            Err(StoreError::Missing { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
+        let Some(store) = self.find_store()? else { return Ok(None) };
         let source = folder.display().to_string();
         let rows = store.rows_with("\"source\":")?;
         // A row that cannot be read says nothing that could be acted on.

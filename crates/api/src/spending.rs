@@ -11,10 +11,7 @@ use forge_core::{
     view::{Axis, Spending, StatsRow, StatsView, day, spendings, stats},
 };
 use forge_driver::{Error, clock::now};
-use forge_store::{
-    journal::{Store, StoreError},
-    records::facts,
-};
+use forge_store::{journal::Store, records::facts};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -62,19 +59,13 @@ impl Forge {
         let since = which.days.map(|days| first_moment(days, now()));
         let mut unreadable = Vec::new();
         let mut all: Vec<Spending> = Vec::new();
-        match Store::open_to_read(&self.home.dir) {
-            Ok(store) => {
-                for id in self.runs_since(&store, which, since)? {
-                    match run_spending(&store, &id) {
-                        Ok(run_spending) => all.extend(run_spending),
-                        Err(error) => {
-                            unreadable.push(Unreadable { run: id, why: error.to_string() });
-                        }
-                    }
+        if let Some(store) = self.find_store()? {
+            for id in self.runs_since(&store, which, since)? {
+                match run_spending(&store, &id) {
+                    Ok(run_spending) => all.extend(run_spending),
+                    Err(error) => unreadable.push(Unreadable { run: id, why: error.to_string() }),
                 }
             }
-            Err(StoreError::Missing { .. }) => {}
-            Err(error) => return Err(error.into()),
         }
         if which.run.is_none() {
             all.extend(refused_spending(&self.home)?);

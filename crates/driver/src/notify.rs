@@ -37,7 +37,7 @@ use crate::{
     Error,
     base_settings::settings_at,
     layout::Home,
-    notify::notice::{Desktop, Kind, Notice, Recipients},
+    notify::notice::{Kind, Notice, Recipients},
 };
 
 pub(crate) use self::sender::NOTIFY;
@@ -254,15 +254,11 @@ impl Notifier {
                 notify.command.clone().map(Vec::from).filter(|_| allowed(NotifierKind::Command));
             let webhook =
                 notify.webhook.clone().map(String::from).filter(|_| allowed(NotifierKind::Webhook));
-            let desktop = match notify.desktop {
-                Switch::On => Desktop::Shows,
-                Switch::Off => Desktop::ShowsNothing,
-            };
-            Ok(Recipients { command, webhook, desktop, dir: dir.clone() })
+            Ok(Recipients { command, webhook, desktop: notify.desktop, dir: dir.clone() })
         };
         found().unwrap_or_else(|error| {
             self.note(&format!("nobody could be told: {error}"));
-            Recipients { dir: dir.clone(), ..Recipients::default() }
+            Recipients { command: None, webhook: None, desktop: Switch::Off, dir: dir.clone() }
         })
     }
 }

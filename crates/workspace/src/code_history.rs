@@ -3,15 +3,21 @@
 //!
 //! Not here: anything with files; that is an [`crate::Operation`].
 
-use std::{collections::BTreeMap, fmt::Debug};
+use std::{collections::BTreeMap, fmt::Debug, fs, path::Path};
 
 use crate::{
-    git::error::{GitError, WorkspaceError},
+    git::{
+        command::{Git, nul_separated},
+        error::{GitError, WorkspaceError},
+    },
     protocol::{BranchAdvance, FileChange, MoveRunHead, RunHeadUpdate},
     repository::{locate::Repository, run_refs::move_run_head},
 };
 
-/// Commits by their full ids. The methods promise what those of [`Repository`] do.
+/// More files than this are not looked at for links.
+const LINKS_LISTED_MAX: usize = 2_000_000;
+
+/// Commits by their full ids. Methods that [`Repository`] has as well promise what it does.
 pub trait CodeHistory: Debug {
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, GitError>;
 
@@ -30,16 +36,25 @@ pub trait CodeHistory: Debug {
         head: &str,
     ) -> Result<Option<BranchAdvance>, GitError>;
 
+    /// Returns the best common ancestor of two commits.
     fn merge_base(&self, one: &str, other: &str) -> Result<String, GitError>;
 
+    /// Returns the symbolic links of a commit, and where each leads, as it is written. Links that are not
+    /// UTF-8 lead nowhere that a flow could name.
     fn links_at(&self, commit: &str) -> Result<BTreeMap<String, String>, GitError>;
 
+    /// Returns when a commit was made, in milliseconds since 1970.
     fn commit_time_ms(&self, commit: &str) -> Result<u64, GitError>;
 
+    /// Returns the message of a commit.
     fn message(&self, commit: &str) -> Result<String, GitError>;
 
+    /// Returns one commit with all that another one has, on a third: as if it had been made at once, with its
+    /// own words, author and date. Kept by the ref `pin`. The same always gives the same.
     fn squash(&self, onto: &str, commit: &str, pin: &str) -> Result<String, GitError>;
 
+    /// Returns one commit with these files of another one: the same two, and the same files, always give
+    /// the same commit. It is kept by the ref `pin`.
     fn overlay(
         &self,
         onto: &str,
@@ -65,6 +80,7 @@ pub trait CodeHistory: Debug {
 
     fn pin(&self, name: &str, commit: &str) -> Result<(), GitError>;
 
+    /// Lets go of what a ref below `refs/forge/` kept.
     fn unpin(&self, name: &str) -> Result<(), GitError>;
 
     /// Moves the head of a run, and its branch with it.
@@ -96,23 +112,70 @@ impl CodeHistory for Repository {
     }
 
     fn merge_base(&self, one: &str, other: &str) -> Result<String, GitError> {
-        Repository::merge_base(self, one, other)
+        Git::in_git_dir(&self.common_dir)
+            .args(["merge-base", "--end-of-options", one, other])
+            .run_line()
     }
 
     fn links_at(&self, commit: &str) -> Result<BTreeMap<String, String>, GitError> {
-        Repository::links_at(self, commit)
+        let git = || Git::in_git_dir(&self.common_dir);
+        let list = git().args(["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit]);
+        let mut links = BTreeMap::new();
+        for entry in nul_separated(&list.run()?).take(LINKS_LISTED_MAX) {
+            let Ok(entry) = std::str::from_utf8(entry) else { continue };
+            let Some((about, path)) = entry.split_once('\t') else { continue };
+            let mut about = about.split(' ');
+            let (Some("120000"), Some(_), Some(blob)) = (about.next(), about.next(), about.next())
+            else {
+                continue;
+            };
+            let target = git().args(["cat-file", "blob", blob]).run()?;
+            if let Ok(target) = String::from_utf8(target) {
+                links.insert(path.to_owned(), target);
+            }
+        }
+        Ok(links)
     }
 
     fn commit_time_ms(&self, commit: &str) -> Result<u64, GitError> {
-        Repository::commit_time_ms(self, commit)
+        let git = Git::in_git_dir(&self.common_dir);
+        let git = git.args(["show", "--no-patch", "--format=%ct", "--end-of-options", commit]);
+        let output = git.run_line()?;
+        let seconds: u64 = output
+            .parse()
+            .map_err(|_| GitError::Unreadable { command: format!("git show {commit}") })?;
+        Ok(seconds.saturating_mul(1_000))
     }
 
     fn message(&self, commit: &str) -> Result<String, GitError> {
-        Repository::message(self, commit)
+        let git = Git::in_git_dir(&self.common_dir);
+        let git = git.args(["show", "--no-patch", "--format=%B", "--end-of-options", commit]);
+        Ok(String::from_utf8_lossy(&git.run()?).trim_end().to_owned())
     }
 
     fn squash(&self, onto: &str, commit: &str, pin: &str) -> Result<String, GitError> {
-        Repository::squash(self, onto, commit, pin)
+        let git = || Git::in_git_dir(&self.common_dir);
+        let line = |format: &str| {
+            git().args(["show", "--no-patch", &format!("--format={format}"), commit]).run_line()
+        };
+        if line("%P")? == onto {
+            self.pin(pin, commit)?;
+            return Ok(commit.to_owned());
+        }
+        let tree = line("%T")?;
+        let squashed = git()
+            .durably()
+            .env("GIT_AUTHOR_NAME", line("%an")?)
+            .env("GIT_AUTHOR_EMAIL", line("%ae")?)
+            .env("GIT_AUTHOR_DATE", line("%ad")?)
+            .env("GIT_COMMITTER_NAME", line("%cn")?)
+            .env("GIT_COMMITTER_EMAIL", line("%ce")?)
+            .env("GIT_COMMITTER_DATE", line("%cd")?)
+            .args(["commit-tree", &tree, "-p", onto, "-F", "-"])
+            .input(self.message(commit)?.into_bytes())
+            .run_line()?;
+        self.pin(pin, &squashed)?;
+        Ok(squashed)
     }
 
     fn overlay(
@@ -122,7 +185,15 @@ impl CodeHistory for Repository {
         paths: &[String],
         pin: &str,
     ) -> Result<String, GitError> {
-        Repository::overlay(self, onto, from, paths, pin)
+        let index = std::env::temp_dir().join(format!(
+            "forge-overlay-{}-{}",
+            std::process::id(),
+            &from[..from.len().min(12)]
+        ));
+        let made = overlay_with(self, &index, onto, from, paths, pin);
+        // It may not exist; it is not needed any more.
+        let _ = fs::remove_file(&index);
+        made
     }
 
     fn resolve_commit(&self, name: &str) -> Option<String> {
@@ -155,10 +226,43 @@ impl CodeHistory for Repository {
     }
 
     fn unpin(&self, name: &str) -> Result<(), GitError> {
-        Repository::unpin(self, name)
+        assert!(name.starts_with("refs/forge/"), "no ref of the user's is ever removed");
+        self.write_refs(&[name], || {
+            Git::in_git_dir(&self.common_dir).args(["update-ref", "-d", name])
+        })
     }
 
     fn move_run_head(&self, order: &MoveRunHead) -> Result<RunHeadUpdate, WorkspaceError> {
         move_run_head(order)
     }
+}
+
+/// Makes the commit of [`CodeHistory::overlay`] in an index of its own.
+fn overlay_with(
+    repository: &Repository,
+    index: &Path,
+    onto: &str,
+    from: &str,
+    paths: &[String],
+    pin: &str,
+) -> Result<String, GitError> {
+    let git = || Git::in_git_dir(&repository.common_dir).env("GIT_INDEX_FILE", index);
+    git().args(["read-tree", onto]).run()?;
+    let list = git().args(["ls-tree", "-z", "--full-tree", "-r", from, "--"]);
+    let entries = list.args(paths).run()?;
+    git().args(["update-index", "-z", "--index-info"]).input(entries).run()?;
+    let tree = git().durably().args(["write-tree"]).run_line()?;
+    let when = format!("{} +0000", repository.commit_time_ms(onto)? / 1_000);
+    let commit = git()
+        .durably()
+        .env("GIT_AUTHOR_NAME", "Forge")
+        .env("GIT_AUTHOR_EMAIL", "forge@localhost")
+        .env("GIT_AUTHOR_DATE", &when)
+        .env("GIT_COMMITTER_NAME", "Forge")
+        .env("GIT_COMMITTER_EMAIL", "forge@localhost")
+        .env("GIT_COMMITTER_DATE", &when)
+        .args(["commit-tree", &tree, "-p", onto, "-m", "Files of another commit"])
+        .run_line()?;
+    repository.pin(pin, &commit)?;
+    Ok(commit)
 }

@@ -5,7 +5,6 @@
 pub(crate) mod create;
 pub(crate) mod diff;
 pub(crate) mod fast_forward;
-pub(crate) mod history;
 pub(crate) mod locate;
 pub(crate) mod merge;
 pub(crate) mod objects;

@@ -33,6 +33,11 @@ pub(super) fn named_or_latest(forge: &Forge, named: Option<&str>) -> Result<Stri
     }
 }
 
+/// Returns a record or a view as one line of JSON.
+pub(super) fn json_line(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("a record or a view can be written")
+}
+
 pub(super) fn print_json(value: &impl serde::Serialize) {
     terminal_output::print_raw(
         &serde_json::to_string_pretty(value).expect("a view can be written"),

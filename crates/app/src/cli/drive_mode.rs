@@ -24,7 +24,10 @@ use forge_core::{
     view::{RunLine, Standing, sentence},
 };
 
-use super::start_prompts::{TerminalPrompts, offer_fast_forward};
+use super::{
+    common::json_line,
+    start_prompts::{TerminalPrompts, offer_fast_forward},
+};
 use crate::{
     document::{self, Document, DocumentFormat},
     format,
@@ -105,8 +108,7 @@ impl OutputFormat {
                 }
             }
             Self::Json => {
-                let line = serde_json::to_string(record).expect("a record can be written");
-                terminal_output::print_progress_raw(&line);
+                terminal_output::print_progress_raw(&json_line(record));
             }
         }
     }
@@ -237,9 +239,7 @@ pub(crate) fn report_outcome(
         OutputFormat::Json => {
             let (run, asked) = (outcome.run.clone(), view.asked);
             let line = RunLine::Left { run, standing, asked };
-            terminal_output::print_progress_raw(
-                &serde_json::to_string(&line).expect("a view can be written"),
-            );
+            terminal_output::print_progress_raw(&json_line(&line));
         }
         OutputFormat::Sentences => {
             terminal_output::print_progress("");

@@ -11,7 +11,7 @@ use forge_core::{
     view::{LogLine, sanitize, sentence},
 };
 
-use super::common::{named_or_latest, open_forge};
+use super::common::{json_line, named_or_latest, open_forge};
 use crate::{
     format,
     pager::{Paging, print_paged},
@@ -100,9 +100,7 @@ impl LogArgs {
     fn print_record(&self, seq: u64, record: &Record) {
         if self.json {
             let line = LogLine { seq, record: record.clone() };
-            terminal_output::print_raw(
-                &serde_json::to_string(&line).expect("a record can be written"),
-            );
+            terminal_output::print_raw(&json_line(&line));
         } else {
             for line in fact_lines(seq, record) {
                 terminal_output::print(&line);

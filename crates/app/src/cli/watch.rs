@@ -11,7 +11,7 @@ use forge_api::{
     },
 };
 
-use super::common::{INTERRUPTED, open_forge};
+use super::common::{INTERRUPTED, json_line, open_forge};
 use crate::{
     format, terminal_info, terminal_output,
     text::agent_event::{Emphasis, event_text, indented_paragraph},
@@ -39,9 +39,7 @@ impl WatchArgs {
         let mut print = |shown: WatchOutput<'_>| match shown {
             WatchOutput::Bytes(bytes) => terminal_output::print_chunk(bytes),
             WatchOutput::Event(seen) if self.json => {
-                terminal_output::print_raw(
-                    &serde_json::to_string(&seen).expect("it can be written"),
-                );
+                terminal_output::print_raw(&json_line(&seen));
             }
             // Every call has a first turn, so it is not printed.
             WatchOutput::Event(UnitEvent::Turn { turn: TurnName::First }) => {}

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use forge_core::Time;
+use forge_project::settings::Switch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,26 +52,17 @@ impl Kind {
 }
 
 /// Who is told. Handed to the teller through a pipe.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipients {
     pub command: Option<Vec<String>>,
     pub webhook: Option<String>,
-    pub desktop: Desktop,
+    pub desktop: Switch,
     /// Where commands run.
     pub dir: PathBuf,
 }
 
-/// The switch for the desktop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Desktop {
-    Shows,
-    #[default]
-    ShowsNothing,
-}
-
 impl Recipients {
     pub fn is_empty(&self) -> bool {
-        self.command.is_none() && self.webhook.is_none() && self.desktop == Desktop::ShowsNothing
+        self.command.is_none() && self.webhook.is_none() && self.desktop == Switch::Off
     }
 }

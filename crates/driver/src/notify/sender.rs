@@ -18,12 +18,15 @@ use std::{
 };
 
 use forge_keeper::Redactor;
-use forge_project::{bounded_read::read_text, settings::shown_url};
+use forge_project::{
+    bounded_read::read_text,
+    settings::{Switch, shown_url},
+};
 use rustix::process::{Pid, Signal, kill_process_group, setsid};
 
 use crate::{
     clock::now,
-    notify::notice::{Desktop, Kind, Notice, Recipients},
+    notify::notice::{Kind, Notice, Recipients},
 };
 
 /// Argument 1 of this program.
@@ -89,13 +92,12 @@ fn tell_all(recipients: &Recipients, notice: &Notice, live: &Path, taken: &Path)
                 }
             });
         }
-        match recipients.desktop {
-            Desktop::Shows => drop(scope.spawn(|| {
+        if recipients.desktop == Switch::On {
+            scope.spawn(|| {
                 if let Err(why) = tell_desktop(notice, &recipients.dir) {
                     note_once(log, &format!("the desktop was not told: {why}"));
                 }
-            })),
-            Desktop::ShowsNothing => {}
+            });
         }
     });
 }
