@@ -6,18 +6,16 @@
 
 use std::{
     collections::VecDeque,
-    fs::{self, File},
+    fs,
     io::{Read as _, Seek as _, SeekFrom},
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
 use forge_core::{Run, Time, id::CallId, money::Spent};
 use forge_driver::{context::boxes, layout::Home, plan::step::steps_of};
-use forge_keeper::{AttemptFolder, AttemptStatus};
+use forge_keeper::{AttemptFolder, AttemptStatus, open_regular};
 use forge_project::settings::Frozen;
-use rustix::fs::OFlags;
 
 use crate::watch::{
     events::{Age, Form, StartedCall, TurnName, UnitEvent, WatchOutput, has_stream, role},
@@ -190,10 +188,9 @@ fn in_milliseconds(time: SystemTime) -> Time {
 
 /// Returns the last line of a regular file that says something.
 fn last_line(path: &Path) -> Option<String> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let mut file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
-    file.seek(SeekFrom::Start(metadata.len().saturating_sub(TAIL_BYTES))).ok()?;
+    let mut file = open_regular(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES))).ok()?;
     let mut bytes = Vec::new();
     file.take(TAIL_BYTES).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);

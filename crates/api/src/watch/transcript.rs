@@ -8,7 +8,6 @@
 use std::{
     fs::File,
     io::{self, Read as _},
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -28,8 +27,7 @@ use forge_driver::{
     local_executor::LocalExecutor,
     plan::step::steps_of,
 };
-use forge_keeper::{AttemptFolder, AttemptStatus, ExitReason, look};
-use rustix::fs::OFlags;
+use forge_keeper::{AttemptFolder, AttemptStatus, ExitReason, look, open_regular};
 
 use crate::watch::events::{Age, Form, StartedCall, TurnName, UnitEvent, WatchOutput};
 
@@ -277,16 +275,10 @@ impl Tail {
     fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
         let file = match &mut self.file {
             Some(file) => file,
-            None => self.file.insert(open(&self.path)?),
+            None => self.file.insert(open_regular(&self.path)?),
         };
         file.read(piece)
     }
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
 /// Translates a signal of an agent; `None` if it is not shown.
