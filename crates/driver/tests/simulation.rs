@@ -26,7 +26,10 @@ use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Instant,
 };
 
@@ -92,10 +95,11 @@ fn shrunk(template: &Template, case: &Case) -> (Case, Simulated) {
 
 /// Simulates all cases on two threads. What they came to, and the promises that broke.
 fn simulate_all(cases: &[Case]) -> (Vec<(Flow, Simulated)>, Vec<String>) {
-    let simulate_half = |half: usize| {
+    let next = AtomicUsize::new(0);
+    let simulate_some = || {
         let templates = Flow::ALL.map(Template::new);
         let (mut all, mut broken) = (Vec::new(), Vec::new());
-        for case in cases.iter().skip(half).step_by(2) {
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
             let template = &templates[case.flow as usize];
             let simulated = simulate(template, case);
             if !simulated.broken.is_empty() && broken.len() < 5 {
@@ -107,7 +111,7 @@ fn simulate_all(cases: &[Case]) -> (Vec<(Flow, Simulated)>, Vec<String>) {
         (all, broken)
     };
     std::thread::scope(|scope| {
-        let threads = [0, 1].map(|half| scope.spawn(move || simulate_half(half)));
+        let threads = [(), ()].map(|()| scope.spawn(simulate_some));
         let (mut all, mut broken) = (Vec::new(), Vec::new());
         for thread in threads {
             let (simulated, failed) = thread.join().expect("a simulated run does not panic");
