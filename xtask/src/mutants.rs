@@ -235,7 +235,7 @@ fn cargo(tree: &Path, target: &Path, options: &[&str]) -> Command {
     cargo.current_dir(tree).env("CARGO_TARGET_DIR", target);
     cargo.env("FORGE_CHANCE_STEPS", CHANCE_STEPS).env("RUST_BACKTRACE", "0");
     // Each mutant is built once and run for seconds.
-    cargo.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+    cargo.args(["--config", "profile.dev.package.forge-core.opt-level=0"]);
     cargo
 }
 
