@@ -1,6 +1,6 @@
 //! What is wrong with the surroundings and the journal, and what to do about it.
 //!
-//! - `doctor/repair.rs`: what can be mended without a person.
+//! - `doctor/repair.rs`: what can be repaired without a person.
 
 mod repair;
 

@@ -162,7 +162,7 @@ impl Calls {
                 context.trusted.given_up(&folder.path);
                 let state = context.executor.give_up(&folder);
                 let state = state.map_err(|error| Error::file(&folder.path, &error))?;
-                // Otherwise a keeper was faster: it is followed, or was heard of, at the next step.
+                // Otherwise a keeper was faster: it is followed, or has ended, at the next step.
                 if let StepState::Void = state {
                     reports.push(given_up(&plan, without)?);
                 }

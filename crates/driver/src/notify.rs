@@ -1,6 +1,6 @@
 //! Tells somebody who is elsewhere: of questions, stops, hand-offs and the end.
 //!
-//! The driver writes down what there is to be told, starts `forge __notify FILE` (`notify/sender.rs`) as a
+//! The driver writes a notice, starts `forge __notify FILE` (`notify/sender.rs`) as a
 //! process of its own, and goes on. Why it is one: decisions/010-notify.md.
 //!
 //! - What is told lies in `<live folder>/notify/SEQ-N.json` until a teller has taken it.

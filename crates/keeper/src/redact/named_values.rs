@@ -80,7 +80,7 @@ const EXAMPLES: &[&str] = &[
     "postgres", "secret", "token", "username",
 ];
 
-/// What stands between a name that tells and its value. The comparisons are here to be told from
+/// What stands between a name that tells and its value. The comparisons are here to be distinguished from
 /// signs: there is no value behind them.
 static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
     pattern(

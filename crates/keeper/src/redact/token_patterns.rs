@@ -10,7 +10,7 @@ use Charset::{Alphanumeric, Dotted, Upper, Wide, Word};
 /// have it later, and is taken for a secret.
 pub(super) const HOLD_BYTES_MAX: usize = 512;
 
-/// Shorter values are not told from words, in bytes.
+/// Shorter values cannot be distinguished from words, in bytes.
 pub(super) const CHANCE_BYTES_MIN: usize = 16;
 
 /// Characters which tokens are made of. A later set holds all characters of the earlier ones.
