@@ -75,13 +75,16 @@ fn of_attempt(marker: &Path) -> io::Result<Vec<Process>> {
     let own = processes::own_pid();
     let mut spared: HashSet<i32> = processes::ancestors(own).into_iter().collect();
     spared.insert(own);
+    // Before the processes: a keeper that ends in between is gone, and not one that lost.
+    let may_have_a_keeper = may_have_a_keeper(marker)?;
     let table = processes::all()?;
     let mut found = marked(&table, marker);
-    if may_have_a_keeper(marker)? {
-        let keepers = found.iter().map(|process| process.pid).filter(|&pid| is_keeper(pid));
-        spared.extend(keepers);
-    }
     let roots: Vec<i32> = found.iter().map(|process| process.pid).collect();
+    if may_have_a_keeper {
+        spared.extend(roots.iter().copied().filter(|&pid| is_keeper(pid)));
+        // What ended since it was found no longer says whether it was a keeper.
+        found.retain(|process| processes::is_marked(process.pid, marker));
+    }
     found.extend(processes::below(&table, &roots));
     found.retain(|process| process.life == Life::Alive && !spared.contains(&process.pid));
     Ok(found)
