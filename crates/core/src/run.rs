@@ -12,6 +12,7 @@ mod code;
 mod fold;
 mod history;
 mod lookup;
+mod said;
 mod tree;
 
 pub use call_kind::CallKind;
@@ -22,6 +23,7 @@ pub use history::{
     AskedQuestion, CallEnding, DoneEffect, EndedCall, FailedUnit, GivenAnswer, History, LandedUnit,
     ManualEdit, PassedGate, ReopenedUnit, SharedLog, WaivedGate,
 };
+pub use said::{Occasion, Said};
 pub use tree::{
     AllReviewsClean, Authorship, CommittedCode, Due, FilesState, Inner, LookState, ReviewTally,
     State, Table, TableOpened, TableStatus, Unit,

@@ -23,8 +23,13 @@ pub enum Verdict {
         /// Findings that must be fixed.
         findings: Vec<Finding>,
     },
-    /// No attempt can repair this.
-    Block { reason: String },
+    /// No attempt can repair this: a person decides.
+    Block {
+        reason: String,
+        /// Findings that it rests on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<Finding>,
+    },
 }
 
 /// A verdict without its findings, ordered by how bad it is.
@@ -260,8 +265,9 @@ impl Verdict {
     /// Returns the findings, whatever the verdict.
     pub fn findings(&self) -> &[Finding] {
         match self {
-            Self::Pass { findings } | Self::Revise { findings } => findings,
-            Self::Block { .. } => &[],
+            Self::Pass { findings } | Self::Revise { findings } | Self::Block { findings, .. } => {
+                findings
+            }
         }
     }
 }

@@ -458,7 +458,8 @@ impl Game {
         match n {
             0..=4 => Ruling::Verdict(Verdict::Revise { findings: self.findings() }),
             5 if self.chance.one_in(6) => {
-                Ruling::Verdict(Verdict::Block { reason: "no way".to_owned() })
+                let findings = self.findings();
+                Ruling::Verdict(Verdict::Block { reason: "no way".to_owned(), findings })
             }
             5..=7 => {
                 let (class, what) = self.fault();

@@ -85,8 +85,9 @@ fn the_words_of_a_revise_reach_the_next_brief_word_for_word() {
         .filter_map(|line| line.strip_prefix("> ").or((line == ">").then_some("")))
         .collect();
     assert_eq!(said.join("\n").trim_end(), words.trim_end(), "{brief}");
-    has(&brief, &["What the user said to you"]);
-    // The words belong to the writer. The reviewer judges the draft, not the conversation.
+    has(&brief, &["## What the user said about this work", "To you, sending the work back:"]);
+    // Whoever judges the draft knows what it was to become.
+    has(&world.brief(&run, "write#2/review#1"), &["To `write`, sending the work back:"]);
     let facts = world.facts(&run);
     assert_eq!(answered(&facts)[0]["words"], words);
     assert_eq!(answered(&facts)[0]["by"]["who"], "ada");
@@ -169,16 +170,26 @@ fn giving_up_without_a_driver_fails_the_run_at_once_and_resume_takes_it_up_again
 }
 
 #[test]
-fn a_review_that_blocks_ends_the_run_as_blocked() {
+fn a_review_that_blocks_asks_a_person_who_can_overrule_it_by_name_or_end_the_run_as_blocked() {
     let world = World::new();
     let blocks = CONTENT
         .replace("verdict = \"pass\"", "verdict = \"block\"")
         .replace("it is good", "no licence to write this");
     world.scenario(&blocks);
     let said = world.run("draft", &["--auto"]);
-    assert_eq!(said.code, ESCALATED, "{said}");
-    has(&said.out, &["blocks", "no licence to write this", "the run is blocked", "forge resume"]);
-    assert_eq!(world.view(&world.latest())["standing"], "blocked");
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["blocks", "no licence to write this", "waive review"]);
+    let run = world.latest();
+    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["revise, waive, give-up"]);
+    world.ok(&["answer", &run, "Q1", "waive", "review", "the licence came today"]);
+    // Somebody objected, so the checkpoint is for a person, too.
+    assert_eq!(world.forge(&["resume", &run]).code, WAITS);
+    world.ok(&["answer", &run, "Q2", "approve"]);
+    assert_eq!(world.forge(&["resume", &run]).code, DONE);
+    assert_eq!(world.run("draft", &["--auto"]).code, WAITS);
+    let run = world.latest();
+    world.ok(&["answer", &run, "Q1", "give-up"]);
+    assert_eq!(world.view(&run)["standing"], "blocked");
 }
 
 #[test]

@@ -111,13 +111,14 @@ fn what_the_last_reviewer_itself_finds_critical_is_neither_landed_nor_delivered_
     assert_eq!(said.code, WAITS, "{said}");
     let run = world.latest();
     let story = world.story(&run).join("\n");
-    let found = "it found, and left (critical): src/greet: it deletes the disk";
-    has(&story, &["review#1/changes#1 wants changes", found, "is asked about review"]);
-    for never in ["\nreview landed", "\nverify#1 started", "deliver#1 started"] {
+    let asked = "Q1 is asked about review: It is done, with something serious left: src/greet: it deletes the disk.";
+    has(&story, &[asked]);
+    // A person is asked at once, and nothing more is paid for.
+    for never in
+        ["\nreview#2 started", "\nreview landed", "\nverify#1 started", "deliver#1 started"]
+    {
         assert!(!story.contains(never), "{never}: {story}");
     }
-    // It had its rounds, and was told each time.
-    has(&world.brief(&run, "review#2"), &[found]);
     assert_eq!(project.deliveries(&run).len(), 0);
     let branch = Project::branch(&run);
     assert!(!world.git(&["ls-tree", "-r", "--name-only", &branch]).contains("src/whole"));
@@ -141,12 +142,14 @@ result = {{ summary = "much", commit = "none", findings = [{}] }}
 }
 
 #[test]
-fn what_the_last_reviewer_leaves_is_in_the_summary_and_in_the_offer() {
+fn what_the_last_reviewer_leaves_and_a_person_takes_is_in_the_summary_and_in_the_offer() {
     let project = Project::new(&finds_much(2, ""));
     let world = &project.world;
     let said = project.run("M", &["--auto"]);
-    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(said.code, WAITS, "a part that is not done is for a person: {said}");
     let run = world.latest();
+    world.ok(&["answer", &run, "Q1", "approve", "slow will do"]);
+    assert_eq!(world.forge(&["resume", &run]).code, DONE);
     let summary = world.ok(&["show", &run, "summary.md"]);
     has(&summary, &["- major (note), review F1: it is slow | and | odd", "src/greet: nit 2"]);
     let offer = world.ok(&["show", &run, "pull-request.md"]);
@@ -162,13 +165,16 @@ fn a_critical_finding_stops_however_many_stand_before_it_and_also_where_it_shows
     assert_eq!(said.code, WAITS, "{said}");
     let run = world.latest();
     let story = world.story(&run).join("\n");
-    has(&story, &["it found, and left (critical): it deletes the disk", "is asked about review"]);
+    has(
+        &story,
+        &["is asked about review: It is done, with something serious left: it deletes the disk;"],
+    );
     assert_eq!(project.deliveries(&run).len(), 0);
     // A person who lets it pass is named with it where the code is offered.
     world.ok(&["answer", &run, "Q1", "approve"]);
     assert_eq!(world.forge(&["resume", &run]).code, DONE);
     has(
         &world.ok(&["show", &run, "pull-request.md"]),
-        &["## What is left", "(waived)", "deletes the disk"],
+        &["## What is left", "critical (note)", "deletes the disk"],
     );
 }

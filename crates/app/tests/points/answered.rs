@@ -21,7 +21,7 @@ use super::{
     project::{Project, STOPS_HERE, task_review},
     ways::{Says, Seat, Way},
     words::said_to,
-    world::{DONE, ESCALATED, FAILED, has},
+    world::{DONE, FAILED, has},
 };
 
 /// A point where a run asks, and what is played so that it comes there.
@@ -98,7 +98,7 @@ fn nobody_builds() -> String {
         .to_owned()
 }
 
-/// The first task is red for ever, each time in other words, and whoever reviews it ends the run.
+/// The first task is red for ever, each time in other words, and whoever reviews it objects.
 fn red_for_ever() -> String {
     format!("{}{}", breaks(9), task_review("block", &[]))
 }
@@ -209,9 +209,10 @@ const RED_TASK: Point = Point {
     unit: "build.T1/implement",
     call: "build.T1/implement",
     story: &[
+        (Says::Retry, Then::Again),
         (REVISE, Then::Again),
         (Says::GiveUp, Then::Fails),
-        (Says::Waive { gate: "verify", why: WORDS }, Then::Ends(ESCALATED)),
+        (Says::Waive { gate: "verify", why: WORDS }, Then::Asks("build.T1/implement")),
     ],
 };
 
@@ -226,6 +227,7 @@ const RED_END: Point = Point {
     unit: "verify",
     call: "verify",
     story: &[
+        (Says::Retry, Then::Again),
         (REVISE, Then::Again),
         (Says::GiveUp, Then::Fails),
         (Says::Waive { gate: "verify", why: WORDS }, Then::Ends(DONE)),

@@ -1,12 +1,12 @@
 //! What reviewers may say, and what follows, as a person sees it: their data counts, their prose never does; a critical finding of code
-//! never passes by itself; who is never content leads to a person; who blocks ends the run.
+//! never passes by itself; who is never content, and who blocks, leads to a person.
 //!
 //! Not here: every verdict of every reviewer in every order (`core/tests/stories/verdicts.rs`), and everything that is no verdict
 //! (`agents/src/result/tests.rs`). The reviewer of a design without a verdict is in `building.rs`.
 
 use super::{
     project::{Project, STOPS_HERE, at, design_review, task_review},
-    world::{ESCALATED, has},
+    world::has,
 };
 
 #[test]
@@ -41,11 +41,11 @@ fn the_data_of_a_reviewer_counts_and_its_prose_does_not() {
 }
 
 #[test]
-fn a_reviewer_that_blocks_ends_the_run_whatever_auto_says() {
+fn a_reviewer_that_blocks_asks_a_person_whatever_auto_says() {
     let project = Project::new(&design_review("block", &[]));
-    let left = project.run("M", &["--auto"]);
-    left.ends(ESCALATED).hides(&["approved automatically", "Build it like this?"]);
-    has(&left.said.all(), &["design", "I looked", &format!("forge resume {}", left.run)]);
+    let left = project.asks("M", &["--auto"]);
+    left.hides(&["approved automatically", "Build it like this?"])
+        .shows(&["`review` says that no change could make it right: I looked", "waive review"]);
     assert_eq!(left.tries("design"), 1);
 }
 

@@ -24,24 +24,25 @@ impl Draft {
             QuestionReason::LandedAlready | QuestionReason::NothingToRedo if is_proof => {
                 vec![Choice::Waive, Choice::GiveUp]
             }
-            QuestionReason::RoundsUsedUp | QuestionReason::NotShrinking if is_proof => {
-                vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
-            }
             QuestionReason::LandedAlready | QuestionReason::NothingToRedo => {
                 vec![Choice::Approve, Choice::GiveUp]
             }
-            QuestionReason::Checkpoint { .. }
-            | QuestionReason::Guarded
-            | QuestionReason::RoundsUsedUp
-            | QuestionReason::NotShrinking => {
-                vec![Choice::Approve, Choice::Revise, Choice::GiveUp]
-            }
-            QuestionReason::NoVerdict { .. }
+            // The cause may be outside the code, and mended by now.
+            QuestionReason::RoundsUsedUp
+            | QuestionReason::NotShrinking
+            | QuestionReason::NoVerdict { .. }
             | QuestionReason::Blocked { .. }
             | QuestionReason::CapReached { .. }
                 if is_proof =>
             {
                 vec![Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]
+            }
+            QuestionReason::Checkpoint { .. }
+            | QuestionReason::Guarded
+            | QuestionReason::Doubted { .. }
+            | QuestionReason::RoundsUsedUp
+            | QuestionReason::NotShrinking => {
+                vec![Choice::Approve, Choice::Revise, Choice::GiveUp]
             }
             QuestionReason::NoVerdict { .. }
             | QuestionReason::Blocked { .. }
@@ -58,10 +59,13 @@ impl Draft {
             QuestionReason::Unverified { found, .. } if !found.is_empty() => {
                 vec![Choice::Approve, Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
-            QuestionReason::DoesNotLand | QuestionReason::Unverified { .. } => {
+            QuestionReason::DoesNotLand
+            | QuestionReason::Unverified { .. }
+            | QuestionReason::Objected { .. } => {
                 vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
             QuestionReason::NoResult { .. }
+            | QuestionReason::Unfinished { .. }
             | QuestionReason::Setbacks { .. }
             | QuestionReason::NoVerdict { .. }
             | QuestionReason::CapReached { .. }
@@ -133,13 +137,18 @@ impl Draft {
         match answer {
             // Trying again is what the answer itself says.
             Answer::Retry => {}
-            Answer::Approve if !question.allows(answer).is_empty() => {}
+            Answer::Approve
+                if !question.allows(answer).is_empty() || question.takes_work(answer) => {}
             Answer::GiveUp => {
-                let reason = match words {
+                let given_up = match words {
                     "" => format!("given up by {}", by.who),
                     words => format!("given up by {}: {words}", by.who),
                 };
-                self.fail(&unit, FailureKind::Failed, reason);
+                if let QuestionReason::Objected { what } = &question.why {
+                    self.fail(&unit, FailureKind::Blocked, format!("{what} ({given_up})"));
+                } else {
+                    self.fail(&unit, FailureKind::Failed, given_up);
+                }
             }
             Answer::Approve | Answer::Waive { .. } => {
                 let gate = question.gate.clone().expect("only gates can be approved or waived");
@@ -159,6 +168,9 @@ impl Draft {
                     | QuestionReason::NoResult { .. }
                     | QuestionReason::CapReached { .. }
                     | QuestionReason::Setbacks { .. }
+                    | QuestionReason::Objected { .. }
+                    | QuestionReason::Doubted { .. }
+                    | QuestionReason::Unfinished { .. }
                     | QuestionReason::Blocked { .. } => {
                         let why = Waiver::Person { question: id };
                         self.record(Event::GateWaived { unit, gate, why });
@@ -166,10 +178,10 @@ impl Draft {
                 }
             }
             Answer::Revise => {
-                let gate = question.gate.as_deref().expect("only a gate sends work back");
                 let stage = self.run.stage(&unit);
-                let position = stage.gate(gate).expect("a question names a gate of its stage");
-                let target = self.target(&unit, stage.gates[position].redo.as_deref());
+                let position = question.gate.as_deref().and_then(|gate| stage.gate(gate));
+                let redo = position.and_then(|position| stage.gates[position].redo.as_deref());
+                let target = self.target(&unit, redo);
                 let found = self.run.unit(&unit).found.clone();
                 self.record(Event::UnitReopened {
                     unit: target,

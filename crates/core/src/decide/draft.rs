@@ -284,7 +284,7 @@ impl Draft {
             Err(what) => (Outcome::Fault { class: FaultClass::NoResult, what }, None),
         };
         let found = self.named(&unit, &receipt.found);
-        let receipt = Some(Receipt { found, ..receipt.clone() });
+        let receipt = Some(Receipt { found: found.clone(), ..receipt.clone() });
         let cap = self.run.cap(&CallId::Attempt(attempt.clone()));
         self.record(Event::AttemptEnded {
             attempt: attempt.clone(),
@@ -298,8 +298,13 @@ impl Draft {
             self.record(landing);
         }
         match outcome {
+            Outcome::Done => {
+                if !self.asks_a_person(&unit, 0) {
+                    self.ask_if_doubted(&unit, None, &found);
+                }
+            }
             // Work that waits for other work may wait as long as that needs.
-            Outcome::Done | Outcome::Deferred { .. } => {}
+            Outcome::Deferred { .. } => {}
             Outcome::Fault { class: FaultClass::OutOfBudget, .. } => {
                 self.cap_reached(&unit, None, cap);
             }
@@ -410,7 +415,8 @@ impl Draft {
         }
     }
 
-    /// Passes the remaining work to the next attempt, which starts by itself only if there are rounds.
+    /// Passes the remaining work to the next attempt, which starts by itself only if there are rounds. After that, a
+    /// person is asked; other work goes on.
     pub(super) fn partly_done(&mut self, unit: &UnitId, note: String) {
         let has_rounds = self.run.unit(unit).round < self.run.stage(unit).rounds;
         self.record(Event::UnitReopened {
@@ -419,14 +425,8 @@ impl Draft {
             findings: self.run.unit(unit).findings.clone(),
             words: note.clone(),
         });
-        // A person's stop also stops the other calls, so it is not replaced.
-        let is_stopped = matches!(
-            self.run.phase(),
-            Phase::Held(Hold::Interrupted { .. } | Hold::Stopped { .. })
-        );
-        if !has_rounds && !is_stopped {
-            let unit = unit.clone();
-            self.record(Event::RunHeld { hold: Hold::Unfinished { unit, note } });
+        if !has_rounds {
+            self.ask(unit, None, QuestionReason::Unfinished { what: note });
         }
     }
 

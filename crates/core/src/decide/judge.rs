@@ -9,7 +9,7 @@ use crate::{
     flow::{BuiltIn, Check, Exhausted, Gate, GateWeight, firsts, followers},
     id::{CallId, JudgementId, QuestionId, UnitId},
     run::{AskedQuestion, Unit, command_failure},
-    verdict::{Finding, Severity, Verdict},
+    verdict::{Finding, Verdict},
 };
 
 /// How often work that does not fit to what landed meanwhile may come back.
@@ -56,8 +56,7 @@ impl Draft {
         let position = position.expect("a judgement that is awaited names a gate of its stage");
         let gate = self.run.stage(&unit).gates[position].clone();
         let serious_before = self.run.unit(&unit).serious.get(&gate.name).copied();
-        let ruling =
-            self.numbered(&unit, &self.downgrade_pass_with_critical(&unit, position, ruling));
+        let ruling = self.numbered(&unit, &self.revise_pass_with_serious(&unit, position, ruling));
         let cap = self.run.cap(&CallId::Judgement(judgement.clone()));
         self.record(Event::Judged {
             judgement: judgement.clone(),
@@ -65,10 +64,15 @@ impl Draft {
             receipt: receipt.clone(),
         });
         match ruling {
-            Ruling::Verdict(Verdict::Pass { .. }) => {
+            Ruling::Verdict(Verdict::Pass { findings }) => {
                 // Where nothing was changed, there is nothing to land.
                 if gate.check == Check::Land && receipt.commit.is_some() {
                     self.landed(unit, receipt);
+                } else if gate.weight == GateWeight::Binding
+                    && matches!(gate.check, Check::Review { .. })
+                    && !self.person_follows(&unit, position)
+                {
+                    self.ask_if_doubted(&unit, Some(&gate.name), &findings);
                 }
             }
             Ruling::Verdict(Verdict::Revise { .. } | Verdict::Block { .. })
@@ -77,8 +81,8 @@ impl Draft {
                 let (gate, why) = (gate.name, Waiver::Advisory);
                 self.record(Event::GateWaived { unit, gate, why });
             }
-            Ruling::Verdict(Verdict::Block { reason }) => {
-                self.fail(&unit, FailureKind::Blocked, reason);
+            Ruling::Verdict(Verdict::Block { reason, .. }) => {
+                self.ask(&unit, Some(&gate.name), QuestionReason::Objected { what: reason });
             }
             Ruling::Verdict(Verdict::Revise { .. })
                 if gate.check == (Check::BuiltIn { check: BuiltIn::Guarded }) =>
@@ -173,33 +177,17 @@ impl Draft {
         self.record(Event::Landed { unit, commit, tree, head, brings });
     }
 
-    /// Turns a pass with a critical finding into something else: a person who is asked
-    /// next decides. Without one, what is shown goes back, and what is not shown is not a verdict.
-    fn downgrade_pass_with_critical(
-        &self,
-        unit: &UnitId,
-        position: usize,
-        ruling: &Ruling,
-    ) -> Ruling {
-        let gates = &self.run.stage(unit).gates[position..];
-        let is_review = matches!(gates[0].check, Check::Review { .. });
-        let mut later = gates[1..].iter().filter(|gate| self.run.holds(&unit.scope, &gate.when));
-        let asks = later.any(|gate| matches!(gate.check, Check::Human { .. }));
-        let is_critical = |finding: &&Finding| finding.severity == Severity::Critical;
+    /// Turns a pass with a serious finding that can be acted on into what it says, unless a person is asked next.
+    fn revise_pass_with_serious(&self, unit: &UnitId, position: usize, ruling: &Ruling) -> Ruling {
+        let is_review = matches!(self.run.stage(unit).gates[position].check, Check::Review { .. });
+        let must_change = |finding: &Finding| finding.is_serious() && finding.is_grounded();
         match ruling {
             Ruling::Verdict(Verdict::Pass { findings })
-                if is_review && !asks && findings.iter().any(|finding| is_critical(&finding)) =>
+                if is_review
+                    && !self.person_follows(unit, position)
+                    && findings.iter().any(must_change) =>
             {
-                if findings.iter().filter(is_critical).any(Finding::is_grounded) {
-                    return Ruling::Verdict(Verdict::Revise { findings: findings.clone() });
-                }
-                let said: Vec<String> =
-                    findings.iter().filter(is_critical).map(Finding::to_line).collect();
-                let what = format!(
-                    "it passes the work with a critical finding that has neither path nor proof: {}",
-                    said.join("; ")
-                );
-                Ruling::Fault { class: FaultClass::NoFindings, what }
+                Ruling::Verdict(Verdict::Revise { findings: findings.clone() })
             }
             Ruling::Verdict(
                 Verdict::Pass { .. } | Verdict::Revise { .. } | Verdict::Block { .. },
@@ -210,6 +198,15 @@ impl Draft {
             | Ruling::Limited { .. }
             | Ruling::Lost
             | Ruling::Interrupted => ruling.clone(),
+        }
+    }
+
+    /// Asks a person about work that is said to be good, with something serious in it all the same.
+    pub(super) fn ask_if_doubted(&mut self, unit: &UnitId, gate: Option<&str>, found: &[Finding]) {
+        let serious = found.iter().filter(|finding| finding.is_serious());
+        let what: Vec<String> = serious.map(Finding::to_line).collect();
+        if !what.is_empty() {
+            self.ask(unit, gate, QuestionReason::Doubted { what });
         }
     }
 
@@ -239,7 +236,10 @@ impl Draft {
                 );
                 Ruling::Fault { class: FaultClass::NoFindings, what }
             }
-            Verdict::Block { .. } => ruling.clone(),
+            Verdict::Block { reason, findings } => {
+                let (reason, findings) = (reason.clone(), number(findings));
+                Ruling::Verdict(Verdict::Block { reason, findings })
+            }
         }
     }
 
@@ -334,7 +334,12 @@ impl Draft {
 
     /// Returns true if a person looks at the unit after this gate.
     fn person_follows(&self, unit: &UnitId, position: usize) -> bool {
-        let mut later = self.run.stage(unit).gates.iter().skip(position + 1);
+        self.asks_a_person(unit, position + 1)
+    }
+
+    /// Returns true if a person looks at the unit at one of its gates from this one on.
+    pub(super) fn asks_a_person(&self, unit: &UnitId, first: usize) -> bool {
+        let mut later = self.run.stage(unit).gates.iter().skip(first);
         later.any(|gate| {
             matches!(gate.check, Check::Human { .. })
                 && !self.run.unit(unit).skipped.contains(&gate.name)

@@ -117,7 +117,7 @@ pub enum Event {
         /// The findings that the next attempt must deal with.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Finding>,
-        /// A person's words to the next attempt.
+        /// A person's words to the next attempt, or what the worker says is left to do.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         words: String,
     },

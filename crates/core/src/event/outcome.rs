@@ -101,7 +101,7 @@ pub enum Hold {
         /// Which cap.
         what: String,
     },
-    /// Work that is only partly done has no rounds left.
+    /// Work that is only partly done has no rounds left. Only in journals of earlier builds: now a person is asked.
     Unfinished {
         unit: UnitId,
         /// The work that remains.

@@ -16,7 +16,7 @@ use crate::{
 pub enum Approval {
     /// A person, in answer to this question.
     Person { question: QuestionId },
-    /// Nobody: the run says `--auto`, and every review passed without critical findings.
+    /// Nobody: the run says `--auto`, and every review passed without serious findings.
     Automatic,
 }
 
@@ -119,6 +119,15 @@ pub enum QuestionReason {
     },
     /// It changes files that guard the project, and a person has to agree.
     Guarded,
+    /// A review says that no attempt can repair it.
+    Objected { what: String },
+    /// It is said to be good, and those who say so name something serious.
+    Doubted { what: Vec<String> },
+    /// It is only partly done, again and again.
+    Unfinished {
+        /// The work that remains.
+        what: String,
+    },
 }
 
 /// One way to answer.
@@ -165,6 +174,13 @@ impl Question {
             (QuestionReason::Unverified { found, .. }, Answer::Approve) => found,
             (_, _) => &[],
         }
+    }
+
+    /// Returns true if this answer takes the work as it is, so that its gates look at it.
+    pub fn takes_work(&self, answer: &Answer) -> bool {
+        matches!(self.why, QuestionReason::Doubted { .. })
+            && self.gate.is_none()
+            && *answer == Answer::Approve
     }
 }
 

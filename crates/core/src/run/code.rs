@@ -17,7 +17,7 @@ use crate::{
 impl Run {
     /// Applies a person's change as an attempt that is done: its gates look at it, and what came after
     /// begins again.
-    pub(super) fn edited(&mut self, attempt: &AttemptId, edit: &Edit, why: &str) {
+    pub(super) fn edited(&mut self, attempt: &AttemptId, edit: &Edit) {
         let definition = Arc::clone(self.definition_arc());
         let shut = self.closed_scopes(&attempt.unit.scope);
         self.reopen_outer(&attempt.unit.scope);
@@ -46,17 +46,10 @@ impl Run {
         unit.review_tallies.clear();
         unit.waived.clear();
         unit.files = FilesState::Committed;
-        let what = match edit {
-            Edit::Artifact { name, content } => {
-                unit.replace_artifacts(&[(name.clone(), content.clone())].into());
-                format!("`{name}`")
-            }
-            Edit::Code { .. } => "the code".to_owned(),
-        };
-        // The next worker must not take it for its own, and change it back.
-        let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+        if let Edit::Artifact { name, content } = edit {
+            unit.replace_artifacts(&[(name.clone(), content.clone())].into());
+        }
         unit.authorship = Authorship::PersonToo;
-        unit.words.push(format!("I changed {what} by hand{why}. What I wrote stays."));
         unit.come_to_gate(&stages[position], 0, arrived);
         for scope in &shut {
             self.wait_for_its_turn(scope);

@@ -14,7 +14,7 @@ use crate::{
     item::Item,
     ledger::Ledger,
     money::Money,
-    verdict::{Finding, Proof, Severity, Verdict},
+    verdict::{Finding, Proof, Verdict},
 };
 
 use super::history::History;
@@ -217,7 +217,7 @@ impl Run {
                 self.sessions.clear();
                 Arc::make_mut(&mut self.root).forget_sessions();
             }
-            Event::Edited { attempt, edit, why, .. } => self.edited(attempt, edit, why),
+            Event::Edited { attempt, edit, .. } => self.edited(attempt, edit),
             Event::EffectIntended { mark, .. } => {
                 self.marks.entry(mark.clone()).or_insert(EffectMark::Intended);
             }
@@ -296,6 +296,9 @@ impl Run {
             unit.keep_files(outcome, receipt);
             unit.n_findings += u32::try_from(receipt.found.len()).unwrap_or(u32::MAX);
             unit.found.extend(receipt.found.iter().cloned());
+            if receipt.found.iter().any(Finding::is_serious) {
+                unit.reviews_clean = AllReviewsClean::No;
+            }
         }
         match outcome {
             Outcome::Done => {
@@ -303,6 +306,7 @@ impl Run {
                 unit.misses = 0;
                 unit.setbacks = 0;
                 unit.fault = None;
+                unit.left_to_do.clear();
                 unit.come_to_gate(stage, 0, arrived);
             }
             Outcome::Fault { class, what } => {
@@ -376,8 +380,7 @@ impl Run {
             Ruling::Verdict(verdict) => {
                 unit.setbacks = 0;
                 unit.faults = 0;
-                let worst = verdict.findings().iter().map(|finding| finding.severity).max();
-                if worst == Some(Severity::Critical) {
+                if verdict.findings().iter().any(Finding::is_serious) {
                     unit.reviews_clean = AllReviewsClean::No;
                 }
                 unit.n_findings += u32::try_from(verdict.findings().len()).unwrap_or(u32::MAX);
@@ -430,6 +433,11 @@ impl Run {
         // A person who answers has looked: failures there are counted from zero.
         let place = question.unit.place();
         Arc::make_mut(&mut self.failures).retain(|(failed, _, _), _| *failed != place);
+        if question.takes_work(answer) {
+            let arrived = self.n_facts;
+            let (stage, unit) = self.unit_mut(&question.unit);
+            return unit.come_to_gate(stage, 0, arrived);
+        }
         // What was allowed is tried as well.
         if *answer != Answer::Retry && question.allows(answer).is_empty() {
             return;
@@ -441,9 +449,6 @@ impl Run {
         unit.granted = unit.spent;
         // With words to deal with, it is other work than before.
         let session = unit.session.take().filter(|_| words.is_empty());
-        if !words.is_empty() {
-            unit.words.push(words.to_owned());
-        }
         match question.gate.as_deref().and_then(|gate| stage.gate(gate)) {
             Some(gate) => {
                 let looks = unit.looks;
@@ -498,8 +503,8 @@ impl Run {
         unit.fault = fault;
         unit.since = now;
         unit.findings = findings.to_vec();
-        if !words.is_empty() {
-            unit.words.push(words.to_owned());
+        if *by == SentBack::Partial {
+            words.clone_into(&mut unit.left_to_do);
         }
         self.wake_outer(&reopened.scope);
         if *by == SentBack::Resumed {

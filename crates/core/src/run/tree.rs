@@ -105,14 +105,14 @@ pub struct Unit {
     pub session: Option<String>,
     /// How its latest attempt failed, if no attempt has had a result since.
     pub fault: Option<Fault>,
-    /// Whether every review of the current attempt passed without critical findings.
+    /// Whether every review of the current attempt passed without serious findings.
     pub reviews_clean: AllReviewsClean,
     /// The findings that the next attempt must deal with.
     pub findings: Vec<Finding>,
     /// Whether it is to be worked on again, or for the first time.
     pub due: Due,
-    /// What persons said to the next attempt, in their words.
-    pub words: Vec<String>,
+    /// What its latest attempt says is left to do, if it did only a part.
+    pub left_to_do: String,
     pub authorship: Authorship,
     /// The findings of the current attempt.
     pub found: Vec<Finding>,
@@ -379,7 +379,6 @@ impl Unit {
             attempt: old.attempt,
             round: old.round,
             landings: old.landings,
-            words: old.words,
             authorship: old.authorship,
             notes: old.notes,
             n_findings: old.n_findings,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Time,
-    event::{Choice, FailureKind, Question, QuestionReason, Record},
+    event::{Answer, Choice, FailureKind, Question, QuestionReason, Record},
     flow::{Check, Gate, Work},
     id::{CallId, UnitId},
     money::Money,
@@ -452,6 +452,8 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
                 format!("it passes, and {then}")
             } else if let QuestionReason::Unverified { .. } = question.why {
                 format!("Forge may run these commands in this run, and `{gate}` looks again")
+            } else if question.takes_work(&Answer::Approve) {
+                "it is taken as it is, and its gates look next".to_owned()
             } else {
                 format!("`{gate}` is waived with its findings noted, and {then}")
             }

@@ -83,7 +83,7 @@ pub fn sentence(event: &Event) -> String {
                 Ruling::Verdict(Verdict::Revise { findings }) => {
                     format!("{judgement} wants changes{cost}: {}", list(findings))
                 }
-                Ruling::Verdict(Verdict::Block { reason }) => {
+                Ruling::Verdict(Verdict::Block { reason, .. }) => {
                     format!("{judgement} blocks{cost}: {}", line(reason))
                 }
                 Ruling::Fault { class, what } => {
@@ -261,6 +261,22 @@ pub(super) fn question_text(question: &Question) -> String {
         QuestionReason::Guarded => {
             "It changes files that guard the project. Do you agree to these changes?".to_owned()
         }
+        QuestionReason::Objected { what } => {
+            format!(
+                "`{gate}` says that no change could make it right: {}. What now?",
+                line(what).trim_end_matches('.')
+            )
+        }
+        QuestionReason::Doubted { what } => {
+            let who = if gate.is_empty() { "It is done" } else { "It passed its review" };
+            format!("{who}, with something serious left: {}. Go on like this?", lines(what))
+        }
+        QuestionReason::Unfinished { what } => {
+            format!(
+                "It is only partly done, and its attempts are used up; left: {}. What now?",
+                line(what).trim_end_matches('.')
+            )
+        }
         QuestionReason::LandedAlready => {
             format!("`{gate}` wants changes to work that has landed already. What now?")
         }
@@ -321,13 +337,17 @@ fn cost(spent: &Spent) -> String {
 }
 
 fn list(findings: &[Finding]) -> String {
-    let words: Vec<String> = findings
-        .iter()
-        .take(3)
-        .map(|finding| format!("{} {}", finding.id, line(&finding.to_line())))
-        .collect();
-    let more = findings.len().saturating_sub(3);
+    let words: Vec<String> =
+        findings.iter().map(|finding| format!("{} {}", finding.id, finding.to_line())).collect();
+    lines(&words)
+}
+
+/// Joins the first three of some lines.
+fn lines(what: &[String]) -> String {
+    let more = what.len().saturating_sub(3);
     let more = if more > 0 { format!("; {more} more") } else { String::new() };
+    let words: Vec<String> =
+        what.iter().take(3).map(|one| line(one).trim_end_matches('.').to_owned()).collect();
     format!("{}{more}", words.join("; "))
 }
 

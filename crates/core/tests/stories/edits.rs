@@ -311,6 +311,7 @@ fn an_edit_opens_a_failed_run_again() {
         world.end("make#1");
         if blocked {
             world.rules("make#1/doubter#1", Ruling::Verdict(block("no way")));
+            world.say(2, Answer::GiveUp, "");
             world.is(&Phase::Over(End::Blocked));
         } else {
             world.rules("make#1/doubter#1", unread("a"));
@@ -355,7 +356,7 @@ gates = [{ human = "B?" }]
 fn whoever_works_on_it_after_an_edit_is_told_that_it_is_a_persons() {
     let mut world = designed();
     world.try_edit("design", rewritten("design.md")).unwrap();
-    let words = &world.unit("design").words;
+    let words = world.said("design");
     assert_eq!(words.len(), 1);
     assert!(words[0].starts_with("I changed `design.md` by hand ("), "{words:?}");
     assert!(words[0].ends_with("). What I wrote stays."), "{words:?}");

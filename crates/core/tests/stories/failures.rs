@@ -248,12 +248,22 @@ fn a_fingerprint_keeps_what_stays_the_same() {
 }
 
 #[test]
-fn a_block_fails_the_unit_and_blocks_the_run() {
-    let world =
-        World::small(ONE).verdict("work#1/critic#1", crate::world::block("illegal")).played();
+fn a_block_that_a_person_agrees_to_blocks_the_run_and_one_that_they_overrule_by_name_does_not() {
+    let blocked = || {
+        let illegal = crate::world::block("illegal");
+        World::small(ONE).verdict("work#1/critic#1", illegal)
+    };
+    let world = blocked().answer(1, Answer::GiveUp, "").played();
     world.is(&Phase::Over(End::Blocked));
     assert_eq!(world.unit("work").state, State::Failed { kind: FailureKind::Blocked });
-    world.says("work failed: illegal");
+    world.says("work failed: illegal (given up by bob)");
+    let mut world = blocked().played();
+    assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    world.say(1, Answer::Waive { gate: "critic".to_owned() }, "it is legal here");
+    world.is(&Phase::Over(End::Done));
+    let world = blocked().answer(1, Answer::Revise, "another way").played();
+    world.is(&Phase::Over(End::Done));
+    assert_eq!(world.unit("work").attempt, 2);
 }
 
 #[test]
@@ -285,6 +295,7 @@ each = "tasks"
     world.end("split#1");
     world.end("build.A/left#1");
     world.rules("build.A/left#1/critic#1", Ruling::Verdict(crate::world::block("no")));
+    world.say(1, Answer::GiveUp, "");
     // The agent at the right still writes: B, which writes the same, has to wait.
     assert_eq!(world.calls(), ["build.A/right#1"]);
     world.go_on();
@@ -301,6 +312,8 @@ fn failed_items_that_write_the_same_open_again_one_after_the_other() {
         .list("split", items)
         .verdict("build.A/make#1/verify#1", crate::world::block("no"))
         .verdict("build.B/make#1/verify#1", crate::world::block("no"))
+        .answer(1, Answer::GiveUp, "")
+        .answer(2, Answer::GiveUp, "")
         .played();
     world.is(&Phase::Over(End::Blocked));
     world.resume();

@@ -170,7 +170,7 @@ fn a_person_sends_the_design_back_with_words() {
     world.is(&Phase::Over(End::Done));
     world.before("design sent back by the answer to Q1: use a ring buffer", "design#2 started");
     world.says("Q2 is asked about design: Build it like this?");
-    assert_eq!(world.unit("design").words, ["use a ring buffer"]);
+    assert_eq!(world.said("design"), ["use a ring buffer"]);
     assert_eq!(world.unit("design").round, 0, "a person uses up no round");
 }
 

@@ -111,13 +111,13 @@ fn work_that_is_partly_done_does_not_let_a_stopped_run_go_on() {
             world.interrupt();
         }
         world.ends("a#1", partial("the rest"));
-        assert_eq!(world.wanted(), [] as [String; 0], "b is not wanted again");
+        assert_eq!(world.wanted(), ["Q1"], "b is not wanted again");
         assert!(matches!(
             world.run.phase(),
             Phase::Held(Hold::Stopped { .. } | Hold::Interrupted { .. })
         ));
         world.resume();
-        assert_eq!(world.unit("a").words, ["the rest"]);
+        assert_eq!(world.unit("a").left_to_do, "the rest");
     }
 }
 
@@ -153,6 +153,7 @@ fn a_failed_run_is_open_again_after_a_resume_and_a_done_one_is_not() {
     let mut world = World::small(TWO).begin();
     world.end("a#1");
     world.rules("a#1/critic#1", Ruling::Verdict(block("no")));
+    world.say(1, Answer::GiveUp, "");
     world.go_on();
     world.is(&Phase::Over(End::Blocked));
     world.resume();
@@ -240,8 +241,10 @@ at_once = 2
 fn a_failed_run_can_be_given_up_for_good() {
     let rows =
         "\n[[stage]]\nname = \"work\"\nagent = \"worker\"\ngates = [{ review = \"critic\" }]\n";
-    let block = forge_core::verdict::Verdict::Block { reason: "no".to_owned() };
-    let mut world = World::small(rows).verdict("work#1/critic#1", block).played();
+    let mut world = World::small(rows)
+        .verdict("work#1/critic#1", block("no"))
+        .answer(1, Answer::GiveUp, "")
+        .played();
     world.is(&Phase::Over(End::Blocked));
     world.abandon();
     world.is(&Phase::Over(End::Abandoned));

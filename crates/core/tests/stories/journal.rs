@@ -460,7 +460,7 @@ fn every_fact_can_be_written_and_read_back() {
         |ruling| Event::Judged { judgement: judgement.clone(), ruling, receipt: receipt.clone() };
     let severity = forge_core::verdict::Severity::Critical;
     all.extend([
-        judged(Ruling::Verdict(Verdict::Block { reason: "x".into() })),
+        judged(Ruling::Verdict(Verdict::Block { reason: "x".into(), findings: Vec::new() })),
         judged(Ruling::Verdict(Verdict::Pass { findings: vec![finding(severity, "x")] })),
         judged(Ruling::Verdict(revise(2))),
         judged(Ruling::Fault { class: FaultClass::NotStarted, what: "x".into() }),
@@ -495,6 +495,9 @@ fn every_fact_can_be_written_and_read_back() {
         asked(QuestionReason::NothingToRedo),
         asked(QuestionReason::Unverified { what: "x".into(), found: Vec::new() }),
         asked(QuestionReason::Guarded),
+        asked(QuestionReason::Objected { what: "x".into() }),
+        asked(QuestionReason::Doubted { what: vec!["x".into()] }),
+        asked(QuestionReason::Unfinished { what: "x".into() }),
     ]);
     let reopened =
         |by| Event::UnitReopened { unit: unit.clone(), by, findings: vec![], words: String::new() };

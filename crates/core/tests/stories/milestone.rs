@@ -1,6 +1,9 @@
 //! Family C: slices of tasks.
 
-use forge_core::{event::End, run::Phase};
+use forge_core::{
+    event::{Answer, End},
+    run::Phase,
+};
 
 use crate::world::{World, after, revise, start_of, tag, writes};
 
@@ -54,7 +57,7 @@ fn tasks_that_touch_the_same_files_never_run_together() {
     let mut world = World::milestone().list("slices.S1/plan", tasks).begin();
     for call in ["discuss#1", "research#1", "plan#1", "plan#1/artifact#1"] {
         if call == "research#1" {
-            world.say(1, forge_core::event::Answer::Approve, "");
+            world.say(1, Answer::Approve, "");
         }
         world.end(call);
     }
@@ -133,6 +136,7 @@ fn a_failed_task_lets_its_siblings_land() {
     let world = World::milestone()
         .list("slices.S1/plan", tasks)
         .verdict("slices.S1/tasks.A/execute#1/verify#1", crate::world::block("no"))
+        .answer(2, Answer::GiveUp, "")
         .played();
     world.is(&Phase::Over(End::Blocked));
     world.says("slices.S1/tasks.B/execute landed as commit-of-sl");

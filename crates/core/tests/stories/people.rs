@@ -52,7 +52,7 @@ gates = [{ review = "critic" }, { human = "Good?" }]
     world.rules("write#1/critic#1", forge_core::event::Ruling::Verdict(pass));
     world.say(1, Answer::Revise, "and the index");
     assert_eq!(world.unit("write").findings.len(), 1);
-    assert_eq!(world.unit("write").words, ["and the index"]);
+    assert_eq!(world.said("write"), ["and the index"]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn what_cannot_be_answered_is_refused_and_changes_nothing() {
 fn verify_is_waived_only_by_its_name() {
     let flow = ASKED.replace("agent = \"writer\"", "agent = \"writer\"\nrounds = 0");
     let mut world = World::small(&flow).verdict("write#1/verify#1", revise(1)).played();
-    assert_eq!(world.options(2), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    assert_eq!(world.options(2), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
     assert!(matches!(world.try_say(2, Answer::Approve, ""), Err(Refusal::NotAnOption { .. })));
     assert_eq!(
         world.try_say(2, Answer::Waive { gate: "human".into() }, ""),
@@ -118,7 +118,7 @@ fn a_blocker_is_asked_about_and_can_only_be_retried_or_given_up() {
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     world.say(1, Answer::Retry, "the key is in the safe");
     assert_eq!(world.calls(), ["write#2"]);
-    assert_eq!(world.unit("write").words, ["the key is in the safe"]);
+    assert_eq!(world.said("write"), ["the key is in the safe"]);
 }
 
 #[test]

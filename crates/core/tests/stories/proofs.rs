@@ -139,7 +139,8 @@ fn advice_about_guards_is_noted_and_a_block_still_blocks() {
     let advisory = GUARDED.replace("\"guarded\"", "\"guarded\", advisory = true");
     let world = World::small(&advisory).verdict("make#1/guarded#1", revise(1)).played();
     world.says("make: guarded only advises, its findings are noted");
-    let world = World::small(GUARDED).verdict("make#1/guarded#1", block("no")).played();
+    let blocked = World::small(GUARDED).verdict("make#1/guarded#1", block("no"));
+    let world = blocked.answer(1, Answer::GiveUp, "").played();
     world.is(&Phase::Over(End::Blocked));
 }
 
@@ -243,10 +244,28 @@ fn what_a_person_should_know_is_told_and_stops_nothing() {
 }
 
 #[test]
+fn a_person_who_mended_the_cause_outside_lets_a_proof_look_again_and_no_agent_is_called() {
+    let flow = PROVED.replace("agent = \"m\"", "agent = \"m\"\nrounds = 0");
+    let red = revise(1);
+    let mut world = World::small(&flow)
+        .verdict("make#1/verify#1", red.clone())
+        .verdict("make#1/verify#2", red)
+        .played();
+    world.say(1, Answer::Retry, "");
+    assert_eq!(world.calls(), ["make#1/verify#2"]);
+    world.go_on();
+    world.say(2, Answer::Retry, "now it has its database");
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    world.never_says("make#2 started");
+    world.says("make#1/verify#3 passed");
+}
+
+#[test]
 fn a_proof_that_says_no_is_never_approved() {
     let flow = PROVED.replace("agent = \"m\"", "agent = \"m\"\nrounds = 0");
     let mut world = World::small(&flow).verdict("make#1/verify#1", revise(1)).played();
-    assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
     let note = finding(forge_core::verdict::Severity::Minor, "slow");
     world.say(1, Answer::Revise, "mend it");
     let pass = forge_core::verdict::Verdict::Pass { findings: vec![note] };

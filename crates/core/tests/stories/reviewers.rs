@@ -99,11 +99,11 @@ fn a_review_without_a_verdict_is_made_once_more_and_then_asked_about() {
 }
 
 #[test]
-fn a_review_that_blocks_ends_the_run_and_names_the_reason() {
+fn a_review_that_blocks_asks_a_person_and_names_the_reason() {
     let world =
         World::feature("M").verdict("design#1/review#1", block("it cannot be done")).played();
-    world.is(&Phase::Over(End::Blocked));
-    world.says("design failed: it cannot be done");
+    world.says("Q1 is asked about design: `review` says that no change could make it right: it cannot be done. What now?");
+    assert_eq!(Standing::from_run(&world.run), Standing::Waiting);
     let world = World::feature("M")
         .ruling(
             "design#1/review#1",
@@ -138,7 +138,7 @@ fn a_person_who_says_revise_five_times_is_asked_five_times_and_heard_word_for_wo
         })
         .collect();
     assert_eq!(reopened, said);
-    assert_eq!(world.unit("design").words, said);
+    assert_eq!(world.said("design"), said);
     assert_eq!((world.unit("design").attempt, world.unit("design").round), (6, 0));
 }
 
@@ -173,7 +173,7 @@ fn work_without_a_result_is_tried_twice_and_then_asked_about() {
     world.say(2, Answer::Retry, "leave the tests alone");
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    assert_eq!(world.unit("build.T1/implement").words, ["leave the tests alone"]);
+    assert_eq!(world.said("build.T1/implement"), ["leave the tests alone"]);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn where_the_end_is_red_the_verifier_works_two_rounds_and_then_a_person_decides(
     world.before("verify#1/verify#1 wants changes: F1 src/a.rs:7: problem 0", "verify#2 started");
     world.before("verify sent back by verify: F2 src/a.rs:7: problem 0", "verify#3 started");
     world.says("Q2 is asked about verify: `verify` still wants changes, and the rounds are used up. What now?");
-    assert_eq!(world.options(2), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    assert_eq!(world.options(2), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.never_says("deliver#1 started");
 }
 
@@ -248,20 +248,67 @@ fn who_shows_something_critical_does_not_let_it_pass_where_nobody_is_asked() {
 }
 
 #[test]
-fn who_calls_something_critical_and_does_not_show_it_gives_no_verdict_where_nobody_is_asked() {
-    let claim = || {
-        let hidden =
-            Finding { path: None, line: None, ..finding(Severity::Critical, "loses the ledger") };
+fn who_passes_work_with_something_serious_that_is_not_shown_leaves_it_to_a_person() {
+    for severity in [Severity::Major, Severity::Critical] {
+        let hidden = Finding { path: None, line: None, ..finding(severity, "loses the ledger") };
         let shown = finding(Severity::Minor, "a word");
-        Ruling::Verdict(Verdict::Pass { findings: vec![shown, hidden] })
+        let pass = Ruling::Verdict(Verdict::Pass { findings: vec![shown, hidden] });
+        let mut world = World::feature("S")
+            .auto()
+            .list("split", vec![writes("T1", "src/a")])
+            .ruling("build.T1/implement#1/review#1", pass)
+            .played();
+        world.says("Q1 is asked about build.T1/implement: It passed its review, with something serious left: loses the ledger. Go on like this?");
+        world.never_says("build.T1/implement landed");
+        assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
+        world.say(1, Answer::Approve, "the ledger is gone");
+        world.go_on();
+        world.is(&Phase::Over(End::Done));
+        world.says("build.T1/implement: review waived by the answer to Q1");
+    }
+}
+
+#[test]
+fn a_worker_that_leaves_something_serious_asks_a_person_before_any_gate_looks() {
+    let found = || vec![finding(Severity::Major, "half of the request is not done")];
+    let reviewed = || {
+        World::feature("M")
+            .auto()
+            .list("split", vec![writes("T1", "src/a")])
+            .leaves_found("review#1", found())
     };
-    let world = World::feature("S")
-        .list("split", vec![writes("T1", "src/a")])
-        .ruling("build.T1/implement#1/review#1", claim())
-        .ruling("build.T1/implement#1/review#2", claim())
-        .played();
-    world.says("Q2 is asked about build.T1/implement: `review` keeps ending without a verdict (last: it passes the work with a critical finding that has neither path nor proof: loses the ledger). What now?");
-    world.never_says("build.T1/implement landed");
+    let asks = "Q1 is asked about review: It is done, with something serious left: src/a.rs:7: half of the request is not done. Go on like this?";
+    let mut world = reviewed().played();
+    world.says(asks);
+    world.never_says("review#1/form#1 started");
+    assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
+    world.say(1, Answer::Approve, "the other half is for later");
+    assert_eq!(world.calls(), ["review#1/form#1"], "its gates look at it as it is");
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    assert_eq!(world.said("verify"), ["the other half is for later"]);
+    let mut world = reviewed().played();
+    world.say(1, Answer::Revise, "do the other half");
+    assert_eq!(world.calls(), ["review#2"]);
+    assert_eq!(world.unit("review").findings.len(), 1, "it learns what was left");
+    // Where a person is asked about the unit anyway, that is the question.
+    let world = World::feature("M").auto().leaves_found("design#1", found()).played();
+    world.says("Q1 is asked about design: Build it like this?");
+}
+
+#[test]
+fn words_with_any_answer_reach_whom_they_concern_and_never_an_item_beside_it() {
+    let mut world = World::feature("M")
+        .verdict("build.T1/implement#1/review#1", block("no"))
+        .played_until("Q1");
+    world.say(1, Answer::Approve, "keep the old name");
+    world.go_on();
+    world.say(2, Answer::Waive { gate: "review".to_owned() }, "the reviewer is wrong");
+    world.go_on();
+    let both = ["keep the old name", "the reviewer is wrong"];
+    assert_eq!(world.said("build.T1/implement"), both);
+    assert_eq!(world.said("build.T2/implement"), both[..1]);
+    assert_eq!(world.said("review"), both);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! How often work may be sent back, and what happens then.
 
 use forge_core::{
-    event::{Answer, Choice, End, Hold},
+    event::{Answer, Choice, End},
     run::Phase,
 };
 
@@ -53,7 +53,7 @@ fn a_persons_revise_after_the_rounds_are_used_up_is_obeyed() {
     world.say(1, Answer::Revise, "shorter");
     assert_eq!(world.calls(), ["write#4"]);
     assert_eq!(world.unit("write").round, 2, "a person uses up no round");
-    assert_eq!(world.unit("write").words, ["shorter"]);
+    assert_eq!(world.said("write"), ["shorter"]);
     world.end("write#4");
     world.rules("write#4/critic#1", revises(1));
     world.says("Q2 is asked about write: `critic` still wants changes, and the rounds are used up. What now?");
@@ -150,7 +150,7 @@ gates = [{ verify = true }, { land = true }]
     world.end("write#1");
     world.rules("write#1/verify#1", revises(1));
     world.never_says("no rounds left");
-    assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
 }
 
 #[test]
@@ -169,22 +169,26 @@ fn work_that_is_partly_done_goes_on_and_uses_up_a_round() {
     world.is(&Phase::Over(End::Done));
     world.says("write goes on with what is left: the index");
     assert_eq!(world.unit("write").round, 1);
-    assert_eq!(world.unit("write").words, ["the index"]);
+    assert_eq!(world.unit("write").left_to_do, "");
 }
 
 #[test]
-fn work_that_is_partly_done_and_has_no_rounds_left_parks_the_run_with_its_note() {
+fn work_that_is_partly_done_and_has_no_rounds_left_is_asked_about_with_what_is_left() {
     let mut world = World::small(REVIEWED)
         .outcome("write#1", partial("two thirds"))
         .outcome("write#2", partial("one third"))
         .outcome("write#3", partial("the index"))
         .played();
-    let unit = "write".parse().unwrap();
-    world.is(&Phase::Held(Hold::Unfinished { unit, note: "the index".to_owned() }));
+    world.is(&Phase::Going);
+    world.says(
+        "Q1 is asked about write: It is only partly done, and its attempts are used up; left: the index. What now?",
+    );
+    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     assert_eq!(world.calls(), [] as [String; 0]);
-    world.resume();
+    world.say(1, Answer::Retry, "leave out the index");
     assert_eq!(world.calls(), ["write#4"]);
-    assert_eq!(world.unit("write").words.last().unwrap(), "the index", "the note is in its brief");
+    assert_eq!(world.unit("write").left_to_do, "the index", "the note is in its brief");
+    assert_eq!(world.said("write"), ["leave out the index"]);
     world.go_on();
     world.is(&Phase::Over(End::Done));
 }

@@ -1,6 +1,9 @@
 //! Family B: tasks in a sprint.
 
-use forge_core::{event::End, run::Phase};
+use forge_core::{
+    event::{Answer, End},
+    run::Phase,
+};
 
 use crate::world::{World, block, revise};
 
@@ -54,8 +57,11 @@ fn when_the_plan_has_no_rounds_left_it_is_the_unit_with_the_gate_that_asks() {
 
 #[test]
 fn a_blocked_task_stops_only_what_waits_for_it() {
-    let world =
+    let mut world =
         World::sprint().verdict("tasks.T1/plan#1/supervisor#1", block("no licence")).played();
+    world.is(&Phase::Going);
+    world.says("tasks.T3/commit landed as commit-of-ta");
+    world.say(1, Answer::GiveUp, "");
     world.is(&Phase::Over(End::Blocked));
     world.says("tasks.T3/commit landed as commit-of-ta");
     world.never_says("tasks.T2/");
@@ -65,8 +71,10 @@ fn a_blocked_task_stops_only_what_waits_for_it() {
 
 #[test]
 fn a_blocked_run_that_is_resumed_reopens_only_the_failed_leaf() {
-    let mut world =
-        World::sprint().verdict("tasks.T1/plan#1/supervisor#1", block("no licence")).played();
+    let mut world = World::sprint()
+        .verdict("tasks.T1/plan#1/supervisor#1", block("no licence"))
+        .answer(1, Answer::GiveUp, "")
+        .played();
     let before = world.journal.len();
     world.resume();
     world.go_on();

@@ -113,8 +113,11 @@ fn runs_that_did_not_come_to_their_end_are_told_as_well() {
     insta::assert_snapshot!("summary_failed", summary_text(&failed));
     let blocked = World::feature("S")
         .verdict("design#1/review#1", crate::world::block("it cannot be done"))
+        .answer(1, Answer::GiveUp, "")
         .played();
-    assert!(summary_text(&blocked).contains("The run is **blocked**: design: it cannot be done."));
+    let text = summary_text(&blocked);
+    let why = "The run is **blocked**: design: it cannot be done (given up by bob).";
+    assert!(text.contains(why), "{text}");
     let mut abandoned = World::feature("S").begin();
     abandoned.abandon();
     abandoned.end("analyse#1");

@@ -48,7 +48,8 @@ fn every_standing_has_its_word_and_exit_code() {
     abandoned.abandon();
     assert_eq!(standing(&abandoned), (Standing::Abandoned, 1));
     assert_eq!(standing(&World::small(ASKED).played()), (Standing::Done, 0));
-    let blocked = World::small(ASKED).verdict("write#1/critic#1", block("no")).played();
+    let blocked = World::small(ASKED).verdict("write#1/critic#1", block("no"));
+    let blocked = blocked.answer(1, Answer::GiveUp, "").played();
     assert_eq!(standing(&blocked), (Standing::Blocked, 4));
     assert_eq!(RunRow::new("r", &blocked.run).why, "failed: write");
     let failed = ASKED.replace("rounds = 0", "rounds = 0\nexhausted = \"fail\"");
@@ -93,9 +94,10 @@ fn a_question_shows_what_each_answer_does() {
     world.rules("write#1/verify#1", revises(1));
     let question = world.run.questions().next().unwrap();
     let view = QuestionView::new(&world.run, question);
-    assert_eq!(view.options[1].answer, "waive verify");
+    assert_eq!(view.options[0].does, "`verify` looks again");
+    assert_eq!(view.options[2].answer, "waive verify");
     // The human gate after it does not apply, so nothing looks next.
-    assert_eq!(view.options[1].does, "`verify` is waived in your name, and `write` is done");
+    assert_eq!(view.options[2].does, "`verify` is waived in your name, and `write` is done");
 }
 
 #[test]

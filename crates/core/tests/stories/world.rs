@@ -165,6 +165,11 @@ impl World {
         self
     }
 
+    /// What a worker found itself, and left.
+    pub(crate) fn leaves_found(self, call: &str, found: Vec<Finding>) -> Self {
+        self.leaves(call, Receipt { found, ..Receipt::from_spent(Spent::NOTHING) })
+    }
+
     /// What a call leaves behind besides its price.
     pub(crate) fn leaves(mut self, call: &str, left: Receipt) -> Self {
         self.left.insert(call.to_owned(), left);
@@ -591,6 +596,12 @@ impl World {
         self.run.unit(&unit.parse().unwrap())
     }
 
+    /// What persons said that concerns a unit.
+    pub(crate) fn said(&self, unit: &str) -> Vec<String> {
+        let said = self.run.said_about(&unit.parse().unwrap());
+        said.into_iter().map(|said| said.words).collect()
+    }
+
     pub(crate) fn options(&self, question: u32) -> Vec<Choice> {
         self.run.question(QuestionId(question)).expect("an open question").options.clone()
     }
@@ -696,7 +707,7 @@ pub(crate) fn red(output: &str) -> Verdict {
 }
 
 pub(crate) fn block(reason: &str) -> Verdict {
-    Verdict::Block { reason: reason.to_owned() }
+    Verdict::Block { reason: reason.to_owned(), findings: Vec::new() }
 }
 
 pub(crate) fn fault(what: &str) -> Outcome {

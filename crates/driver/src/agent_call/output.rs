@@ -255,21 +255,16 @@ fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, mut receipt: 
     Report::Worked { attempt, outcome, lists, receipt }
 }
 
-/// What a worker found itself and did not mend: a person is told, and what is critical, shown or not, stands in the
-/// way at the gate `changes`, like anything else that may not land.
+/// Reports what a worker found itself and did not mend, the worst first. A person is asked about what is serious.
 fn report_found(receipt: &mut Receipt, findings: impl Iterator<Item = Finding>) {
-    let (critical, mut others): (Vec<Finding>, Vec<Finding>) =
-        findings.partition(|finding| finding.severity == Severity::Critical);
-    for finding in critical {
-        receipt.flaws.push(format!("it found, and left (critical): {}", finding.to_line()));
-    }
-    others.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let n_cut = others.len().saturating_sub(FOUND_MAX);
+    let mut found: Vec<Finding> = findings.collect();
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let n_cut = found.len().saturating_sub(FOUND_MAX);
     if n_cut > 0 {
         receipt.notes.push(format!("{n_cut} more findings of its own are only in what it left"));
-        others.truncate(FOUND_MAX);
+        found.truncate(FOUND_MAX);
     }
-    receipt.found = others;
+    receipt.found = found;
 }
 
 fn reviewed(
@@ -302,7 +297,9 @@ fn verdict_of(result: AgentResult) -> Ruling {
     match result.verdict.expect("the result of a review has a verdict") {
         ReportedVerdict::Pass => Ruling::Verdict(Verdict::Pass { findings }),
         ReportedVerdict::Revise => Ruling::Verdict(Verdict::Revise { findings }),
-        ReportedVerdict::Block => Ruling::Verdict(Verdict::Block { reason: result.summary }),
+        ReportedVerdict::Block => {
+            Ruling::Verdict(Verdict::Block { reason: result.summary, findings })
+        }
     }
 }
 

@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use forge_core::result::ResultKey;
 use forge_core::{
     Run,
+    event::Answer,
     flow::Stage,
     id::CallId,
     inbox::{InboxEntry, artifact_name},
     item::Item,
+    run::{Occasion, Said},
     verdict::Finding,
 };
 use forge_project::{bounded_text::start_of, catalog::Role};
@@ -104,6 +106,14 @@ pub fn brief(
         Hearing::Again => format!("{GO_ON}\n\n"),
     };
     let _ = writeln!(text, "{}", role.prompt);
+    let said = run.said_about(call.unit());
+    if !said.is_empty() {
+        let said: Vec<String> = said.iter().map(|said| said_in_words(said, call)).collect();
+        let title = "What the user said about this work";
+        let body =
+            format!("It is newer than the request, and counts more.\n\n{}", said.join("\n\n"));
+        section(&mut text, title, &body);
+    }
     let start = &run.definition().start;
     section(&mut text, "The request", &start.request);
     if let Some(item) = run.item(&call.unit().scope) {
@@ -142,9 +152,8 @@ pub fn brief(
         };
         section(&mut text, title, &findings(&unit.findings));
     }
-    if !unit.words.is_empty() {
-        let words: Vec<String> = unit.words.iter().map(|words| quoted(words)).collect();
-        section(&mut text, "What the user said to you", &words.join("\n\n"));
+    if !unit.left_to_do.is_empty() {
+        section(&mut text, "What is left to do of this work", &quoted(&unit.left_to_do));
     }
     if let Some(fault) = &unit.fault {
         let title = "Why the attempt before this one did not count";
@@ -298,6 +307,23 @@ fn code_in_words(code: &CodeBrief<'_>, call: &CallId) -> String {
         }
     }
     text
+}
+
+/// Words of a person, with whom they were said to.
+fn said_in_words(said: &Said, call: &CallId) -> String {
+    let Said { unit, occasion, words } = said;
+    let is_own = matches!(call, CallId::Attempt(attempt) if attempt.unit == *unit);
+    let to = if is_own { "To you".to_owned() } else { format!("To `{unit}`") };
+    let when = match occasion {
+        Occasion::Answer(Answer::Revise) => format!("{to}, sending the work back"),
+        Occasion::Answer(Answer::Retry) => format!("{to}, wanting another try"),
+        Occasion::Answer(Answer::Waive { gate }) => format!("At `{unit}`, waiving `{gate}`"),
+        Occasion::Answer(Answer::Approve | Answer::GiveUp) => {
+            format!("At `{unit}`, approving it, to all who come after")
+        }
+        Occasion::Edit => format!("At `{unit}`"),
+    };
+    format!("{when}:\n\n{}", quoted(words))
 }
 
 /// What the agent wrote before, whole as far as there is room.

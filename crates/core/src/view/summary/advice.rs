@@ -242,9 +242,12 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
             (QuestionReason::CapReached { .. }, _) => {
                 "raise the cap of the call, or split the work"
             }
-            (QuestionReason::RoundsUsedUp | QuestionReason::NotShrinking, _) => {
-                "split the work, or say in the request what the gate asks for"
-            }
+            (
+                QuestionReason::RoundsUsedUp
+                | QuestionReason::NotShrinking
+                | QuestionReason::Objected { .. },
+                _,
+            ) => "split the work, or say in the request what the gate asks for",
             (
                 QuestionReason::Blocked { .. }
                 | QuestionReason::NoResult { .. }
@@ -257,6 +260,8 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
                 | QuestionReason::NothingToRedo,
                 _,
             ) => "let tasks that touch the same code come after each other",
+            (QuestionReason::Unfinished { .. }, _) => "split it into smaller tasks",
+            (QuestionReason::Doubted { .. }, _) => "see what is left before you merge",
             (QuestionReason::Setbacks { .. }, _) => "see `forge doctor` and the agent's own logs",
         };
         all.push(Improvement { fact: format!("{about}: {answered}"), advice: advice.to_owned() });

@@ -18,7 +18,10 @@ fn the_verdict_of_a_reviewer_is_its_data_and_only_if_it_is_done() {
         "{revise:?}"
     );
     let block = verdict_of(result(r#""status":"done","verdict":"block""#));
-    assert_eq!(block, Ruling::Verdict(Verdict::Block { reason: "I looked".to_owned() }));
+    assert_eq!(
+        block,
+        Ruling::Verdict(Verdict::Block { reason: "I looked".to_owned(), findings: vec![] })
+    );
     let fault = |what: &str| Ruling::Fault { class: FaultClass::NoResult, what: what.to_owned() };
     let half = verdict_of(result(r#""status":"partial","verdict":"pass""#));
     assert_eq!(half, fault("the review is only partly done: I looked"));
