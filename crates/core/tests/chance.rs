@@ -318,7 +318,8 @@ impl Game {
             receipt.head = self.chance.one_in(2).then(|| format!("head{n}"));
             let colour = *self.chance.of(&[Colour::Green, Colour::Red]);
             let (command, tree) = ("test".to_owned(), format!("tree{n}"));
-            receipt.evidence = vec![Evidence { command, tree, colour, took_ms: None }];
+            receipt.evidence =
+                vec![Evidence { command, tree, colour, took_ms: None, failure: None }];
             let commits = Work::Deliver { what: Delivery::Commit };
             if self.run.has(call.unit()) && self.run.stage(call.unit()).work == commits {
                 let same = self.is_kind || !self.chance.one_in(4);

@@ -75,6 +75,28 @@ fn what_stays_red_goes_to_a_person_and_is_delivered_only_if_they_waive_it_by_nam
 }
 
 #[test]
+fn a_check_that_was_red_before_the_run_and_is_waived_once_is_neither_paid_for_nor_asked_about_again()
+ {
+    let red = "[verify]\ncommands = [\"echo 'not ok 1 - it is red'; exit 1\"]\n";
+    let project = Project::with("", red);
+    let world = &project.world;
+    assert_eq!(project.run("S", &["--auto"]).code, WAITS);
+    let run = world.latest();
+    world.ok(&["answer", &run, "Q1", "waive", "verify", "it was red before"]);
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, DONE, "{said}");
+    let story = world.story(&run).join("\n");
+    has(&story, &["build.T2/implement: verify waived by the answer to Q1"]);
+    for never in ["build.T2/implement#2 started", "verify#2 started", "Q2"] {
+        assert!(!story.contains(&format!("\n{never}")), "{never}: {story}");
+    }
+    // Whoever reviews is told what the checks said, and that it is nobody's doing.
+    let brief = world.brief(&run, "build.T2/implement#1/review#1");
+    let told = "exit 1`: failed, and ada waived that: \"it was red before\" (it failed where the run started, before any change)";
+    has(&brief, &["as Forge ran them on exactly this commit:", told]);
+}
+
+#[test]
 fn a_project_without_checks_is_delivered_only_after_that_was_waived_by_name() {
     let project = Project::with("", "[verify]\ncommands = []\n");
     let world = &project.world;

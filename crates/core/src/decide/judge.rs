@@ -3,7 +3,8 @@
 use super::draft::Draft;
 use crate::{
     event::{
-        Answer, Event, FailureKind, QuestionReason, Receipt, ResultChange, Ruling, SentBack, Waiver,
+        Answer, Event, Evidence, FailureKind, QuestionReason, Receipt, ResultChange, Ruling,
+        SentBack, Waiver,
     },
     failure::FaultClass,
     flow::{BuiltIn, Check, Exhausted, Gate, GateWeight, firsts, followers},
@@ -89,6 +90,13 @@ impl Draft {
             {
                 self.ask(&unit, Some(&gate.name), QuestionReason::Guarded);
             }
+            Ruling::Verdict(Verdict::Revise { findings })
+                if gate.check == Check::Verify
+                    && let Some(question) = self.failures_waived(&findings, receipt) =>
+            {
+                let (gate, why) = (gate.name, Waiver::Person { question });
+                self.record(Event::GateWaived { unit, gate, why });
+            }
             Ruling::Verdict(Verdict::Revise { findings }) => {
                 let is_review = matches!(gate.check, Check::Review { .. });
                 let serious = findings.iter().filter(|finding| finding.is_serious()).count();
@@ -165,6 +173,12 @@ impl Draft {
             return None;
         }
         same.into_iter().find(waived).map(|asked| asked.question.id)
+    }
+
+    /// Returns the answer by which a person waived the very failures that checks found, and nothing else is wrong.
+    fn failures_waived(&self, findings: &[Finding], receipt: &Receipt) -> Option<QuestionId> {
+        let red: Vec<&Evidence> = receipt.red().collect();
+        self.run.waiver_of(&red).filter(|_| findings.len() == red.len())
     }
 
     /// Records that a call's work is part of the run's result.

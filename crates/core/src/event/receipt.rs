@@ -76,6 +76,19 @@ pub struct Evidence {
     /// How long it took, in milliseconds. Nothing, if it was known already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<u64>,
+    /// How it failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<CheckFailure>,
+}
+
+/// The failure of a command that Forge ran, to be known again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckFailure {
+    /// The last lines without all that changes by itself.
+    pub fingerprint: String,
+    /// The tests that failed, where the output names tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Vec<String>>,
 }
 
 /// The result of a command that Forge ran.
@@ -120,6 +133,19 @@ pub enum ResultChange {
     Unchanged,
 }
 
+impl Evidence {
+    /// Returns true if this failure is the other one, with no test failing that did not fail there.
+    pub fn repeats(&self, other: &Self) -> bool {
+        let (Some(failure), Some(before)) = (&self.failure, &other.failure) else { return false };
+        let no_new_test = match (&failure.tests, &before.tests) {
+            (Some(tests), Some(known)) => tests.iter().all(|test| known.contains(test)),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        self.command == other.command && failure.fingerprint == before.fingerprint && no_new_test
+    }
+}
+
 impl ResultChange {
     /// Returns what a run whose result was `before` gets from one that is `after`.
     pub(crate) fn between(before: Option<&str>, after: &str) -> Self {
@@ -133,6 +159,13 @@ impl ResultChange {
 }
 
 impl Receipt {
+    /// Returns the checks that failed on the code that was looked at, not those of where the run started.
+    pub fn red(&self) -> impl Iterator<Item = &Evidence> {
+        let tree = self.evidence.first().map(|evidence| &evidence.tree);
+        let is_red = move |one: &&Evidence| one.colour == Colour::Red && Some(&one.tree) == tree;
+        self.evidence.iter().filter(is_red)
+    }
+
     /// Builds a receipt with a cost and nothing else.
     pub fn from_spent(spent: Spent) -> Self {
         Self {

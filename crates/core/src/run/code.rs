@@ -10,7 +10,7 @@ use super::{
 use crate::{
     event::{Colour, Edit, Evidence, Receipt, Ruling, Waiver},
     flow::{BuiltIn, Check, followers},
-    id::{AttemptId, CallId, Scope, UnitId},
+    id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     verdict::{Subject, Verdict, VerdictWord},
 };
 
@@ -198,9 +198,19 @@ impl Run {
         if is_proved { None } else { Some("nothing was verified in this run".to_owned()) }
     }
 
-    fn verifies(&self, unit: &UnitId, gate: &str) -> bool {
+    pub(super) fn verifies(&self, unit: &UnitId, gate: &str) -> bool {
         let gate = self.definition().flow.gate(unit, gate);
         gate.is_some_and(|gate| gate.check == Check::Verify)
+    }
+
+    /// Returns the answer by which a person waived all these failures of checks, if there is one for each.
+    pub(crate) fn waiver_of(&self, red: &[&Evidence]) -> Option<QuestionId> {
+        let waiver = |evidence: &&Evidence| {
+            let mut known = self.waived_failures.iter().rev();
+            known.find(|(_, before)| evidence.repeats(before)).map(|(question, _)| *question)
+        };
+        let waivers: Option<Vec<QuestionId>> = red.iter().map(waiver).collect();
+        waivers?.pop()
     }
 
     /// Returns true if a person allowed a command that was not there when the run began.

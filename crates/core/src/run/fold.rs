@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     Time,
     event::{
-        Answer, Call, Colour, End, Event, Hold, Outcome, Question, Receipt, Record, Ruling,
-        SentBack, Start, Waiver,
+        Answer, Call, Colour, End, Event, Evidence, Hold, Outcome, Question, Receipt, Record,
+        Ruling, SentBack, Start, Waiver,
     },
     failure::{Fault, FaultClass, fingerprint},
     flow::{Check, Flow, Stage, Work, followers},
@@ -60,6 +60,8 @@ pub struct Run {
     pub(super) branch: Option<String>,
     /// What Forge itself ran: code tree and command, and what came of it last.
     pub(super) evidence: Arc<BTreeMap<(String, String), Colour>>,
+    /// Failures of checks that a person waived, each with the answer.
+    pub(super) waived_failures: Arc<Vec<(QuestionId, Evidence)>>,
     /// Facts taken in: the order of arrival.
     pub(super) n_facts: u64,
     /// The log that summaries are made from.
@@ -127,6 +129,7 @@ impl Run {
             head: None,
             branch: None,
             evidence: Arc::default(),
+            waived_failures: Arc::default(),
             n_facts: 0,
             history: Arc::default(),
         }
@@ -188,8 +191,13 @@ impl Run {
             Event::GateWaived { unit, gate, why } => {
                 let (_, waived) = self.unit_mut(unit);
                 waived.reviews_clean = AllReviewsClean::No;
-                if matches!(why, Waiver::Person { .. }) {
+                if let Waiver::Person { question } = why {
                     waived.waived.insert(gate.clone());
+                    let red = waived.red.clone();
+                    if self.verifies(unit, gate) && !red.is_empty() {
+                        let failures = red.into_iter().map(|evidence| (*question, evidence));
+                        Arc::make_mut(&mut self.waived_failures).extend(failures);
+                    }
                 }
                 self.pass_gate(unit, gate);
             }
@@ -260,6 +268,7 @@ impl Run {
         unit.found.clear();
         unit.review_tallies.clear();
         unit.waived.clear();
+        unit.red.clear();
         unit.looks = 0;
         unit.faults = 0;
         let session = unit.session.take();
@@ -350,6 +359,9 @@ impl Run {
         self.settle(&call, receipt);
         let id = &judgement.attempt.unit;
         self.keep_code(id, receipt);
+        if !receipt.evidence.is_empty() {
+            self.unit_mut(id).1.red = receipt.red().cloned().collect();
+        }
         self.ruled(id, &judgement.gate, ruling, session);
         self.unit_mut(id).1.artifacts.extend(receipt.artifacts.clone());
     }

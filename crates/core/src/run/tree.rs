@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     Time,
-    event::{Blob, FailureKind, Outcome, Receipt, SentBack},
+    event::{Blob, Evidence, FailureKind, Outcome, Receipt, SentBack},
     failure::Fault,
     flow::{Flow, Stage},
     id::{QuestionId, UnitId},
@@ -94,6 +94,8 @@ pub struct Unit {
     pub waited: u32,
     /// Paths that its work changes, as they were last listed.
     pub changed: Vec<String>,
+    /// The checks that failed when they last looked at the current attempt.
+    pub red: Vec<Evidence>,
     /// Gates that a person waived at the current attempt.
     pub waived: BTreeSet<String>,
     /// Nothing starts before this moment, because of a limit.

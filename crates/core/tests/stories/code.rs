@@ -188,6 +188,7 @@ fn evidence_is_bound_to_the_tree_and_the_last_word_counts() {
         tree: tree.to_owned(),
         colour,
         took_ms: Some(7),
+        failure: None,
     };
     let proved = |evidence| Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) };
     let red = vec![ran("t1", "test", Colour::Red), ran("t1", "lint", Colour::Green)];

@@ -40,7 +40,8 @@ fn offered(checks: &str) -> World {
 
 fn proof(tree: &str, colour: Colour) -> Receipt {
     let command = "make test".to_owned();
-    let evidence = vec![Evidence { command, tree: tree.to_owned(), colour, took_ms: None }];
+    let evidence =
+        vec![Evidence { command, tree: tree.to_owned(), colour, took_ms: None, failure: None }];
     Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) }
 }
 

@@ -168,6 +168,7 @@ writes = ["summary.md"]
         tree: "tree1".into(),
         colour,
         took_ms: Some(1_200),
+        failure: None,
     };
     let made = Receipt {
         commit: Some("commit1".into()),

@@ -2,12 +2,13 @@
 
 use forge_core::{
     Input, Refusal, Report,
-    event::{Answer, Choice, End, Event, Outcome, Ruling},
+    event::{Answer, CheckFailure, Choice, Colour, End, Event, Evidence, Outcome, Receipt, Ruling},
+    money::Spent,
     run::Phase,
     view::QuestionView,
 };
 
-use crate::world::{World, block, finding, revise, revises};
+use crate::world::{World, after, block, finding, red, revise, revises, writes};
 
 const PROVED: &str = r#"
 [[stage]]
@@ -272,4 +273,50 @@ fn a_proof_that_says_no_is_never_approved() {
     world.end("make#2");
     world.rules("make#2/verify#1", Ruling::Verdict(pass));
     assert_eq!(world.wanted(), ["Q2"]);
+}
+
+/// A look of `verify` that sees its check fail in this way.
+fn fails(world: World, call: &str, fingerprint: &str, tests: Option<&[&str]>) -> World {
+    let tests = tests.map(|tests| tests.iter().map(|test| (*test).to_owned()).collect());
+    let evidence = Evidence {
+        command: "cargo test".to_owned(),
+        tree: format!("tree of {call}"),
+        colour: Colour::Red,
+        took_ms: Some(7),
+        failure: Some(CheckFailure { fingerprint: fingerprint.to_owned(), tests }),
+    };
+    let receipt = Receipt { evidence: vec![evidence], ..Receipt::from_spent(Spent::NOTHING) };
+    world.verdict(call, red(fingerprint)).leaves(call, receipt)
+}
+
+#[test]
+fn a_red_check_that_a_person_waived_is_not_paid_for_again_while_it_fails_in_the_same_way() {
+    const AT_T2: &str = "build.T2/implement#1/verify#1";
+    let waive = Answer::Waive { gate: "verify".to_owned() };
+    let tasks = || vec![writes("T1", "src/a"), after(writes("T2", "src/b"), "T1")];
+    let waived = || {
+        let mut world = World::feature("S").auto().list("split", tasks());
+        for n in 1..=3 {
+            let call = format!("build.T1/implement#{n}/verify#1");
+            world = fails(world, &call, "two failed", Some(&["a", "b"]));
+        }
+        world.answer(1, waive.clone(), "red before we began")
+    };
+    let same = fails(waived(), AT_T2, "two failed", Some(&["b"]));
+    let same = fails(same, "verify#1/verify#1", "two failed", Some(&["a", "b"])).played();
+    same.is(&Phase::Over(End::Done));
+    assert_eq!(same.about(" is asked ").len(), 1);
+    assert_eq!(same.unit("build.T2/implement").attempt, 1, "nobody is called for it again");
+    same.says("build.T2/implement: verify waived by the answer to Q1");
+    same.never_says("verify#2 started");
+    let others: [(&str, Option<&[&str]>); 4] = [
+        ("two failed", Some(&["b", "c"])),
+        ("it does not even build", Some(&["a", "b"])),
+        ("two failed", None),
+        ("", Some(&[])),
+    ];
+    for (fingerprint, tests) in others {
+        let other = fails(waived(), AT_T2, fingerprint, tests).played();
+        other.says("build.T2/implement sent back by verify: F1 red");
+    }
 }

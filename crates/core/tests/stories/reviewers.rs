@@ -498,6 +498,7 @@ fn red_evidence_after_the_last_landing_keeps_the_code_in() {
         tree: "tree".to_owned(),
         colour: Colour::Red,
         took_ms: None,
+        failure: None,
     };
     let receipt = Receipt { evidence: vec![evidence], ..Receipt::from_spent(Spent::NOTHING) };
     let world = World::feature("S").leaves("verify#1/land#1", receipt).played();

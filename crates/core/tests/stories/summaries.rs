@@ -20,7 +20,8 @@ fn summary_text(world: &World) -> String {
 
 fn proved(tree: &str) -> Receipt {
     let (command, colour) = ("make test".to_owned(), Colour::Green);
-    let evidence = vec![Evidence { command, tree: tree.to_owned(), colour, took_ms: None }];
+    let evidence =
+        vec![Evidence { command, tree: tree.to_owned(), colour, took_ms: None, failure: None }];
     Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) }
 }
 

@@ -116,6 +116,7 @@ mod tests {
             tree: tree.to_owned(),
             colour,
             took_ms: None,
+            failure: None,
         }];
         let receipt = Some(Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) });
         Event::AttemptEnded { attempt: unit().attempt(1), outcome: Outcome::Done, receipt }

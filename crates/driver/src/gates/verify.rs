@@ -11,11 +11,15 @@ use std::collections::BTreeSet;
 
 use forge_core::{
     Report,
-    event::{Colour, Evidence},
+    event::{CheckFailure, Colour, Evidence},
+    failure::fingerprint,
     verdict::{Finding, Proof, RED_AT_THE_BASE, Severity},
 };
 use forge_keeper::{AttemptFolder, StepLimits};
-use forge_project::{settings::FinalCheckout, test_output::excerpt};
+use forge_project::{
+    settings::FinalCheckout,
+    test_output::{TestOutcome, excerpt, read_test_outcomes},
+};
 use forge_workspace::{FileAccess, Operation, OperationResult, RestoreFiles};
 
 use crate::{
@@ -36,6 +40,8 @@ use crate::{
 const OUTPUT_LINES_MAX: usize = 120;
 /// The most bytes of red output that a brief repeats.
 const OUTPUT_BYTES_MAX: usize = 12 * 1024;
+/// The most failing tests of a check that are kept by name.
+const FAILED_TESTS_MAX: usize = 1_000;
 /// The last bytes of a transcript that are looked at.
 const TRANSCRIPT_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
@@ -94,11 +100,12 @@ pub(super) fn prove(
             let (folder, ending) = plan.shell(&name, command, &opened.tree, limits(plan))?;
             let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
             proved.took_ms += took_ms;
-            let colour = match command_end(plan.context.executor, &folder, &ending) {
-                CommandEnd::Success => Colour::Green,
+            let (colour, failure) = match command_end(plan.context.executor, &folder, &ending) {
+                CommandEnd::Success => (Colour::Green, None),
                 CommandEnd::Failure { code, .. } => {
-                    proved.findings.push(red(context.executor, command, code, &folder)?);
-                    Colour::Red
+                    let output = transcript(context.executor, &folder)?;
+                    proved.findings.push(red(command, code, &output));
+                    (Colour::Red, Some(failure(&output)))
                 }
                 CommandEnd::Fault { class, what } => {
                     return Err(plan.fault(class, format!("{what}\n`{command}` says nothing")));
@@ -106,7 +113,8 @@ pub(super) fn prove(
                 CommandEnd::Interrupted => return Err(plan.interrupted()),
             };
             let (command, tree) = (command.clone(), tree.clone());
-            proved.evidence.push(Evidence { command, tree, colour, took_ms: Some(took_ms) });
+            let took_ms = Some(took_ms);
+            proved.evidence.push(Evidence { command, tree, colour, took_ms, failure });
         }
         if let Some(touched) = touched(plan, prefix, commit)? {
             proved.evidence.clear();
@@ -119,7 +127,8 @@ pub(super) fn prove(
     }
     for command in commands.iter().filter(|command| known(command)) {
         let (command, tree) = (command.clone(), tree.clone());
-        proved.evidence.push(Evidence { command, tree, colour: Colour::Green, took_ms: None });
+        let (colour, took_ms, failure) = (Colour::Green, None, None);
+        proved.evidence.push(Evidence { command, tree, colour, took_ms, failure });
     }
     Ok(proved)
 }
@@ -144,16 +153,24 @@ pub(super) fn limits(plan: &Plan<'_>) -> StepLimits {
     StepLimits { wall_ms: verify.timeout_ms, silence_ms: 0, output_bytes: verify.output_bytes }
 }
 
-fn red(
-    executor: &dyn Executor,
-    command: &str,
-    code: i32,
-    folder: &AttemptFolder,
-) -> Result<Finding, Error> {
-    let output = excerpt(&transcript(executor, folder)?, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX);
+fn red(command: &str, code: i32, output: &str) -> Finding {
+    let output = excerpt(output, OUTPUT_LINES_MAX, OUTPUT_BYTES_MAX);
     let proof = Proof::Command { command: command.to_owned(), output };
     let what = format!("`{command}` failed with exit code {code}");
-    Ok(finding(Severity::Major, None, what, Some(proof)))
+    finding(Severity::Major, None, what, Some(proof))
+}
+
+/// What a failure is known by when it is seen again.
+fn failure(output: &str) -> CheckFailure {
+    let failed = |(name, outcome)| (outcome == TestOutcome::Failed).then_some(name);
+    let tests = read_test_outcomes(output);
+    let mut tests: Option<Vec<String>> =
+        tests.map(|tests| tests.into_iter().filter_map(failed).collect());
+    // A list that is cut would hide a test that fails anew.
+    if tests.as_ref().is_some_and(|tests| tests.len() > FAILED_TESTS_MAX) {
+        tests = None;
+    }
+    CheckFailure { fingerprint: fingerprint(output), tests }
 }
 
 /// The end of what a step printed.
@@ -238,6 +255,7 @@ fn at_the_base(
                 tree: base_tree.clone(),
                 colour,
                 took_ms,
+                failure: None,
             }));
             colour
         };

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use forge_core::result::ResultKey;
 use forge_core::{
     Run,
-    event::Answer,
+    event::{Answer, Colour, Waiver},
     flow::Stage,
-    id::CallId,
+    id::{CallId, UnitId},
     inbox::{InboxEntry, artifact_name},
     item::Item,
     run::{Occasion, Said},
@@ -39,8 +39,12 @@ pub struct CodeBrief<'a> {
     pub access: CodeAccess,
     /// False for flows without code.
     pub has_checkout: bool,
+    /// Whether the project's set-up ran in the checkout.
+    pub is_set_up: bool,
     /// The project's checks, as Forge runs them.
     pub checks: &'a [String],
+    /// The code tree that the run started from.
+    pub base_tree: Option<&'a str>,
     /// Files with conflict markers.
     pub conflicts: &'a [String],
     /// The project's own rules for agents.
@@ -123,7 +127,7 @@ pub fn brief(
         section(&mut text, "The project's rules", instructions);
     }
     if code.has_checkout {
-        section(&mut text, "The code", &code_in_words(code, call));
+        section(&mut text, "The code", &code_in_words(run, code, call));
     }
     let mut names: Vec<&str> = inbox.iter().map(|reading| reading.name.as_str()).collect();
     if code.change.is_some() {
@@ -266,12 +270,11 @@ fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)
     keys.into_iter().map(|key| (key.as_str(), form(key))).collect()
 }
 
-fn code_in_words(code: &CodeBrief<'_>, call: &CallId) -> String {
+fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
     let mut text = match code.access {
         CodeAccess::Writes => {
             "Your working directory is a private checkout of the project: change files there. \
-            Forge makes the commits; do not push, and leave `forge.toml` and `.forge/` alone. \
-            The project's own checks are run on your change when you are done, in another checkout."
+            Forge makes the commits; do not push, and leave `forge.toml` and `.forge/` alone."
                 .to_owned()
         }
         CodeAccess::Reads => {
@@ -280,9 +283,10 @@ fn code_in_words(code: &CodeBrief<'_>, call: &CallId) -> String {
                 .to_owned()
         }
     };
-    if code.access == CodeAccess::Writes && !code.checks.is_empty() {
-        let _ = write!(text, " They are:\n\n- `{}`", code.checks.join("`\n- `"));
+    if code.is_set_up {
+        text.push_str(" The project's set-up has been run in it.");
     }
+    let _ = write!(text, "\n\n{}", checks_in_words(run, code, call));
     if !code.conflicts.is_empty() {
         let _ = write!(
             text,
@@ -307,6 +311,57 @@ fn code_in_words(code: &CodeBrief<'_>, call: &CallId) -> String {
         }
     }
     text
+}
+
+/// The project's checks, and what they say of the code under review, from the evidence.
+fn checks_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
+    let unit = run.unit(call.unit());
+    let is_judged = matches!(call, CallId::Judgement(_)) && code.change.is_some();
+    let head = match (code.checks, is_judged, code.access) {
+        ([], true, _) => {
+            return "The project has no checks: nothing was run on this commit.".to_owned();
+        }
+        ([], false, _) => return "The project has no checks that Forge could run.".to_owned(),
+        (_, true, _) => "The project's checks, as Forge ran them on exactly this commit:",
+        (_, false, CodeAccess::Writes) => {
+            "When you are done, Forge runs the project's checks on your change, in another checkout:"
+        }
+        (_, false, CodeAccess::Reads) => "The project's checks, which Forge runs on each change:",
+    };
+    let tree = run.code(&call.unit().scope).map(|code| code.tree.as_str()).filter(|_| is_judged);
+    let waived = |command: &String| {
+        let is_red = unit.red.iter().any(|red| red.command == *command);
+        waiver(run, call.unit()).filter(|_| is_red).unwrap_or_default()
+    };
+    let line = |command: &String| {
+        let here = tree.map(|tree| run.evidence(tree, command));
+        let here = match here {
+            Some(Some(Colour::Green)) => ": passed".to_owned(),
+            Some(Some(Colour::Red)) => format!(": failed{}", waived(command)),
+            Some(None) => ": not run on this commit".to_owned(),
+            None => String::new(),
+        };
+        let base = code.base_tree.and_then(|tree| run.evidence(tree, command));
+        let base = match base {
+            Some(Colour::Red) => " (it failed where the run started, before any change)",
+            Some(Colour::Green) | None => "",
+        };
+        format!("- `{command}`{here}{base}")
+    };
+    let lines: Vec<String> = code.checks.iter().map(line).collect();
+    format!("{head}\n\n{}", lines.join("\n"))
+}
+
+/// Who waived the proof of a unit's latest attempt, and why.
+fn waiver(run: &Run, unit: &UnitId) -> Option<String> {
+    let history = run.history();
+    let waivers = history.waived.iter().filter(|waived| waived.unit == *unit);
+    let question = waivers.filter_map(|waived| match waived.why {
+        Waiver::Person { question } => Some(question),
+        _ => None,
+    });
+    let said = history.question(question.last()?)?.answer.as_ref()?;
+    Some(format!(", and {} waived that: {:?}", said.by.who, said.words))
 }
 
 /// Words of a person, with whom they were said to.

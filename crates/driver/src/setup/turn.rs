@@ -188,7 +188,11 @@ impl RunContext<'_> {
                     Some(head) => checks_at(self.frozen, run, self.code, head)?.known(),
                     None => Vec::new(),
                 };
+                let base = run.definition().start.base.as_deref();
+                let base_tree = base.map(|base| self.code.code_tree(base)).transpose()?;
                 let code = CodeBrief {
+                    is_set_up: !self.frozen.setup.is_empty(),
+                    base_tree: base_tree.as_deref(),
                     instructions: instructions.as_deref(),
                     access: self.code_access(run, call)?,
                     has_checkout: run.definition().start.base.is_some(),
