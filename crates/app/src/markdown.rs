@@ -257,9 +257,11 @@ impl Renderer {
             }
         }
         let parts = parts.iter().filter(|part| !part.trim().is_empty()).enumerate();
-        let lines = parts
-            .map(|(n, part)| self.lines(&words(part), if n == 0 { first } else { rest }, rest));
-        lines.collect::<Vec<_>>().join("\n")
+        let lines: Vec<String> = parts
+            .map(|(n, part)| self.lines(&words(part), if n == 0 { first } else { rest }, rest))
+            .collect();
+        // An item without text still has its number.
+        if lines.is_empty() { first.trim_end().to_owned() } else { lines.join("\n") }
     }
 
     /// Wraps words at the width.
