@@ -7,6 +7,7 @@ mod diff;
 mod format;
 pub mod phases;
 mod proof;
+mod remarks;
 mod result;
 mod run_row;
 mod run_view;
@@ -19,6 +20,7 @@ pub use diff::{ChangeKind, TextVersion, versions};
 pub use format::{Amount, day, moment, sanitize, shorten, span, stamp};
 pub use phases::PhasesView;
 pub use proof::{ProofState, WaivedView};
+pub use remarks::RemarkView;
 pub use result::{ArtifactView, LandedView, NotedView, ResultView};
 pub use run_row::RunRow;
 pub use run_view::{

@@ -9,7 +9,7 @@ use forge_api::{
 use forge_core::{
     event::Colour,
     id::UnitId,
-    view::{ProofState, ResultView, Standing, short_commit},
+    view::{NotedView, ProofState, RemarkView, ResultView, Standing, short_commit},
 };
 
 use crate::{
@@ -65,7 +65,18 @@ pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
     push_section(
         &mut text,
         "noted",
-        view.noted.iter().map(|noted| format!("{}: {}", noted.unit, noted.finding.to_line())),
+        view.noted.iter().map(|NotedView { unit, finding }| {
+            format!("{} {unit}: {}", finding.severity.as_str(), finding.to_line())
+        }),
+        width,
+    );
+    push_section(
+        &mut text,
+        "from the agents",
+        view.remarks.iter().map(|RemarkView { unit, remark }| {
+            let (kind, words) = remark.parts();
+            format!("{kind}, {unit}: {words}")
+        }),
         width,
     );
     push_section(

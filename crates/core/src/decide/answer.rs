@@ -60,6 +60,7 @@ impl Draft {
                 vec![Choice::Approve, Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
             QuestionReason::DoesNotLand
+            | QuestionReason::NothingChanged
             | QuestionReason::Unverified { .. }
             | QuestionReason::Objected { .. } => {
                 vec![Choice::Revise, Choice::Waive, Choice::GiveUp]
@@ -168,6 +169,7 @@ impl Draft {
                     | QuestionReason::NoResult { .. }
                     | QuestionReason::CapReached { .. }
                     | QuestionReason::Setbacks { .. }
+                    | QuestionReason::NothingChanged
                     | QuestionReason::Objected { .. }
                     | QuestionReason::Doubted { .. }
                     | QuestionReason::Unfinished { .. }

@@ -284,7 +284,9 @@ impl Draft {
             Err(what) => (Outcome::Fault { class: FaultClass::NoResult, what }, None),
         };
         let found = self.named(&unit, &receipt.found);
-        let receipt = Some(Receipt { found: found.clone(), ..receipt.clone() });
+        let receipt = Receipt { found, ..receipt.clone() };
+        let doubts = receipt.doubts();
+        let receipt = Some(receipt);
         let cap = self.run.cap(&CallId::Attempt(attempt.clone()));
         self.record(Event::AttemptEnded {
             attempt: attempt.clone(),
@@ -300,7 +302,7 @@ impl Draft {
         match outcome {
             Outcome::Done => {
                 if !self.asks_a_person(&unit, 0) {
-                    self.ask_if_doubted(&unit, None, &found);
+                    self.ask_if_doubted(&unit, None, doubts);
                 }
             }
             // Work that waits for other work may wait as long as that needs.

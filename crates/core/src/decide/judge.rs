@@ -66,14 +66,15 @@ impl Draft {
         });
         match ruling {
             Ruling::Verdict(Verdict::Pass { findings }) => {
-                // Where nothing was changed, there is nothing to land.
-                if gate.check == Check::Land && receipt.commit.is_some() {
-                    self.landed(unit, receipt);
+                if gate.check == Check::Land {
+                    self.lands(unit, &gate.name, receipt);
                 } else if gate.weight == GateWeight::Binding
                     && matches!(gate.check, Check::Review { .. })
                     && !self.person_follows(&unit, position)
                 {
-                    self.ask_if_doubted(&unit, Some(&gate.name), &findings);
+                    let serious = findings.iter().filter(|finding| finding.is_serious());
+                    let doubts = serious.map(Finding::to_line).collect();
+                    self.ask_if_doubted(&unit, Some(&gate.name), doubts);
                 }
             }
             Ruling::Verdict(Verdict::Revise { .. } | Verdict::Block { .. })
@@ -181,6 +182,22 @@ impl Draft {
         self.run.waiver_of(&red).filter(|_| findings.len() == red.len())
     }
 
+    /// Records what landed. A task that changes nothing is asked about; the work of a stage that is no item's may find nothing to
+    /// change.
+    fn lands(&mut self, unit: UnitId, gate: &str, receipt: &Receipt) {
+        let after = receipt.head.as_deref().or(receipt.commit.as_deref());
+        let is_empty = after.is_none_or(|after| {
+            ResultChange::between(self.run.code_before(), after) == ResultChange::Unchanged
+        });
+        let works_on_code = self.run.definition().start.base.is_some();
+        let is_task = unit.scope.item().is_some() && !self.run.table(&unit.scope).1.has_landed();
+        if is_empty && works_on_code && is_task {
+            self.ask(&unit, Some(gate), QuestionReason::NothingChanged);
+        } else if receipt.commit.is_some() {
+            self.landed(unit, receipt);
+        }
+    }
+
     /// Records that a call's work is part of the run's result.
     pub(super) fn landed(&mut self, unit: UnitId, receipt: &Receipt) {
         let commit = receipt.commit.clone().unwrap_or_default();
@@ -216,9 +233,7 @@ impl Draft {
     }
 
     /// Asks a person about work that is said to be good, with something serious in it all the same.
-    pub(super) fn ask_if_doubted(&mut self, unit: &UnitId, gate: Option<&str>, found: &[Finding]) {
-        let serious = found.iter().filter(|finding| finding.is_serious());
-        let what: Vec<String> = serious.map(Finding::to_line).collect();
+    pub(super) fn ask_if_doubted(&mut self, unit: &UnitId, gate: Option<&str>, what: Vec<String>) {
         if !what.is_empty() {
             self.ask(unit, gate, QuestionReason::Doubted { what });
         }

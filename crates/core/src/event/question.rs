@@ -123,6 +123,8 @@ pub enum QuestionReason {
     Objected { what: String },
     /// It is said to be good, and those who say so name something serious.
     Doubted { what: Vec<String> },
+    /// A task is done, and nothing changed.
+    NothingChanged,
     /// It is only partly done, again and again.
     Unfinished {
         /// The work that remains.

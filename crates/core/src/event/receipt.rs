@@ -65,6 +65,23 @@ pub struct Receipt {
     /// What Forge saw when it made the commit, and what the gate `changes` objects to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<String>,
+    /// What an agent wants others to know, besides its findings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Remark>,
+}
+
+/// Something that an agent wants others to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Remark {
+    /// A decision that it made on the way.
+    Decision(String),
+    /// Work that is left for later.
+    FollowUp(String),
+    /// A note for later attempts and runs.
+    Memory(String),
+    /// Something that must be true of its work, and is not.
+    Unmet(String),
 }
 
 /// The result of a command that Forge itself ran, bound to the code tree that it ran on.
@@ -158,7 +175,28 @@ impl ResultChange {
     }
 }
 
+impl Remark {
+    /// Returns the word for what kind of remark this is, and its text.
+    pub fn parts(&self) -> (&'static str, &str) {
+        match self {
+            Self::Decision(text) => ("decided", text),
+            Self::FollowUp(text) => ("for later", text),
+            Self::Memory(text) => ("to remember", text),
+            Self::Unmet(text) => ("not met", text),
+        }
+    }
+}
+
 impl Receipt {
+    /// Returns what speaks against work that is said to be done: serious findings of the worker's own, and what must be true and
+    /// is not.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let serious = self.found.iter().filter(|finding| finding.is_serious());
+        let unmet = self.remarks.iter().filter(|remark| matches!(remark, Remark::Unmet(_)));
+        let unmet = unmet.map(|remark| format!("not met: {}", remark.parts().1));
+        serious.map(Finding::to_line).chain(unmet).collect()
+    }
+
     /// Returns the checks that failed on the code that was looked at, not those of where the run started.
     pub fn red(&self) -> impl Iterator<Item = &Evidence> {
         let tree = self.evidence.first().map(|evidence| &evidence.tree);
@@ -184,6 +222,7 @@ impl Receipt {
             notes: Vec::new(),
             found: Vec::new(),
             flaws: Vec::new(),
+            remarks: Vec::new(),
         }
     }
 }

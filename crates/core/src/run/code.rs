@@ -221,6 +221,11 @@ impl Run {
         })
     }
 
+    /// Returns true if a command is one that Forge ran to prove code.
+    pub(crate) fn is_check(&self, command: &str) -> bool {
+        self.evidence.keys().any(|(_, known)| known == command)
+    }
+
     /// Returns what came of a command that Forge ran on a code tree.
     pub fn evidence(&self, tree: &str, command: &str) -> Option<Colour> {
         self.evidence.get(&(tree.to_owned(), command.to_owned())).copied()

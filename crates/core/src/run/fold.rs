@@ -305,7 +305,7 @@ impl Run {
             unit.keep_files(outcome, receipt);
             unit.n_findings += u32::try_from(receipt.found.len()).unwrap_or(u32::MAX);
             unit.found.extend(receipt.found.iter().cloned());
-            if receipt.found.iter().any(Finding::is_serious) {
+            if !receipt.doubts().is_empty() {
                 unit.reviews_clean = AllReviewsClean::No;
             }
         }

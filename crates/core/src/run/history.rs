@@ -11,7 +11,7 @@ use crate::{
     Time,
     event::{
         Answer, Approval, Coherence, Edit, Event, FailureKind, Hold, Outcome, Person, Question,
-        ResultChange, Ruling, SentBack, TriageOutcome, Waiver,
+        Remark, ResultChange, Ruling, SentBack, TriageOutcome, Waiver,
     },
     id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     money::{Spent, Used},
@@ -49,6 +49,8 @@ pub struct History {
     pub done: SharedLog<DoneEffect>,
     /// Notes for the person, with their units.
     pub notes: SharedLog<(UnitId, String)>,
+    /// What agents wanted others to know, with their units.
+    pub remarks: SharedLog<(UnitId, Remark)>,
 }
 
 /// A list that grows at its end.
@@ -269,6 +271,11 @@ impl History {
             | Event::CallSettled { .. } => {
                 if let Some(ended) = EndedCall::from_event(event, at, ordinal) {
                     Arc::make_mut(history).calls.push(ended);
+                }
+                if let (Some(unit), Some(receipt)) = (event.unit(), event.receipt()) {
+                    for remark in &receipt.remarks {
+                        Arc::make_mut(history).remarks.push((unit.clone(), remark.clone()));
+                    }
                 }
             }
             Event::UnitReopened { unit, by, findings, .. } => {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     proof::{ProofState, WaivedView},
+    remarks::{RemarkView, remarks},
     run_row::RunRow,
 };
 use crate::{
@@ -14,8 +15,8 @@ use crate::{
     flow::Work,
     id::{Scope, UnitId},
     inbox::artifacts,
-    run::Run,
-    verdict::Finding,
+    run::{Run, State},
+    verdict::{Finding, Proof},
 };
 
 /// The result of a run so far: `forge show RUN`.
@@ -54,6 +55,8 @@ pub struct ResultView {
     /// Findings that nobody had to act on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noted: Vec<NotedView>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<RemarkView>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactView>,
 }
@@ -125,6 +128,7 @@ impl ResultView {
             waived: waived.map(|(waived, said)| WaivedView::new(waived, said)).collect(),
             notes,
             noted: noted(run),
+            remarks: remarks(run),
             artifacts: artifacts(run)
                 .into_iter()
                 .map(|(scope, name, blob)| ArtifactView {
@@ -144,11 +148,16 @@ fn named(scope: &Scope, name: &str) -> String {
     }
 }
 
-/// Collects the minor findings of the latest attempts.
+/// Collects the findings that work passed with: minor ones, and serious ones that a person let pass. What a check of the project
+/// found is with the checks.
 fn noted(run: &Run) -> Vec<NotedView> {
     let mut noted = Vec::new();
+    let is_check = |finding: &Finding| matches!(&finding.proof, Some(Proof::Command { command, .. }) if run.is_check(command));
     for (id, _, unit) in run.units() {
-        for finding in unit.found.iter().filter(|finding| !finding.is_serious()) {
+        let passed = |finding: &&Finding| {
+            !finding.is_serious() || unit.state == State::Accepted && !is_check(finding)
+        };
+        for finding in unit.found.iter().filter(passed) {
             noted.push(NotedView { unit: id.to_string(), finding: finding.clone() });
         }
     }

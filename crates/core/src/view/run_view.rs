@@ -461,7 +461,9 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         Choice::Waive => {
             let is = |check: Check| position.is_some_and(|at| stage.gates[at].check == check);
             let (is_land, is_verify) = (is(Check::Land), is(Check::Verify));
-            if is_land {
+            if question.why == QuestionReason::NothingChanged {
+                format!("it is good without a change, in your name, and {then}")
+            } else if is_land {
                 format!("its change is left out of the result, in your name, and {then}")
             } else if let (true, QuestionReason::Unverified { found, .. }) =
                 (is_verify, &question.why)

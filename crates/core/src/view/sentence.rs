@@ -271,6 +271,9 @@ pub(super) fn question_text(question: &Question) -> String {
             let who = if gate.is_empty() { "It is done" } else { "It passed its review" };
             format!("{who}, with something serious left: {}. Go on like this?", lines(what))
         }
+        QuestionReason::NothingChanged => {
+            "It is done, and nothing changed. Is that right?".to_owned()
+        }
         QuestionReason::Unfinished { what } => {
             format!(
                 "It is only partly done, and its attempts are used up; left: {}. What now?",

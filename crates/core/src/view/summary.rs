@@ -15,10 +15,10 @@ mod usage;
 
 use std::collections::BTreeMap;
 
-use super::{Course, ProofState, RunRow, WaivedView, format::Amount};
+use super::{Course, ProofState, RunRow, WaivedView, format::Amount, remarks::remarks};
 use crate::{
     Time,
-    event::{Approval, Colour, Detail, Edit, ResultChange},
+    event::{Approval, Choice, Colour, Detail, Edit, QuestionReason, ResultChange},
     flow::{Check, Delivery, Gate, Work},
     id::{Scope, UnitId},
     item::Item,
@@ -37,6 +37,8 @@ pub use types::{
 pub const TASKS_MAX: usize = 100;
 /// The most findings that a summary lists.
 pub const FINDINGS_MAX: usize = 50;
+/// The most remarks that a summary lists.
+pub const REMARKS_MAX: usize = 100;
 /// The most calls that a summary lists.
 pub const CALLS_MAX: usize = 1_000;
 
@@ -47,6 +49,7 @@ pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
     let (phases, total) = usage::phases(run);
     let (tasks, more_tasks) = cut(tasks(run), TASKS_MAX);
     let (findings, more_findings) = cut(remaining_findings(run), FINDINGS_MAX);
+    let (remarks, more_remarks) = cut(remarks(run), REMARKS_MAX);
     let wants_calls = start.is_some_and(|start| start.detail == Detail::Debug);
     let (calls, more_calls) =
         cut(if wants_calls { usage::calls(run) } else { Vec::new() }, CALLS_MAX);
@@ -77,6 +80,8 @@ pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
         more_tasks,
         findings,
         more_findings,
+        remarks,
+        more_remarks,
         approvals: approvals(run),
         edits: edits(run),
         improvements: advice::improvements(run),
@@ -232,6 +237,11 @@ fn task(run: &Run, id: String, item: &Item, scope: &Scope, table: &crate::run::T
         run.history().landed.iter().any(|landing| {
             landing.brings == ResultChange::Changed && landing.unit.scope.within(scope)
         });
+    let is_taken_empty = run.history().asked.iter().any(|asked| {
+        asked.question.why == QuestionReason::NothingChanged
+            && asked.question.unit.scope.within(scope)
+            && asked.answer.as_ref().is_some_and(|said| said.answer.choice() == Choice::Waive)
+    });
     let units = || table.units.iter();
     let is_asked = units().any(|unit| matches!(unit.state, State::Asking { .. }));
     let mut amount = Amount::default();
@@ -248,7 +258,9 @@ fn task(run: &Run, id: String, item: &Item, scope: &Scope, table: &crate::run::T
             crate::run::TableStatus::Open if is_asked => TaskStanding::Asking,
             crate::run::TableStatus::Open => TaskStanding::Open,
             crate::run::TableStatus::Closed if brought => TaskStanding::Landed,
-            crate::run::TableStatus::Closed if table.has_landed() => TaskStanding::Unchanged,
+            crate::run::TableStatus::Closed if table.has_landed() || is_taken_empty => {
+                TaskStanding::Unchanged
+            }
             crate::run::TableStatus::Closed => TaskStanding::Done,
             crate::run::TableStatus::Failed => TaskStanding::Failed,
         },

@@ -159,6 +159,7 @@ impl Game {
                 QuestionReason::Guarded => "why guarded",
                 QuestionReason::Objected { .. } => "why objected",
                 QuestionReason::Doubted { .. } => "why doubted",
+                QuestionReason::NothingChanged => "why nothing changed",
                 QuestionReason::Unfinished { .. } => "why unfinished",
             },
             Event::UnitReopened { by, .. } => match by {

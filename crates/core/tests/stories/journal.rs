@@ -498,6 +498,7 @@ fn every_fact_can_be_written_and_read_back() {
         asked(QuestionReason::Guarded),
         asked(QuestionReason::Objected { what: "x".into() }),
         asked(QuestionReason::Doubted { what: vec!["x".into()] }),
+        asked(QuestionReason::NothingChanged),
         asked(QuestionReason::Unfinished { what: "x".into() }),
     ]);
     let reopened =

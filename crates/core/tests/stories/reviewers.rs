@@ -2,11 +2,11 @@
 //! with fewer findings and with as many, without a verdict, and at every checkpoint.
 
 use forge_core::{
-    event::{Answer, Choice, Colour, End, Event, Evidence, Receipt, Ruling, SentBack},
+    event::{Answer, Choice, Colour, End, Event, Evidence, Receipt, Remark, Ruling, SentBack},
     money::Spent,
     run::Phase,
     verdict::{BlockerClass, Finding, Severity, Verdict},
-    view::{QuestionView, RunView, Standing},
+    view::{QuestionView, ResultView, RunView, Standing, summary},
 };
 
 use crate::world::{World, after, block, finding, revise, revises, start_of, unread, writes};
@@ -503,4 +503,60 @@ fn red_evidence_after_the_last_landing_keeps_the_code_in() {
     let receipt = Receipt { evidence: vec![evidence], ..Receipt::from_spent(Spent::NOTHING) };
     let world = World::feature("S").leaves("verify#1/land#1", receipt).played();
     world.says("Q2 is asked about deliver: Nothing proves that it works: `make test` is red on exactly this code. What now?");
+}
+
+#[test]
+fn what_must_be_true_and_is_not_asks_a_person_before_it_lands_and_remarks_are_kept() {
+    let remarks = || {
+        vec![
+            Remark::Unmet("it greets (no time)".to_owned()),
+            Remark::FollowUp("greet in French".to_owned()),
+        ]
+    };
+    let left = |remarks| Receipt { remarks, ..Receipt::from_spent(Spent::NOTHING) };
+    let mut world = World::feature("S")
+        .auto()
+        .list("split", vec![writes("T1", "src/a")])
+        .leaves("build.T1/implement#1", left(remarks()))
+        .leaves("build.T1/implement#1/review#1", left(remarks()[1..].to_vec()))
+        .played();
+    world.says("Q1 is asked about build.T1/implement: It is done, with something serious left: not met: it greets (no time). Go on like this?");
+    world.never_says("build.T1/implement landed");
+    world.say(1, Answer::Approve, "no greeting, then");
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    let view = ResultView::new("r", &world.run, &world.records());
+    let kept: Vec<Remark> = view.remarks.into_iter().map(|view| view.remark).collect();
+    assert_eq!(kept, remarks(), "once each");
+    let text = summary::markdown(&summary::summarize("r", &world.run, world.run.now()));
+    assert!(text.contains("- for later, build.T1/implement: greet in French"), "{text}");
+}
+
+#[test]
+fn a_task_that_changes_nothing_is_asked_about_and_good_only_if_a_person_says_so_by_name() {
+    let nothing = |commit: &str| Receipt {
+        commit: Some(commit.to_owned()),
+        tree: Some("tree".to_owned()),
+        head: Some("base".to_owned()),
+        ..Receipt::from_spent(Spent::NOTHING)
+    };
+    let mut world = World::feature("M").auto().list("split", vec![writes("T1", "src/a")]);
+    world.start.base = Some("base".to_owned());
+    let mut world = world
+        .leaves("build.T1/implement#1/land#1", nothing("base"))
+        .leaves("review#1/land#1", nothing("base"))
+        .leaves("verify#1/land#1", nothing("base"))
+        .played();
+    world.says(
+        "Q1 is asked about build.T1/implement: It is done, and nothing changed. Is that right?",
+    );
+    assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    world.say(1, Answer::Waive { gate: "land".to_owned() }, "it is there already");
+    world.go_on();
+    assert_eq!(
+        world.about("nothing changed. Is that right?").len(),
+        1,
+        "only tasks have to change something"
+    );
+    world.never_says("build.T1/implement landed");
 }

@@ -7,14 +7,15 @@ use std::{collections::BTreeMap, path::Path};
 use forge_agents::{parse_result, result_bytes};
 use forge_core::{
     Report, Run,
-    event::{Blob, Outcome, Receipt, Ruling},
+    event::{Blob, Outcome, Receipt, Remark, Ruling},
     failure::FaultClass,
     id::{AttemptId, CallId, JudgementId},
     inbox::artifact_name,
     item::{Item, resolved},
     money::Spent,
     result::{
-        AgentResult, RESULT_BYTES_MAX, RESULT_FILE, ReportedVerdict, ResultError, ResultKey, Status,
+        AgentResult, MustState, RESULT_BYTES_MAX, RESULT_FILE, ReportedVerdict, ResultError,
+        ResultKey, Status,
     },
     run::CallKind,
     verdict::{Finding, Proof, Severity, Verdict},
@@ -28,7 +29,7 @@ use crate::{
     outcome::{CommandEnd, command_end, without_result},
 };
 
-/// The most findings of a worker that are kept, beside all critical ones.
+/// The most findings of a worker that are kept, the worst of them.
 const FOUND_MAX: usize = 50;
 /// The most bytes of one artifact.
 const ARTIFACT_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -239,6 +240,7 @@ fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, mut receipt: 
     let (outcome, lists) = match left {
         Err(outcome) => (outcome, Vec::new()),
         Ok(result) => {
+            receipt.remarks = remarks(&result);
             report_found(&mut receipt, result.findings.into_iter().map(Finding::from));
             let lists = result.lists.into_iter().collect();
             let outcome = match (result.status, result.blocker) {
@@ -253,6 +255,19 @@ fn worked(attempt: &AttemptId, left: Result<AgentResult, Outcome>, mut receipt: 
         }
     };
     Report::Worked { attempt, outcome, lists, receipt }
+}
+
+/// What an agent wants others to know, besides its findings.
+fn remarks(result: &AgentResult) -> Vec<Remark> {
+    let unmet = result.must.iter().filter(|must| must.state == MustState::Unmet);
+    let unmet = unmet.map(|must| match must.proof.trim() {
+        "" => Remark::Unmet(must.id.clone()),
+        proof => Remark::Unmet(format!("{} ({proof})", must.id)),
+    });
+    let decisions = result.decisions.iter().cloned().map(Remark::Decision);
+    let follow_ups = result.follow_ups.iter().cloned().map(Remark::FollowUp);
+    let memory = result.memory.iter().cloned().map(Remark::Memory);
+    unmet.chain(decisions).chain(follow_ups).chain(memory).collect()
 }
 
 /// Reports what a worker found itself and did not mend, the worst first. A person is asked about what is serious.
@@ -270,10 +285,11 @@ fn report_found(receipt: &mut Receipt, findings: impl Iterator<Item = Finding>) 
 fn reviewed(
     judgement: &JudgementId,
     left: Result<AgentResult, Outcome>,
-    receipt: Receipt,
+    mut receipt: Receipt,
 ) -> Report {
     match left {
         Ok(result) => {
+            receipt.remarks = remarks(&result);
             let ruling = verdict_of(result);
             Report::Judged { judgement: judgement.clone(), ruling, receipt }
         }

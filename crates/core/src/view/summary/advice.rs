@@ -260,6 +260,7 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
                 | QuestionReason::NothingToRedo,
                 _,
             ) => "let tasks that touch the same code come after each other",
+            (QuestionReason::NothingChanged, _) => "leave out what is there already",
             (QuestionReason::Unfinished { .. }, _) => "split it into smaller tasks",
             (QuestionReason::Doubted { .. }, _) => "see what is left before you merge",
             (QuestionReason::Setbacks { .. }, _) => "see `forge doctor` and the agent's own logs",

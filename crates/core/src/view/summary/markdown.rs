@@ -11,6 +11,7 @@ use crate::{
     view::{
         format::{Amount, moment, span},
         proof::ProofState,
+        remarks::RemarkView,
         sentence::short_commit,
         standing::Standing,
     },
@@ -26,6 +27,7 @@ pub fn markdown(view: &SummaryView) -> String {
     result(view, &mut text);
     tasks(view, &mut text);
     findings(view, &mut text);
+    remarks(view, &mut text);
     improvements(view, &mut text);
     stats(view, &mut text);
     debug(view, &mut text);
@@ -206,6 +208,20 @@ fn findings(view: &SummaryView, text: &mut String) {
         );
     }
     more(text, view.more_findings, "findings");
+    line!(text);
+}
+
+fn remarks(view: &SummaryView, text: &mut String) {
+    if view.remarks.is_empty() {
+        return;
+    }
+    line!(text, "## What the agents want you to know");
+    line!(text);
+    for RemarkView { unit, remark } in &view.remarks {
+        let (kind, words) = remark.parts();
+        line!(text, "- {kind}, {unit}: {}", plain(words));
+    }
+    more(text, view.more_remarks, "remarks");
     line!(text);
 }
 

@@ -13,6 +13,7 @@ use crate::{
 use crate::view::{
     format::Amount,
     proof::{ProofState, WaivedView},
+    remarks::RemarkView,
     standing::Standing,
     stats::{CallEnd, StatsRow},
 };
@@ -64,6 +65,11 @@ pub struct SummaryView {
     /// Findings that the list leaves out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_findings: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<RemarkView>,
+    /// Remarks that the list leaves out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_remarks: u32,
     /// Checkpoints that passed, and who let them pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalView>,

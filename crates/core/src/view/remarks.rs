@@ -1,0 +1,25 @@
+//! What agents wanted others to know, besides their findings: decisions, work for later, notes, what they could not meet.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{event::Remark, run::Run};
+
+/// Something that an agent wanted others to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RemarkView {
+    pub unit: String,
+    pub remark: Remark,
+}
+
+/// Returns all remarks of a run, once each.
+pub(super) fn remarks(run: &Run) -> Vec<RemarkView> {
+    let mut all: Vec<RemarkView> = Vec::new();
+    for (unit, remark) in run.history().remarks.iter() {
+        let view = RemarkView { unit: unit.to_string(), remark: remark.clone() };
+        if !all.contains(&view) {
+            all.push(view);
+        }
+    }
+    all
+}
