@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::project::{Project, REQUEST};
-use super::world::has;
+use super::world::{WAITS, has};
 
 /// What is written whatever the effort is.
 const ALWAYS: [&str; 10] = [
@@ -91,10 +91,23 @@ result = { summary = "it parts already", commit = "none" }
 "#;
 
 #[test]
-fn where_no_task_changed_anything_nothing_is_delivered_and_the_run_is_done_and_says_so() {
+fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_nothing_is_delivered()
+{
     let project = Project::new(NOTHING_TO_DO);
     let world = &project.world;
-    let run = project.done("S", &[]);
+    let said = project.run("S", &["--auto"]);
+    let run = world.latest();
+    assert_eq!(said.code, WAITS, "{said}");
+    has(
+        &said.all(),
+        &["Q1 about build.T1/implement: It is done, and nothing changed. Is that right?"],
+    );
+    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["revise, waive, give-up"]);
+    world.ok(&["answer", &run, "Q1", "waive", "land", "it greets already"]);
+    assert_eq!(world.forge(&["resume", &run]).code, WAITS, "each task is asked about");
+    world.ok(&["answer", &run, "Q2", "waive", "land", "and parts"]);
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, 0, "{said}");
     assert!(project.deliveries(&run).is_empty());
     let refs = world.git(&["for-each-ref", "--format=%(refname)", &format!("refs/forge/{run}")]);
     assert!(!refs.contains("delivered"), "{refs}");

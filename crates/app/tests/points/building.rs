@@ -3,7 +3,7 @@
 
 use super::{
     project::{Left, Project, TWO_TASKS, at, task_review},
-    world::{DONE, WAITS, has},
+    world::{DONE, has},
 };
 
 /// The reviewer of the first task finds less each time, and still something at the last one.
@@ -142,7 +142,7 @@ fn tests_that_stay_red_after_a_task_are_shown_to_a_person_who_cannot_just_approv
         &format!("forge show {run} --diff build.T1/implement"),
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3);
-    left.refuses(&["Q1", "approve"], &["approve", "revise, waive, give-up"])
+    left.refuses(&["Q1", "approve"], &["approve", "retry, revise, waive, give-up"])
         .refuses(&["Q1", "waive"], &["named"])
         .refuses(&["Q1", "waive", "verify"], &["reason"])
         .refuses(&["Q1", "waive", "land", "it is fine"], &["land", "verify"])
@@ -160,6 +160,7 @@ fn red(left: &Left<'_>) {
     left.offers(
         1,
         &[
+            ("retry", "`verify` looks again"),
             ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
             ("waive verify \"WHY\"", "`verify` is waived in your name, and `guarded` looks next"),
             ("give-up", "`build.T1/implement` fails; what does not wait for it goes on"),
@@ -168,13 +169,18 @@ fn red(left: &Left<'_>) {
 }
 
 #[test]
-fn red_tests_that_a_person_waives_by_name_land_and_are_looked_at_again_at_the_end() {
+fn red_tests_that_a_person_waives_by_name_land_and_are_not_asked_about_again_while_they_fail_alike()
+{
     let project = Project::new(&breaks(9));
     let left = project.asks("S", &["--auto"]);
     let left = left.answer(&["Q1", "waive", "verify", "it", "is", "flaky"]);
-    // Final verification is red, too; the verifier changes nothing, and the person is asked once more.
-    left.ends(WAITS).shows(&["build.T1/implement landed", "Q2 about verify: "]);
-    has(&project.world.ok(&["show", &left.run]), &["WAIVED", "by ada: it is flaky"]);
-    left.gives_up(2);
-    assert_eq!(left.count("effect_done"), 0, "nothing is delivered");
+    // Final verification is red in the same way: no verifier is called, and the person is not asked once more.
+    left.ends(DONE)
+        .shows(&["build.T1/implement landed", "verify: verify waived by the answer to Q1"]);
+    assert_eq!((left.count("question_asked"), left.tries("verify")), (1, 1));
+    has(
+        &project.world.ok(&["show", &left.run]),
+        &["WAIVED", "by ada: it is flaky", "RED: a check"],
+    );
+    has(&project.world.ok(&["show", &left.run, "pull-request.md"]), &["Not proved", "it is flaky"]);
 }

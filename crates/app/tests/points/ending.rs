@@ -35,6 +35,7 @@ fn stays_red(project: &Project) -> Left<'_> {
     left.offers(
         1,
         &[
+            ("retry", "`verify` looks again"),
             ("revise \"WORDS\"", "`verify` is done again, with your words in its brief"),
             ("waive verify \"WHY\"", "`verify` is waived in your name, and `guarded` looks next"),
             ("give-up", "`verify` fails; what does not wait for it goes on"),
@@ -56,7 +57,6 @@ fn what_the_verifier_cannot_mend_in_two_rounds_is_shown_to_a_person_and_not_deli
     assert_eq!(left.tries("verify"), 3, "the look that found it red, and two rounds");
     assert_eq!(left.count("effect_done"), 0);
     left.refuses(&["Q1", "approve"], &["approve"])
-        .refuses(&["Q1", "retry"], &["retry"])
         .refuses(&["Q1", "waive", "verify"], &["reason"])
         .refuses(&["Q1", "waive", "land", "let it pass"], &["land", "verify"])
         .refuses(&["Q1", "revise"], &["words"]);

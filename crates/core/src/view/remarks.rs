@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{event::Remark, run::Run};
+use crate::{event::Remark, run::History};
 
 /// Something that an agent wanted others to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,9 +13,9 @@ pub struct RemarkView {
 }
 
 /// Returns all remarks of a run, once each.
-pub(super) fn remarks(run: &Run) -> Vec<RemarkView> {
+pub(super) fn remarks(history: &History) -> Vec<RemarkView> {
     let mut all: Vec<RemarkView> = Vec::new();
-    for (unit, remark) in run.history().remarks.iter() {
+    for (unit, remark) in history.remarks.iter() {
         let view = RemarkView { unit: unit.to_string(), remark: remark.clone() };
         if !all.contains(&view) {
             all.push(view);

@@ -128,7 +128,7 @@ impl ResultView {
             waived: waived.map(|(waived, said)| WaivedView::new(waived, said)).collect(),
             notes,
             noted: noted(run),
-            remarks: remarks(run),
+            remarks: remarks(run.history()),
             artifacts: artifacts(run)
                 .into_iter()
                 .map(|(scope, name, blob)| ArtifactView {

@@ -49,7 +49,7 @@ pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
     let (phases, total) = usage::phases(run);
     let (tasks, more_tasks) = cut(tasks(run), TASKS_MAX);
     let (findings, more_findings) = cut(remaining_findings(run), FINDINGS_MAX);
-    let (remarks, more_remarks) = cut(remarks(run), REMARKS_MAX);
+    let (remarks, more_remarks) = cut(remarks(run.history()), REMARKS_MAX);
     let wants_calls = start.is_some_and(|start| start.detail == Detail::Debug);
     let (calls, more_calls) =
         cut(if wants_calls { usage::calls(run) } else { Vec::new() }, CALLS_MAX);

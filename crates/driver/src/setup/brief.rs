@@ -355,12 +355,14 @@ fn checks_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
 /// Who waived the proof of a unit's latest attempt, and why.
 fn waiver(run: &Run, unit: &UnitId) -> Option<String> {
     let history = run.history();
-    let waivers = history.waived.iter().filter(|waived| waived.unit == *unit);
-    let question = waivers.filter_map(|waived| match waived.why {
+    let mut waivers = history.waived.iter().rev().filter(|waived| waived.unit == *unit);
+    let question = waivers.find_map(|waived| match waived.why {
         Waiver::Person { question } => Some(question),
-        _ => None,
-    });
-    let said = history.question(question.last()?)?.answer.as_ref()?;
+        Waiver::Advisory | Waiver::RoundsUsedUp | Waiver::NotShrinking | Waiver::NothingToRedo => {
+            None
+        }
+    })?;
+    let said = history.question(question)?.answer.as_ref()?;
     Some(format!(", and {} waived that: {:?}", said.by.who, said.words))
 }
 
