@@ -229,10 +229,11 @@ at_once = 2
     world = world
         .cost("build.A/tell#1", forge_core::money::Cost::Known(forge_core::money::Money(20_000)));
     world.end("build.A/tell#1");
-    world.end("build.B/make#1");
+    // C comes to the gate first. B waits there, and stands before C in the table.
     world.end("build.C/make#1");
-    // B has landed, so that its next row finds no money, and C arrives at the gate meanwhile.
-    world.end("build.B/make#1/land#1");
+    world.end("build.B/make#1");
+    // C has landed, so that its next row finds no money, after B was found to be next.
+    world.end("build.C/make#1/land#1");
     assert!(matches!(world.run.phase(), Phase::Held(Hold::OutOfBudget { .. })));
     assert_eq!(world.calls(), [] as [String; 0]);
 }
