@@ -27,7 +27,7 @@ impl Draft {
             QuestionReason::LandedAlready | QuestionReason::NothingToRedo => {
                 vec![Choice::Approve, Choice::GiveUp]
             }
-            // The cause may be outside the code, and mended by now.
+            // The cause may be outside the code, and fixed by now.
             QuestionReason::RoundsUsedUp
             | QuestionReason::NotShrinking
             | QuestionReason::NoVerdict { .. }

@@ -418,7 +418,7 @@ impl Draft {
     }
 
     /// Passes the remaining work to the next attempt, which starts by itself only if there are rounds. After that, a
-    /// person is asked; other work goes on.
+    /// person is asked; other work continues.
     pub(super) fn partly_done(&mut self, unit: &UnitId, note: String) {
         let has_rounds = self.run.unit(unit).round < self.run.stage(unit).rounds;
         self.record(Event::UnitReopened {

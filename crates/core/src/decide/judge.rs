@@ -70,7 +70,7 @@ impl Draft {
                     self.lands(unit, &gate.name, receipt);
                 } else if gate.weight == GateWeight::Binding
                     && matches!(gate.check, Check::Review { .. })
-                    && !self.person_follows(&unit, position)
+                    && !self.asks_a_person(&unit, position + 1)
                 {
                     let serious = findings.iter().filter(|finding| finding.is_serious());
                     let doubts = serious.map(Finding::to_line).collect();
@@ -182,8 +182,7 @@ impl Draft {
         self.run.waiver_of(&red).filter(|_| findings.len() == red.len())
     }
 
-    /// Records what landed. A task that changes nothing is asked about; the work of a stage that is no item's may find nothing to
-    /// change.
+    /// Records what landed. A task that changes nothing is asked about; a stage outside of tasks may have nothing to change.
     fn lands(&mut self, unit: UnitId, gate: &str, receipt: &Receipt) {
         let after = receipt.head.as_deref().or(receipt.commit.as_deref());
         let is_empty = after.is_none_or(|after| {
@@ -215,7 +214,7 @@ impl Draft {
         match ruling {
             Ruling::Verdict(Verdict::Pass { findings })
                 if is_review
-                    && !self.person_follows(unit, position)
+                    && !self.asks_a_person(unit, position + 1)
                     && findings.iter().any(must_change) =>
             {
                 Ruling::Verdict(Verdict::Revise { findings: findings.clone() })
@@ -351,7 +350,7 @@ impl Draft {
             // The person at the gate that follows decides; no person is asked twice.
             Exhausted::Ask
                 if matches!(gate.check, Check::Review { .. })
-                    && self.person_follows(unit, position) =>
+                    && self.asks_a_person(unit, position + 1) =>
             {
                 waive(self);
             }
@@ -359,11 +358,6 @@ impl Draft {
                 self.ask(unit, Some(&gate.name), no_more.why());
             }
         }
-    }
-
-    /// Returns true if a person looks at the unit after this gate.
-    fn person_follows(&self, unit: &UnitId, position: usize) -> bool {
-        self.asks_a_person(unit, position + 1)
     }
 
     /// Returns true if a person looks at the unit at one of its gates from this one on.

@@ -19,7 +19,7 @@ pub enum Standing {
     Interrupted,
     /// A person stopped it.
     Stopped,
-    /// It may not spend more, or has no rounds left for work that is partly done.
+    /// It may not spend more.
     Parked,
     /// The same failure again and again.
     Escalated,

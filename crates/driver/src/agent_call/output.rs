@@ -270,7 +270,7 @@ fn remarks(result: &AgentResult) -> Vec<Remark> {
     unmet.chain(decisions).chain(follow_ups).chain(memory).collect()
 }
 
-/// Reports what a worker found itself and did not mend, the worst first. A person is asked about what is serious.
+/// Reports what a worker found itself and did not fix, the worst first. A person is asked about what is serious.
 fn report_found(receipt: &mut Receipt, findings: impl Iterator<Item = Finding>) {
     let mut found: Vec<Finding> = findings.collect();
     found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));

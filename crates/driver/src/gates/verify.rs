@@ -166,7 +166,7 @@ fn failure(output: &str) -> CheckFailure {
     let tests = read_test_outcomes(output);
     let mut tests: Option<Vec<String>> =
         tests.map(|tests| tests.into_iter().filter_map(failed).collect());
-    // A list that is cut would hide a test that fails anew.
+    // A list that is cut would hide a test that did not fail before.
     if tests.as_ref().is_some_and(|tests| tests.len() > FAILED_TESTS_MAX) {
         tests = None;
     }
