@@ -169,6 +169,31 @@ pub enum Answer {
     GiveUp,
 }
 
+impl QuestionReason {
+    /// Returns true if a person is asked because something did not work out.
+    pub const fn is_failure(&self) -> bool {
+        match self {
+            Self::RoundsUsedUp
+            | Self::NotShrinking
+            | Self::NoResult { .. }
+            | Self::CapReached { .. }
+            | Self::Setbacks { .. }
+            | Self::NoVerdict { .. }
+            | Self::Blocked { .. }
+            | Self::DoesNotLand
+            | Self::LandedAlready
+            | Self::NothingToRedo
+            | Self::Objected { .. }
+            | Self::Unfinished { .. } => true,
+            Self::Checkpoint { .. }
+            | Self::Unverified { .. }
+            | Self::Guarded
+            | Self::Doubted { .. }
+            | Self::NothingChanged => false,
+        }
+    }
+}
+
 impl Question {
     /// Returns the commands that this answer allows Forge to run. They were not there when the run began.
     pub fn allows(&self, answer: &Answer) -> &[String] {

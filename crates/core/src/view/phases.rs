@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{format::stamp, stats::is_by_agent};
+use super::{format::stamp, sentence::question_text, stats::is_by_agent};
 use crate::{
-    event::{Answer, Approvals, Detail, End, Hold},
+    event::{Answer, Approvals, Detail, End, Hold, Question},
     flow::{Condition, Stage, When, Work},
     id::{Scope, UnitId},
     run::{COHERENCE, CallEnding, EndedCall, Phase, Run, State, Unit},
@@ -57,10 +57,12 @@ pub struct PhasesView {
     pub skipped_phases: Vec<String>,
     /// Phases that are over, in the order of the flow.
     pub completed_phases: Vec<String>,
-    /// The first phase that is neither, or `completed`.
+    /// The phase of the question that is open; else the first phase that is neither, or `completed`.
     pub current_phase: Option<String>,
     /// Where that phase stands.
     pub current_phase_status: PhaseStatus,
+    /// The question that is open, the first if there are several.
+    pub question: Option<PhaseQuestion>,
     /// What each call of an agent used, in order. A long log has only its end.
     pub phase_log: Vec<PhaseLogRow>,
     /// The items of the flow, by id.
@@ -95,7 +97,7 @@ pub enum PhaseStatus {
     Pending,
     /// Something of it has.
     InProgress,
-    /// A person is asked, and nothing of it goes on before that.
+    /// A person is asked. What does not depend on the answer goes on.
     AwaitingHuman,
     /// The run is done.
     Completed,
@@ -137,6 +139,15 @@ pub struct PhaseError {
     pub timestamp: String,
 }
 
+/// A question that is open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseQuestion {
+    /// Its name, such as `Q1`.
+    pub id: String,
+    pub unit: String,
+    pub text: String,
+}
+
 /// The times of a run's beginning and last change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -161,7 +172,6 @@ struct Carrier<'a> {
 enum Progress {
     Skipped,
     Completed,
-    Asks,
     Begun,
     Pending,
 }
@@ -183,8 +193,11 @@ impl PhasesView {
             fits.map(|(label, _)| label.clone()).collect()
         };
         let open = phases.iter().find(|(_, progress)| !progress.is_over());
+        let asked = open_question(run);
+        let asked_in = asked.and_then(|asked| label_of(run, &asked.unit, asked.gate.as_deref()));
         let current_phase = match (run.phase(), open) {
             (Phase::Over(End::Done), _) => Some(COMPLETED.to_owned()),
+            (_, Some(_)) if asked_in.is_some() => asked_in,
             (_, Some((label, _))) => Some(label.clone()),
             // What is left of the flow has no label.
             (_, None) => phases.last().map(|(label, _)| label.clone()),
@@ -202,6 +215,11 @@ impl PhasesView {
             error: error(run, current_phase.as_ref()),
             current_phase,
             current_phase_status: status(run, open.map(|(_, progress)| *progress)),
+            question: asked.map(|asked| PhaseQuestion {
+                id: asked.id.to_string(),
+                unit: asked.unit.to_string(),
+                text: question_text(asked),
+            }),
             phase_log: log(run),
             tasks: tasks::task_states(run),
             revisions: Revisions {
@@ -229,6 +247,7 @@ impl PhasesView {
             completed_phases: Vec::new(),
             current_phase: None,
             current_phase_status: PhaseStatus::Pending,
+            question: None,
             phase_log: Vec::new(),
             tasks: BTreeMap::new(),
             revisions: Revisions::default(),
@@ -255,7 +274,7 @@ impl Progress {
     fn is_over(self) -> bool {
         match self {
             Self::Skipped | Self::Completed => true,
-            Self::Asks | Self::Begun | Self::Pending => false,
+            Self::Begun | Self::Pending => false,
         }
     }
 
@@ -266,8 +285,6 @@ impl Progress {
             (one, Self::Skipped) => one,
             (Self::Completed, Self::Completed) => Self::Completed,
             (Self::Pending, Self::Pending) => Self::Pending,
-            (Self::Asks, Self::Asks | Self::Pending | Self::Completed)
-            | (Self::Pending | Self::Completed, Self::Asks) => Self::Asks,
             (Self::Begun, _)
             | (_, Self::Begun)
             | (Self::Completed, Self::Pending)
@@ -336,7 +353,7 @@ impl Carrier<'_> {
         match all {
             // Only when all items are closed well, what is inside is over.
             Progress::Completed | Progress::Skipped => Progress::Begun,
-            Progress::Asks | Progress::Begun | Progress::Pending => all,
+            Progress::Begun | Progress::Pending => all,
         }
     }
 
@@ -407,8 +424,8 @@ impl Carrier<'_> {
                 let gate = question.and_then(|question| question.gate.as_deref());
                 let gate = gate.and_then(|gate| self.stage().gate(gate));
                 match (gate, first) {
-                    (Some(gate), _) => at(gate, Progress::Asks),
-                    (None, None) => Progress::Asks,
+                    (Some(gate), _) => at(gate, Progress::Begun),
+                    (None, None) => Progress::Begun,
                     (None, Some(_)) => Progress::Pending,
                 }
             }
@@ -425,7 +442,7 @@ fn status(run: &Run, open: Option<Progress>) -> PhaseStatus {
         Phase::Over(End::Abandoned) => PhaseStatus::Abandoned,
         Phase::Over(End::Failed | End::Blocked) => PhaseStatus::Failed,
         Phase::Fresh | Phase::Going | Phase::Held(_) => match open {
-            Some(Progress::Asks) => PhaseStatus::AwaitingHuman,
+            _ if open_question(run).is_some() => PhaseStatus::AwaitingHuman,
             Some(Progress::Pending) => PhaseStatus::Pending,
             Some(Progress::Begun | Progress::Skipped | Progress::Completed) | None => {
                 PhaseStatus::InProgress
@@ -434,16 +451,33 @@ fn status(run: &Run, open: Option<Progress>) -> PhaseStatus {
     }
 }
 
+/// Returns the question that is open. In a run that is over, none is.
+fn open_question(run: &Run) -> Option<&Question> {
+    run.questions().next().filter(|_| !matches!(run.phase(), Phase::Over(_)))
+}
+
+/// Returns what failed: a unit, the run as a whole, or what a person is asked about.
 fn error(run: &Run, phase: Option<&String>) -> Option<PhaseError> {
-    if let Phase::Over(End::Failed | End::Blocked) = run.phase() {
-        let failed = run.history().failed.newest()?;
+    if let Phase::Held(Hold::Escalated { what }) = run.phase() {
+        let (at, _) = run.history().held.newest()?;
+        let (phase, message, timestamp) = (phase.cloned(), what.clone(), stamp(*at));
+        return Some(PhaseError { phase, message, timestamp });
+    }
+    if matches!(run.phase(), Phase::Over(End::Done | End::Abandoned)) {
+        return None;
+    }
+    let is_failed =
+        |unit: &UnitId| run.has(unit) && matches!(run.unit(unit).state, State::Failed { .. });
+    if let Some(failed) = run.history().failed.newest().filter(|failed| is_failed(&failed.unit)) {
         let phase = label_of(run, &failed.unit, None).or_else(|| phase.cloned());
         let message = format!("{}: {}", failed.unit, failed.reason);
         return Some(PhaseError { phase, message, timestamp: stamp(failed.at) });
     }
-    let Phase::Held(Hold::Escalated { what }) = run.phase() else { return None };
-    let (at, _) = run.history().held.newest()?;
-    Some(PhaseError { phase: phase.cloned(), message: what.clone(), timestamp: stamp(*at) })
+    let asked = run.questions().find(|asked| asked.why.is_failure())?;
+    let phase = label_of(run, &asked.unit, asked.gate.as_deref()).or_else(|| phase.cloned());
+    let message = format!("{}: {}", asked.unit, question_text(asked));
+    let at = run.history().question(asked.id).map_or(run.now(), |asked| asked.at);
+    Some(PhaseError { phase, message, timestamp: stamp(at) })
 }
 
 /// Returns the label under which a call, or the work of a unit, is counted.

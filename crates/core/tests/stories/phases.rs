@@ -1,13 +1,13 @@
 //! `state.json` in the phases of a flow: what is completed, skipped, under way, for every effort.
 
 use forge_core::{
-    event::{Answer, Approvals, Detail, Outcome, Receipt},
+    event::{Answer, Approvals, Detail, Outcome, Receipt, Ruling},
     money::Spent,
     run::State,
     view::{PhasesView, phases::PhaseStatus},
 };
 
-use crate::world::{World, after, fault, finding, revise, writes};
+use crate::world::{World, after, block, fault, finding, revise, writes};
 use forge_core::verdict::{Severity, Verdict};
 
 const ID: &str = "20261115-add-a-queue-abcd";
@@ -142,7 +142,7 @@ fn a_run_that_failed_or_was_given_up_says_so() {
 }
 
 #[test]
-fn a_task_that_a_person_is_asked_about_waits_only_if_nothing_else_goes_on() {
+fn whenever_a_question_is_open_its_phase_waits_for_a_person_and_what_failed_is_an_error() {
     let mut world = World::feature("S")
         .outcome("build.T1/implement#1", fault("nothing"))
         .outcome("build.T1/implement#2", fault("nothing"))
@@ -156,10 +156,34 @@ fn a_task_that_a_person_is_asked_about_waits_only_if_nothing_else_goes_on() {
             world.end(&next);
         }
     }
-    assert_eq!(phases(&world).current_phase_status, PhaseStatus::InProgress);
-    world.go_on();
-    assert_eq!(phases(&world).current_phase_status, PhaseStatus::AwaitingHuman);
-    assert_eq!(phases(&world).current_phase.as_deref(), Some("phase-5"));
+    for is_alone in [false, true] {
+        let view = phases(&world);
+        assert_eq!(view.current_phase_status, PhaseStatus::AwaitingHuman);
+        assert_eq!(view.current_phase.as_deref(), Some("phase-5"));
+        let question = view.question.unwrap();
+        assert_eq!((&*question.id, &*question.unit), ("Q2", "build.T1/implement"));
+        assert!(question.text.starts_with("It has no result that can be used"), "{question:?}");
+        assert!(view.error.unwrap().message.contains("no result"), "alone: {is_alone}");
+        world.go_on();
+    }
+    // The question of a gate with a label of its own is that phase's.
+    let world = World::feature("S").auto().verdict("build.T1/implement#1/review#1", block("no"));
+    let view = phases(&world.played());
+    assert_eq!(view.current_phase.as_deref(), Some("phase-6"));
+    assert_eq!(view.current_phase_status, PhaseStatus::AwaitingHuman);
+    // What a person only has to agree to is no error; a task that failed is one, while others go on.
+    let view = phases(&World::feature("M").played_until("Q1"));
+    assert_eq!((view.question.unwrap().id.as_str(), view.error), ("Q1", None));
+    let mut world = World::feature("S").auto().begin();
+    while !world.calls().contains(&"build.T1/implement#1/review#1".to_owned()) {
+        let next = world.calls().into_iter().find(|next| !next.contains("T2")).unwrap();
+        world.end(&next);
+    }
+    world.rules("build.T1/implement#1/review#1", Ruling::Verdict(block("no")));
+    world.say(1, Answer::GiveUp, "");
+    let view = phases(&world);
+    assert_eq!(view.error.unwrap().message, "build.T1/implement: no (given up by bob)");
+    assert_eq!(view.question, None);
 }
 
 #[test]
