@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// Returns what a result of this call must look like, for programs that can hold their answer to a JSON
 /// schema: an object, complete in itself. It is only a help; what counts is [`parse_result`].
-pub fn result_schema(call: &str, required: &[ResultKey]) -> Value {
+pub fn result_schema(call: &str, required: &[ResultKey], refused: &[ResultKey]) -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         // A schema that names its language is refused by Claude Code 2.1.325.
@@ -22,6 +22,8 @@ pub fn result_schema(call: &str, required: &[ResultKey]) -> Value {
     let mut schema = serde_json::to_value(schema).expect("a schema is JSON");
     schema["properties"]["forge"] = json!({ "const": RESULT_FORMAT });
     schema["properties"]["attempt"] = json!({ "const": call });
+    let properties = schema["properties"].as_object_mut().expect("a result is an object");
+    properties.retain(|name, _| !refused.iter().any(|key| key.as_str() == name));
     let keys = schema["required"].as_array_mut().expect("four keys are always required");
     keys.extend(required.iter().map(|key| json!(key.as_str())));
     keys.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
@@ -39,7 +41,8 @@ pub fn parse_result(
         return Err(ResultError::TooLarge);
     }
     let keys = read_head(bytes, call)?;
-    let result: AgentResult = serde_json::from_slice(bytes).map_err(|error| shape(&error))?;
+    let mut result: AgentResult = serde_json::from_slice(bytes).map_err(|error| shape(&error))?;
+    result.cut_summary();
     result.validate(required, |key| keys.contains_key(key))?;
     Ok(result)
 }
@@ -68,6 +71,8 @@ fn shape(error: &serde_json::Error) -> ResultError {
     let text = error.to_string();
     // Our own message says the place.
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+    // A role may not have all keys; its brief names those that it may.
+    let what = what.split_once(", expected one of `forge`").map_or(what, |(what, _)| what);
     if error.is_data() {
         ResultError::wrong_shape(line, column, what)
     } else {

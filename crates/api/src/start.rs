@@ -33,7 +33,7 @@ use forge_agents::registry;
 use forge_core::{
     event::{Blob, Coherence, Limits, Start},
     flow::{Check, Delivery, FORMAT, Stage, Work},
-    view::short_commit,
+    view::{short_commit, shorten},
 };
 use forge_driver::{
     Error,
@@ -68,7 +68,7 @@ use crate::{
 pub use dry_run::{ChecksFrom, DryCalls, DryCaps, DryGate, DryPlayer, DryRun, DryStage};
 pub use flow_outline::Runs;
 pub use prompts::{
-    Allowed, AskCommands, Asks, BranchChoice, EffortChoice, EffortOffer, Nobody, Reply,
+    Allowed, AskCommands, Asks, BranchChoice, EffortChoice, EffortOffer, Nobody, Presence, Reply,
 };
 pub use request::{Discussion, OnMissing, PullRequest, Request, quoted};
 
@@ -82,6 +82,8 @@ const SOURCE: &str = "source";
 const LEFT_OUT_NAMED: usize = 5;
 /// Commands with other agents that are proposed where one is not known.
 const AGENTS_PROPOSED: usize = 2;
+/// The most characters of a path that a refusal quotes.
+const NAME_SHOWN: usize = 100;
 /// The project's own rules for agents.
 const INSTRUCTIONS: &str = ".forge/instructions.md";
 
@@ -134,17 +136,25 @@ impl Forge {
         }
         // First of all: whoever does not allow them has answered nothing else in vain.
         self.ask_about_commands(&ready.settings, &ready.found, asks)?;
-        let mut chosen = ready.choose(request, asks)?;
         if ready.settings.workspace.root.is_none() {
             // Where the checkouts will lie.
             state_dir()?;
         }
         let mut signals = Signals::listen()?;
-        if let Some(agent) = ready.looker().and_then(|role| ready.settings.agent_for(role)) {
-            asks.wait(&format!("looking at the request ({agent}) ..."));
-        }
-        let (coherence, note) =
-            self.look_at_request(&ready, &chosen.text, request.budget, &mut signals)?;
+        let look = |asks: &mut dyn Asks, signals: &mut Signals| {
+            if let Some(agent) = ready.looker().and_then(|role| ready.settings.agent_for(role)) {
+                asks.wait(&format!("looking at the request ({agent}) ..."));
+            }
+            self.look_at_request(&ready, &ready.text, request.budget, signals)
+        };
+        // Nobody answers questions about what nobody can act on, and nothing is paid where an answer is missing.
+        let (mut chosen, (coherence, note)) = match asks.presence() {
+            Presence::Here => {
+                let looked = look(asks, &mut signals)?;
+                (signals.while_unheard(|| ready.choose(request, asks))?, looked)
+            }
+            Presence::Nobody => (ready.choose(request, asks)?, look(asks, &mut signals)?),
+        };
         chosen.notes.extend(chosen.without_auto.take());
         chosen.notes.extend(note);
         self.write_down(request, ready, Begin { chosen, coherence, signals })
@@ -153,6 +163,7 @@ impl Forge {
     /// Reads all that a run depends on, and refuses what cannot be. Nothing is written.
     fn ready(&self, request: &Request) -> Result<Ready, Error> {
         if request.issue.is_none() {
+            refuse_path(&request.text)?;
             refuse_words(&request.text)?;
         }
         let repository = &self.home.repository;
@@ -628,6 +639,24 @@ fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Error> {
         ));
     }
     Ok(())
+}
+
+/// Refuses the name of a file or folder in place of a request.
+fn refuse_path(text: &str) -> Result<(), Error> {
+    let path = Path::new(text.trim());
+    if text.trim().contains(char::is_whitespace) || !path.exists() {
+        return Ok(());
+    }
+    let name = quoted(text.trim());
+    let (what, next) = if path.is_dir() {
+        ("folder", format!("forge resume {name} (goes on with an older run that lies there)"))
+    } else if path.extension().is_some_and(|extension| extension == "json") {
+        ("file", format!("forge run --issue {name}"))
+    } else {
+        ("file", format!("forge run \"$(cat {name})\""))
+    };
+    let what = format!("`{}` is a {what}, and not a request", shorten(text.trim(), NAME_SHOWN));
+    Err(Error::usage(what, next))
 }
 
 fn uncommitted(what: &[String]) -> Error {

@@ -5,6 +5,9 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+/// The most characters of a claimed command in a line.
+const COMMAND_CHARS_MAX: usize = 80;
+
 /// Why a check that fails may be nobody's fault, as a finding says it.
 pub const RED_AT_THE_BASE: &str = "It failed where the run started, too.";
 
@@ -109,6 +112,19 @@ pub struct Finding {
     /// The earlier finding that this one is again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
+    /// What Forge cannot say of its evidence. Nothing where Forge saw it, or found it itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
+}
+
+/// What is not known of the evidence of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// The command and what it printed are told by whoever found it; Forge did not run it.
+    Claimed,
+    /// Forge looked for the line or the quotation, and it is not there.
+    NotThere(String),
 }
 
 /// The proof of a finding.
@@ -186,6 +202,9 @@ pub struct Shown {
     pub key_changes: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+    /// The change in one line, as a pull request is called.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
 }
 
 impl Says {
@@ -240,9 +259,10 @@ impl Severity {
 }
 
 impl Finding {
-    /// Returns true if it can be acted on: it says where, or shows what. Others are only noted.
+    /// Returns true if it can be acted on: it says where, or shows what, and that is there. Others are only noted.
     pub fn is_grounded(&self) -> bool {
-        self.path.is_some() || self.proof.is_some()
+        let is_missing = matches!(self.doubt, Some(Doubt::NotThere(_)));
+        (self.path.is_some() || self.proof.is_some()) && !is_missing
     }
 
     /// Returns true if the finding blocks a pass.
@@ -250,14 +270,22 @@ impl Finding {
         self.severity >= Severity::Major
     }
 
-    /// Formats the place and the problem as one line.
+    /// Formats the place, the problem and what is not known of its evidence as one line.
     pub fn to_line(&self) -> String {
         let place = match (&self.path, self.line) {
             (Some(path), Some(line)) => format!("{path}:{line}: "),
             (Some(path), None) => format!("{path}: "),
             (None, _) => String::new(),
         };
-        format!("{place}{}", self.what)
+        let doubt = match (&self.doubt, &self.proof) {
+            (Some(Doubt::NotThere(why)), _) => format!(" (noted only: {why})"),
+            (Some(Doubt::Claimed), Some(Proof::Command { command, .. })) => {
+                let command: String = command.chars().take(COMMAND_CHARS_MAX).collect();
+                format!(" (claimed, not run by Forge: `{}`)", command.replace('\n', " "))
+            }
+            (Some(Doubt::Claimed), Some(Proof::Quote { .. }) | None) | (None, _) => String::new(),
+        };
+        format!("{place}{}{doubt}", self.what)
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod diff;
 mod format;
+mod open_findings;
 pub mod phases;
 mod proof;
 mod remarks;
@@ -18,10 +19,11 @@ pub mod summary;
 
 pub use diff::{ChangeKind, TextVersion, versions};
 pub use format::{Amount, day, moment, sanitize, shorten, span, stamp};
+pub use open_findings::{RemainingFinding, RemainingReason, open_findings};
 pub use phases::PhasesView;
 pub use proof::{ProofState, WaivedView};
 pub use remarks::RemarkView;
-pub use result::{ArtifactView, LandedView, NotedView, ResultView};
+pub use result::{ArtifactView, LandedView, ResultView};
 pub use run_row::RunRow;
 pub use run_view::{
     AnswerWords, ListView, ListedView, LogLine, OptionView, QuestionView, RunLine, RunView,

@@ -201,6 +201,7 @@ impl Game {
                     why: String::new(),
                     proof,
                     was: None,
+                    doubt: None,
                 }
             })
             .collect()

@@ -26,6 +26,7 @@ use forge_keeper::AttemptFolder;
 use crate::{
     Error,
     agent_call::{
+        finding_evidence::look_at_evidence,
         output::{look_for_artifact, report},
         turns::usage_of_lost_call,
     },
@@ -175,7 +176,11 @@ impl Calls {
 /// Brings a call on as far as it goes: its report, or why not yet.
 fn next_step(plan: &Plan<'_>) -> Result<Report, Pending> {
     match plan.run.call_kind(plan.call) {
-        CallKind::Agent { .. } | CallKind::Command { .. } => call_plan::plan(plan),
+        CallKind::Agent { .. } | CallKind::Command { .. } => {
+            let mut report = call_plan::plan(plan)?;
+            look_at_evidence(plan.context, plan.run, plan.call, &mut report)?;
+            Ok(report)
+        }
         CallKind::Verify => verify::plan(plan),
         CallKind::Land => land::plan(plan),
         CallKind::BuiltIn { check: BuiltIn::Changes } => declared_changes::plan(plan),

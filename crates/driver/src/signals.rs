@@ -7,9 +7,16 @@ use std::{
         fd::{AsFd as _, BorrowedFd},
         unix::net::UnixStream,
     },
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    flag::register_conditional_default,
+};
 
 use crate::Error;
 
@@ -18,15 +25,19 @@ pub struct Signals {
     pub interrupts: UnixStream,
     pub hang_ups: UnixStream,
     pub n_interrupts: u32,
+    /// Whether signals end the process, as if nobody listened.
+    ends_process: Arc<AtomicBool>,
 }
 
 impl Signals {
     /// From now on, Ctrl-C and the like are read by the loop.
     pub fn listen() -> Result<Self, Error> {
+        let ends_process = Arc::new(AtomicBool::new(false));
         let pair = |signals: &[i32]| -> std::io::Result<UnixStream> {
             let (reader, writer) = UnixStream::pair()?;
             reader.set_nonblocking(true)?;
             for signal in signals {
+                register_conditional_default(*signal, Arc::clone(&ends_process))?;
                 signal_hook::low_level::pipe::register(*signal, writer.try_clone()?)?;
             }
             Ok(reader)
@@ -35,7 +46,15 @@ impl Signals {
         let (interrupts, hang_ups) = listen().map_err(|error: std::io::Error| {
             Error::surroundings(format!("cannot listen for signals: {error}"), "forge doctor")
         })?;
-        Ok(Self { interrupts, hang_ups, n_interrupts: 0 })
+        Ok(Self { interrupts, hang_ups, n_interrupts: 0, ends_process })
+    }
+
+    /// Does something during which nobody listens: a person at a prompt ends the process with Ctrl-C.
+    pub fn while_unheard<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.ends_process.store(true, Ordering::SeqCst);
+        let done = work();
+        self.ends_process.store(false, Ordering::SeqCst);
+        done
     }
 }
 
@@ -75,7 +94,9 @@ impl Signals {
             Error::surroundings(format!("signals cannot be passed on: {error}"), "forge doctor")
         })?;
         let sender = SignalSender { interrupts: interrupts.1, hang_ups: hang_ups.1 };
-        Ok((Self { interrupts: interrupts.0, hang_ups: hang_ups.0, n_interrupts: 0 }, sender))
+        let ends_process = Arc::default();
+        let (interrupts, hang_ups) = (interrupts.0, hang_ups.0);
+        Ok((Self { interrupts, hang_ups, n_interrupts: 0, ends_process }, sender))
     }
 
     /// Poll these for reading to hear of it.

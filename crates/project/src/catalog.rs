@@ -397,16 +397,8 @@ impl Role {
             None => ("", text),
         };
         let raw: RawRole = toml::from_str(head).map_err(|error| wrong(explain(error.message())))?;
-        let keys = [
-            ResultKey::Verdict,
-            ResultKey::Findings,
-            ResultKey::Lists,
-            ResultKey::Must,
-            ResultKey::Shown,
-            ResultKey::Commit,
-        ];
         let key = |word: &String| {
-            keys.into_iter().find(|key| key.as_str() == word).ok_or_else(|| {
+            ResultKey::ALL.into_iter().find(|key| key.as_str() == word).ok_or_else(|| {
                 wrong(format!("`{word}` is no key of result.json that a role can ask for"))
             })
         };

@@ -64,7 +64,7 @@ impl OneShot<'_> {
         place: &CallFolder,
     ) -> Result<(Spec, Vec<(OsString, OsString)>), Error> {
         let (folder, kind) = (place.folder(), self.table.like);
-        let schema = kind.has_native_schema().then(|| result_schema(self.call, self.must));
+        let schema = kind.has_native_schema().then(|| result_schema(self.call, self.must, &[]));
         let session = session_id(&[&place.path.to_string_lossy()]);
         let scenario =
             if kind.plays_scenario() { Some(place.scenario(self.scenario)?) } else { None };

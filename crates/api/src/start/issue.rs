@@ -74,9 +74,10 @@ impl Issue {
                     return Err("its `description` is neither a text nor a document".to_owned());
                 }
             };
+            let source = browse(text("self"), key);
             return Ok(Self {
-                text: together(title, &body, "fields.summary")?,
-                source: browse(text("self"), key),
+                text: together(title, &body, "fields.summary", &source, &labels(fields))?,
+                source,
                 tracker: Tracker::Jira,
                 points: effort::points(fields.get(points)),
             });
@@ -85,13 +86,16 @@ impl Issue {
         if value.get("title").is_some() && is_number {
             let number = value.get("number").and_then(Value::as_u64).unwrap_or_default();
             let address = text("html_url").or(text("url")).map(str::to_owned);
+            let source = address.unwrap_or_else(|| format!("#{number}"));
             return Ok(Self {
                 text: together(
                     text("title").unwrap_or_default(),
                     text("body").unwrap_or_default(),
                     "title",
+                    &source,
+                    &labels(value),
                 )?,
-                source: address.unwrap_or_else(|| format!("#{number}")),
+                source,
                 tracker: Tracker::GitHub,
                 points: None,
             });
@@ -139,12 +143,34 @@ fn browse(own: Option<&str>, key: &str) -> String {
     host.map_or_else(|| key.to_owned(), |host| format!("{host}/browse/{key}"))
 }
 
-fn together(title: &str, body: &str, key: &str) -> Result<String, String> {
+/// Returns the request that an issue is: its words, and where it comes from.
+fn together(
+    title: &str,
+    body: &str,
+    key: &str,
+    source: &str,
+    labels: &[&str],
+) -> Result<String, String> {
     let title = title.trim();
     if title.is_empty() {
         return Err(format!("the issue has no `{key}`"));
     }
-    Ok(if body.is_empty() { format!("# {title}\n") } else { format!("# {title}\n\n{body}\n") })
+    let mut text = format!("# {title}\n\n");
+    if !body.is_empty() {
+        text.push_str(&format!("{body}\n\n"));
+    }
+    text.push_str(&format!("Issue: {source}\n"));
+    if !labels.is_empty() {
+        text.push_str(&format!("Labels: {}\n", labels.join(", ")));
+    }
+    Ok(text)
+}
+
+/// Returns the labels of an issue: texts, or objects with a name.
+fn labels(issue: &Value) -> Vec<&str> {
+    let labels = issue.get("labels").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let names = labels.iter().filter_map(|label| label.get("name").unwrap_or(label).as_str());
+    names.map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
 /// Returns the words of a document of Jira. Kinds that are not known are their content.

@@ -5,6 +5,11 @@
 
 /// Prompts and notes before a run exists. A method that is not implemented asks nothing.
 pub trait Asks {
+    /// Returns whether somebody is there to answer.
+    fn presence(&self) -> Presence {
+        Presence::Nobody
+    }
+
     /// Asks whether a repository may run these commands on this machine.
     fn commands(&mut self, commands: &[String]) -> Allowed;
 
@@ -33,6 +38,13 @@ pub trait Asks {
     fn discussion(&mut self, _questions: &[&str]) -> Reply<Vec<String>> {
         Reply::Nobody
     }
+}
+
+/// Whether a person can answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    Here,
+    Nobody,
 }
 
 /// The reply of a person to a prompt.

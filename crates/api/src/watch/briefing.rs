@@ -246,11 +246,10 @@ fn chosen(
     let fits = |one: &CallId| {
         let is_named = call.is_none_or(|call| call == one || is_look_at(one, call, selector));
         let gate = one.gate();
-        let is_gate = match (&selector.gate, selector.attempt) {
-            (Some(wanted), _) => gate == Some(wanted.as_str()),
-            // Who names an attempt means the attempt, and not who looked at it.
-            (None, Some(_)) => gate.is_none() || call == Some(one),
-            (None, None) => true,
+        let is_gate = match &selector.gate {
+            Some(wanted) => gate == Some(wanted.as_str()),
+            // Who names a unit or an attempt means its worker, and not who looked at it.
+            None => gate.is_none() || call == Some(one),
         };
         let is_attempt = selector.attempt.is_none_or(|n| one.attempt().number == n);
         one.unit() == unit && is_named && is_gate && is_attempt
@@ -272,18 +271,27 @@ fn is_look_at(one: &CallId, named: &CallId, selector: &CallSelector) -> bool {
     is_look_at_it && selector.gate.is_some() && one.attempt() == named.attempt()
 }
 
-/// Returns the files of an inbox, by name. Nothing, if it is gone.
+/// Returns the files of an inbox and of the folders in it, by name. Nothing, if it is gone.
 fn listed(inbox: &Path) -> Option<Vec<InboxFile>> {
-    let entries = fs::read_dir(inbox).ok()?;
+    let mut files = files_in(inbox, "")?;
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    Some(files)
+}
+
+fn files_in(folder: &Path, below: &str) -> Option<Vec<InboxFile>> {
+    let entries = fs::read_dir(folder).ok()?;
     let mut files = Vec::new();
     for entry in entries.flatten().take(FILES_MAX) {
         // Not where a link leads to: an agent could have put it there.
-        let Ok(metadata) = entry.metadata() else { continue };
-        if let (true, Ok(name)) = (metadata.is_file(), entry.file_name().into_string()) {
-            files.push(InboxFile { name, bytes: metadata.len() });
+        let (Ok(metadata), Ok(name)) = (entry.metadata(), entry.file_name().into_string()) else {
+            continue;
+        };
+        if metadata.is_file() {
+            files.push(InboxFile { name: format!("{below}{name}"), bytes: metadata.len() });
+        } else if metadata.is_dir() && below.is_empty() {
+            files.extend(files_in(&entry.path(), &format!("{name}/")).unwrap_or_default());
         }
     }
-    files.sort_by(|one, other| one.name.cmp(&other.name));
     Some(files)
 }
 

@@ -8,7 +8,7 @@ use forge_api::{
     Error,
     fast_forward::FastForwardOffer,
     forge::Forge,
-    start::{Allowed, Asks, BranchChoice, EffortOffer, Reply},
+    start::{Allowed, Asks, BranchChoice, EffortOffer, Presence, Reply},
 };
 use forge_core::view::sanitize;
 
@@ -19,6 +19,10 @@ use crate::{format, terminal_info, terminal_output};
 pub(crate) struct TerminalPrompts;
 
 impl Asks for TerminalPrompts {
+    fn presence(&self) -> Presence {
+        if can_ask() { Presence::Here } else { Presence::Nobody }
+    }
+
     fn commands(&mut self, commands: &[String]) -> Allowed {
         approve_commands(commands)
     }

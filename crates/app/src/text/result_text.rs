@@ -9,7 +9,7 @@ use forge_api::{
 use forge_core::{
     event::Colour,
     id::UnitId,
-    view::{NotedView, ProofState, RemarkView, ResultView, Standing, short_commit},
+    view::{ProofState, RemainingFinding, RemarkView, ResultView, RunRow, Standing, short_commit},
 };
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 /// Formats the result of a run.
 pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
     let row = &view.row;
-    let mut text = format!("{}  {}", row.run, row.standing.as_str());
+    let mut text = format!("{}  {}{}", row.run, row.standing.as_str(), done_but(row));
     let mut push = |name: &str, value: &str| {
         let _ = write!(text, "\n{}", format::hanging_indent(&format!("  {name:<9}"), value, width));
     };
@@ -65,7 +65,7 @@ pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
     push_section(
         &mut text,
         "noted",
-        view.noted.iter().map(|NotedView { unit, finding }| {
+        view.noted.iter().map(|RemainingFinding { unit, finding, .. }| {
             format!("{} {unit}: {}", finding.severity.as_str(), finding.to_line())
         }),
         width,
@@ -86,6 +86,14 @@ pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
         width,
     );
     text
+}
+
+/// Returns what has to be said at once of a run that is done, such as that it changed nothing.
+pub(crate) fn done_but(row: &RunRow) -> String {
+    match (row.standing, row.why.as_str()) {
+        (Standing::Done, why) if !why.is_empty() => format!(": {why}"),
+        (_, _) => String::new(),
+    }
 }
 
 /// Returns the commands that make use of the result.

@@ -7,7 +7,10 @@ use forge_core::{
     view::{Amount, Course, RunRow, RunView, Standing, UnitState, UnitView, short_commit},
 };
 
-use super::question_text::{QuestionLayout, question_text};
+use super::{
+    question_text::{QuestionLayout, question_text},
+    result_text::done_but,
+};
 use crate::{format, text_width};
 
 /// The activity of a run: running calls, or none.
@@ -88,12 +91,13 @@ pub(crate) fn outcome_text(view: &RunView, folder: &Path, width: usize) -> Strin
     let row = &view.row;
     let took = format::age(row.started_at, row.changed_at);
     let mut text = format!(
-        "{}  {} after {took}, spent {}",
+        "{}  {}{} after {took}, spent {}",
         row.run,
         standing_text(row, row.changed_at),
+        done_but(row),
         row.amount().to_text()
     );
-    if !row.why.is_empty() {
+    if !row.why.is_empty() && row.standing != Standing::Done {
         let _ = write!(text, "\n{}", format::wrap(&row.why, 0, width));
     }
     if let (Some(head), Some(branch)) = (&view.head, &view.branch) {

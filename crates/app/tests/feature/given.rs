@@ -59,21 +59,37 @@ const INBOXES: [(&str, &[&str]); 15] = [
     ("investigate#1", &["analysis.md", "request.md"]),
     ("design#1", &["analysis.md", "investigation.md", "request.md"]),
     ("design#1/review#1", &["analysis.md", "design.md", "investigation.md", "request.md"]),
-    ("design#2", &["analysis.md", "investigation.md", "request.md", "review-design.md"]),
+    (
+        "design#2",
+        &["analysis.md", "investigation.md", "last/design.md", "request.md", "review-design.md"],
+    ),
     ("design#2/review#1", &["analysis.md", "design.md", "investigation.md", "request.md"]),
     ("split#1", &["design.md", "investigation.md", "request.md"]),
     ("split#1/review#1", &["design.md", "investigation.md", "request.md", "tasks.md"]),
-    ("build.T1/implement#1", &["design.md", "request.md", "tasks.md"]),
+    ("build.T1/implement#1", &["design.md", "investigation.md", "request.md", "tasks.md"]),
     (
         "build.T1/implement#1/review#1",
         &["change.diff", "design.md", "impl-T1.md", "request.md", "tasks.md"],
     ),
-    ("build.T1/implement#2", &["design.md", "request.md", "review-T1.md", "tasks.md"]),
+    (
+        "build.T1/implement#2",
+        &[
+            "design.md",
+            "investigation.md",
+            "last/impl-T1.md",
+            "request.md",
+            "review-T1.md",
+            "tasks.md",
+        ],
+    ),
     (
         "build.T1/implement#2/review#1",
-        &["change.diff", "design.md", "impl-T1.md", "request.md", "tasks.md"],
+        &["change.diff", "design.md", "impl-T1.md", "request.md", "since.diff", "tasks.md"],
     ),
-    ("build.T2/implement#1", &["build.T1/review-T1.md", "design.md", "request.md", "tasks.md"]),
+    (
+        "build.T2/implement#1",
+        &["build.T1/review-T1.md", "design.md", "investigation.md", "request.md", "tasks.md"],
+    ),
     (
         "build.T2/implement#1/review#1",
         &["change.diff", "design.md", "impl-T2.md", "request.md", "tasks.md"],
@@ -119,15 +135,36 @@ fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
     let shipped = shipped.iter().map(|file| file.strip_suffix(".md").unwrap().to_owned());
     assert_eq!(called, shipped.collect(), "a role of the flow is not in this test");
 
-    // Nobody reads their own last work, so it is in the brief.
+    // Whoever is sent back finds their own last work as a file.
     let brief = world.brief(&run, "design#2");
-    has(
-        &brief,
-        &["## What you left last time", "`design.md`:", "> Two files.", "nothing of tests"],
-    );
+    has(&brief, &["## What you left last time", "`last/design.md`", "nothing of tests"]);
+    let last = world.boxes(&run, "design#2").join("inbox/last/design.md");
+    has(&fs::read_to_string(last).unwrap(), &["Two files."]);
     assert!(!world.brief(&run, "design#1").contains("What you left last time"));
     let brief = world.brief(&run, "build.T1/implement#2");
-    has(&brief, &["## What you left last time", "`impl-T1.md`:", "> It greets.", "too loud"]);
+    has(
+        &brief,
+        &[
+            "## What you left last time",
+            "`last/impl-T1.md`",
+            "too loud",
+            "Your change of the attempt before is in it already, as commit `",
+        ],
+    );
+    let since = world.boxes(&run, "build.T1/implement#2/review#1").join("inbox/since.diff");
+    let since = fs::read_to_string(since).unwrap();
+    has(&since, &["+It greets softly.", "+hello!"]);
+    assert!(!since.contains("diff --git a/src/part"), "{since}");
+    let first = world.brief(&run, "build.T1/implement#1");
+    has(&first, &["## Your task", "## Tasks that are built elsewhere", "- `T2` "]);
+    has(
+        &world.brief(&run, "build.T1/implement#1/review#1"),
+        &[
+            "## The task under review",
+            "It was allowed to change: ",
+            "## What its author says of it",
+        ],
+    );
     assert!(!brief.contains("Not yet."), "a review is read, not quoted");
 
     // Who looks at the whole sees the change of the whole run; who reviews a task sees that task.

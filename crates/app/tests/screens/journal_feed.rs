@@ -339,6 +339,7 @@ fn finding(number: usize) -> Finding {
         why: String::new(),
         proof: None,
         was: None,
+        doubt: None,
     }
 }
 

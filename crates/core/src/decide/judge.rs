@@ -258,10 +258,13 @@ impl Draft {
             }
             Verdict::Revise { findings } => {
                 let said: Vec<String> = findings.iter().map(Finding::to_line).collect();
-                let what = format!(
-                    "it sends the work back without a finding that has a path or a proof: {}",
-                    said.join("; ")
-                );
+                let what = match said.as_slice() {
+                    [] => "it sends the work back without a finding".to_owned(),
+                    said => format!(
+                        "it sends the work back without a finding whose path or proof is there: {}",
+                        said.join("; ")
+                    ),
+                };
                 Ruling::Fault { class: FaultClass::NoFindings, what }
             }
             Verdict::Block { reason, findings } => {

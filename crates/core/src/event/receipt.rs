@@ -82,6 +82,8 @@ pub enum Remark {
     Memory(String),
     /// Something that must be true of its work, and is not.
     Unmet(String),
+    /// An open note of another unit that it dealt with, as that note is named.
+    Settled(String),
 }
 
 /// The result of a command that Forge itself ran, bound to the code tree that it ran on.
@@ -183,6 +185,7 @@ impl Remark {
             Self::FollowUp(text) => ("for later", text),
             Self::Memory(text) => ("to remember", text),
             Self::Unmet(text) => ("not met", text),
+            Self::Settled(text) => ("settled", text),
         }
     }
 }

@@ -9,8 +9,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::limits::SUMMARY_CHARACTERS_MAX;
 use crate::item::Item;
 use crate::verdict::{BlockerClass, Finding, Proof, Risk, Severity, Shown};
+
+/// What a summary that was too long ends with.
+const SUMMARY_CUT: &str = "… (cut)";
 
 /// The `result.json` of an agent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +26,7 @@ pub struct AgentResult {
     pub attempt: String,
     /// Whether the work is done, done in part, or blocked.
     pub status: Status,
-    /// What was done, in at most 500 characters.
+    /// What was done, in at most 500 characters. What is longer is cut.
     pub summary: String,
     /// For reviewers: what is to happen with the work under review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,6 +49,9 @@ pub struct AgentResult {
     /// A proposed commit message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Open notes of others that are dealt with now, by their ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled: Vec<String>,
     /// Decisions that were made on the way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
@@ -129,6 +136,9 @@ pub struct ReportedShown {
     #[serde(default)]
     pub key_changes: Vec<String>,
     pub risk: Risk,
+    /// The change in one line of at most 72 characters, as a pull request is called.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
 }
 
 /// The reason why the work cannot continue.
@@ -162,9 +172,20 @@ pub enum ResultKey {
     Must,
     Shown,
     Commit,
+    Settled,
 }
 
 impl ResultKey {
+    pub const ALL: [Self; 7] = [
+        Self::Verdict,
+        Self::Findings,
+        Self::Lists,
+        Self::Must,
+        Self::Shown,
+        Self::Commit,
+        Self::Settled,
+    ];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Verdict => "verdict",
@@ -173,6 +194,31 @@ impl ResultKey {
             Self::Must => "must",
             Self::Shown => "shown",
             Self::Commit => "commit",
+            Self::Settled => "settled",
+        }
+    }
+}
+
+impl AgentResult {
+    /// Returns the keys that it has something in.
+    pub fn given(&self) -> Vec<ResultKey> {
+        let has = |key: &ResultKey| match key {
+            ResultKey::Verdict => self.verdict.is_some(),
+            ResultKey::Findings => !self.findings.is_empty(),
+            ResultKey::Lists => !self.lists.is_empty(),
+            ResultKey::Must => !self.must.is_empty(),
+            ResultKey::Shown => self.shown.is_some(),
+            ResultKey::Commit => self.commit.is_some(),
+            ResultKey::Settled => !self.settled.is_empty(),
+        };
+        ResultKey::ALL.into_iter().filter(has).collect()
+    }
+
+    /// Cuts a summary that is too long, and says so in it.
+    pub fn cut_summary(&mut self) {
+        if self.summary.chars().count() > SUMMARY_CHARACTERS_MAX {
+            let room = SUMMARY_CHARACTERS_MAX - SUMMARY_CUT.chars().count();
+            self.summary = self.summary.chars().take(room).chain(SUMMARY_CUT.chars()).collect();
         }
     }
 }
@@ -180,14 +226,14 @@ impl ResultKey {
 impl From<ReportedFinding> for Finding {
     fn from(reported: ReportedFinding) -> Self {
         let ReportedFinding { severity, path, line, what, why, proof, was } = reported;
-        let (id, why) = (String::new(), why.unwrap_or_default());
-        Self { id, severity, path, line, what, why, proof, was }
+        let (id, why, doubt) = (String::new(), why.unwrap_or_default(), None);
+        Self { id, severity, path, line, what, why, proof, was, doubt }
     }
 }
 
 impl From<ReportedShown> for Shown {
-    fn from(ReportedShown { approach, key_changes, risk }: ReportedShown) -> Self {
-        Self { approach, key_changes, risk: Some(risk) }
+    fn from(ReportedShown { approach, key_changes, risk, title }: ReportedShown) -> Self {
+        Self { approach, key_changes, risk: Some(risk), title }
     }
 }
 

@@ -4,9 +4,7 @@
 
 use thiserror::Error;
 
-use super::limits::{
-    ENTRIES_MAX, FINDINGS_MAX, RESULT_BYTES_MAX, RESULT_FORMAT, SUMMARY_CHARACTERS_MAX,
-};
+use super::limits::{ENTRIES_MAX, FINDINGS_MAX, RESULT_BYTES_MAX, RESULT_FORMAT};
 
 /// What was found is quoted up to this length.
 const QUOTE_CHARACTERS_MAX: usize = 100;
@@ -39,8 +37,8 @@ pub enum ResultError {
     WrongShape { line: usize, column: usize, what: String },
     #[error("`status` is blocked, and `blocker` does not say by what")]
     NoBlocker,
-    #[error("`summary` has {characters} characters, and may have {SUMMARY_CHARACTERS_MAX}")]
-    SummaryTooLong { characters: usize },
+    #[error("the key `{key}` is not for this call: leave it out")]
+    RefusedKey { key: &'static str },
     #[error("there are {count} findings, and may be {FINDINGS_MAX}")]
     TooManyFindings { count: usize },
     /// A list, or something in one, has too many entries.

@@ -1,13 +1,13 @@
 //! Holds every text, path and count of a result against its limit.
 //!
-//! Invariant: every string that an agent can write is looked at here.
+//! Invariant: every string that an agent can write is looked at here, but for the summary, which is cut.
 
 use crate::item::Item;
 use crate::verdict::Proof;
 
 use super::contract::{AgentResult, ReportedFinding, ResultKey, Status};
 use super::error::{ResultError, shorten};
-use super::limits::{ENTRIES_MAX, FINDINGS_MAX, SUMMARY_CHARACTERS_MAX, TEXT_CHARACTERS_MAX};
+use super::limits::{ENTRIES_MAX, FINDINGS_MAX, TEXT_CHARACTERS_MAX};
 
 impl AgentResult {
     /// Checks every limit, and that work which is done has these keys; `has_key` says which keys the file
@@ -31,10 +31,6 @@ impl AgentResult {
 }
 
 fn check(result: &AgentResult) -> Result<(), ResultError> {
-    let characters = result.summary.chars().count();
-    if characters > SUMMARY_CHARACTERS_MAX {
-        return Err(ResultError::SummaryTooLong { characters });
-    }
     let count = result.findings.len();
     if count > FINDINGS_MAX {
         return Err(ResultError::TooManyFindings { count });
@@ -58,6 +54,7 @@ fn check(result: &AgentResult) -> Result<(), ResultError> {
     }
     if let Some(shown) = &result.shown {
         text("shown.approach", &shown.approach)?;
+        text("shown.title", &shown.title)?;
         texts("shown.key_changes", &shown.key_changes)?;
     }
     if let Some(blocker) = &result.blocker {
@@ -66,6 +63,7 @@ fn check(result: &AgentResult) -> Result<(), ResultError> {
     if let Some(commit) = &result.commit {
         text("commit", commit)?;
     }
+    texts("settled", &result.settled)?;
     texts("decisions", &result.decisions)?;
     texts("follow_ups", &result.follow_ups)?;
     texts("memory", &result.memory)

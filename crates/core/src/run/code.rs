@@ -8,8 +8,8 @@ use super::{
     tree::{AllReviewsClean, Authorship, CommittedCode, FilesState, State, TableStatus, position},
 };
 use crate::{
-    event::{Colour, Edit, Evidence, Receipt, Ruling, Waiver},
-    flow::{BuiltIn, Check, followers},
+    event::{Colour, Edit, Evidence, Receipt, ResultChange, Ruling, Waiver},
+    flow::{BuiltIn, Check, Work, followers},
     id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     verdict::{Subject, Verdict, VerdictWord},
 };
@@ -133,6 +133,17 @@ impl Run {
     /// Returns true if something is part of the run's result already.
     pub fn has_landed(&self) -> bool {
         self.head.is_some()
+    }
+
+    /// Returns true if the run has a branch for its result, and no work brought anything to it. Forge's own last commit
+    /// is no work.
+    pub fn changed_nothing(&self) -> bool {
+        let is_work = |unit: &UnitId| {
+            self.has(unit) && !matches!(self.stage(unit).work, Work::Deliver { .. })
+        };
+        let mut landed = self.history().landed.iter();
+        self.branch().is_some()
+            && !landed.any(|landed| landed.brings == ResultChange::Changed && is_work(&landed.unit))
     }
 
     /// Returns the commit that the work of a scope stands at, once Forge has made one.

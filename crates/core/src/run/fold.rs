@@ -384,12 +384,14 @@ impl Run {
             self.count_failure(id, FaultClass::CommandFailed, &what);
         }
         let now = self.now;
+        let code = self.code(&id.scope).map(|code| code.commit.clone()).filter(|_| is_review);
         let (_, unit) = self.unit_mut(id);
         unit.since = now;
         let State::Judging { look, .. } = &mut unit.state else { return };
         *look = LookState::Pending;
         match ruling {
             Ruling::Verdict(verdict) => {
+                unit.looked_at.extend(code.map(|commit| (gate.to_owned(), commit)));
                 unit.setbacks = 0;
                 unit.faults = 0;
                 if verdict.findings().iter().any(Finding::is_serious) {

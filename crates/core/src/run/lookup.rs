@@ -114,6 +114,13 @@ impl Run {
         self.budget
     }
 
+    /// Returns what the change is called by the first stage that gave it a name.
+    pub fn title(&self) -> Option<&str> {
+        let receipts = self.root.units.iter().filter_map(|unit| unit.receipt.as_ref());
+        let titles = receipts.filter_map(|receipt| Some(receipt.shown.as_ref()?.title.trim()));
+        titles.into_iter().find(|title| !title.is_empty())
+    }
+
     /// The state of an effect that must happen once.
     pub fn mark(&self, mark: &str) -> Option<EffectMark> {
         self.marks.get(mark).copied()

@@ -126,6 +126,8 @@ pub struct Unit {
     pub n_findings: u32,
     /// Serious findings when a gate last sent it back, by gate.
     pub serious: BTreeMap<String, usize>,
+    /// The code that a review last judged, by gate.
+    pub looked_at: BTreeMap<String, String>,
     /// Gates that do not apply.
     pub skipped: BTreeSet<String>,
     /// What became of the files that the latest attempt changed.
@@ -385,6 +387,7 @@ impl Unit {
             notes: old.notes,
             n_findings: old.n_findings,
             serious: old.serious,
+            looked_at: old.looked_at,
             skipped: old.skipped,
             landed: old.landed,
             files: old.files,

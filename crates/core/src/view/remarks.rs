@@ -12,12 +12,12 @@ pub struct RemarkView {
     pub remark: Remark,
 }
 
-/// Returns all remarks of a run, once each.
+/// Returns all remarks of a run, once each. What was settled is no longer open, and needs no words.
 pub(super) fn remarks(history: &History) -> Vec<RemarkView> {
     let mut all: Vec<RemarkView> = Vec::new();
     for (unit, remark) in history.remarks.iter() {
         let view = RemarkView { unit: unit.to_string(), remark: remark.clone() };
-        if !all.contains(&view) {
+        if !all.contains(&view) && !matches!(remark, Remark::Settled(_)) {
             all.push(view);
         }
     }

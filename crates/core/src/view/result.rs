@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    open_findings::{RemainingFinding, open_findings},
     proof::{ProofState, WaivedView},
     remarks::{RemarkView, remarks},
     run_row::RunRow,
@@ -15,8 +16,7 @@ use crate::{
     flow::Work,
     id::{Scope, UnitId},
     inbox::artifacts,
-    run::{Run, State},
-    verdict::{Finding, Proof},
+    run::Run,
 };
 
 /// The result of a run so far: `forge show RUN`.
@@ -52,9 +52,9 @@ pub struct ResultView {
     /// Notes for the person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Findings that nobody had to act on.
+    /// Findings that are left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub noted: Vec<NotedView>,
+    pub noted: Vec<RemainingFinding>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<RemarkView>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -72,13 +72,6 @@ pub struct LandedView {
     pub commit: String,
     /// The attempts that it took.
     pub attempts: u32,
-}
-
-/// A finding that nobody had to act on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NotedView {
-    pub unit: String,
-    pub finding: Finding,
 }
 
 /// A written artifact.
@@ -127,7 +120,7 @@ impl ResultView {
                 .collect(),
             waived: waived.map(|(waived, said)| WaivedView::new(waived, said)).collect(),
             notes,
-            noted: noted(run),
+            noted: open_findings(run),
             remarks: remarks(run.history()),
             artifacts: artifacts(run)
                 .into_iter()
@@ -146,22 +139,6 @@ fn named(scope: &Scope, name: &str) -> String {
         "" => name.to_owned(),
         scope => format!("{scope}/{name}"),
     }
-}
-
-/// Collects the findings that work passed with: minor ones, and serious ones that a person let pass. What a check of the project
-/// found is with the checks.
-fn noted(run: &Run) -> Vec<NotedView> {
-    let mut noted = Vec::new();
-    let is_check = |finding: &Finding| matches!(&finding.proof, Some(Proof::Command { command, .. }) if run.is_check(command));
-    for (id, _, unit) in run.units() {
-        let passed = |finding: &&Finding| {
-            !finding.is_serious() || unit.state == State::Accepted && !is_check(finding)
-        };
-        for finding in unit.found.iter().filter(passed) {
-            noted.push(NotedView { unit: id.to_string(), finding: finding.clone() });
-        }
-    }
-    noted
 }
 
 /// Returns what was run on each code tree last, and what a person should know, in the order of the facts.

@@ -49,6 +49,9 @@ impl Standing {
     }
 }
 
+/// Why a run that is done has no result.
+pub(super) const NOTHING_CHANGED: &str = "nothing was changed";
+
 /// The most characters of a request that a list shows.
 const TITLE_CHARS_MAX: usize = 80;
 
@@ -159,6 +162,7 @@ fn why(run: &Run) -> String {
             let names: Vec<String> = failed.map(|(id, _, _)| id.to_string()).collect();
             if names.is_empty() { String::new() } else { format!("failed: {}", names.join(", ")) }
         }
+        Phase::Over(End::Done) if run.changed_nothing() => NOTHING_CHANGED.to_owned(),
         Phase::Fresh | Phase::Going | Phase::Over(End::Done | End::Abandoned) => String::new(),
     }
 }

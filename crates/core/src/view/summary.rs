@@ -15,22 +15,23 @@ mod usage;
 
 use std::collections::BTreeMap;
 
-use super::{Course, ProofState, RunRow, WaivedView, format::Amount, remarks::remarks};
+use super::{
+    Course, ProofState, RunRow, WaivedView, format::Amount, open_findings::open_findings,
+    remarks::remarks, run_row::NOTHING_CHANGED,
+};
 use crate::{
     Time,
     event::{Approval, Choice, Colour, Detail, Edit, QuestionReason, ResultChange},
     flow::{Check, Delivery, Gate, Work},
     id::{Scope, UnitId},
     item::Item,
-    run::{Phase, Run, State, Unit, WaivedGate},
-    verdict::{Finding, Says},
+    run::{Phase, Run, State, WaivedGate},
 };
 
 pub use markdown::markdown;
 pub use types::{
     ApprovalView, CallView, CheckView, DeliveryState, DeliveryView, EditView, Improvement,
-    ParamView, PhaseRow, ProofView, RemainingFinding, RemainingReason, RemainingWork, SummaryView,
-    TaskRow, TaskStanding,
+    ParamView, PhaseRow, ProofView, RemainingWork, SummaryView, TaskRow, TaskStanding,
 };
 
 /// The most tasks that a summary lists.
@@ -48,7 +49,7 @@ pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
     let start = run.is_started().then(|| &run.definition().start);
     let (phases, total) = usage::phases(run);
     let (tasks, more_tasks) = cut(tasks(run), TASKS_MAX);
-    let (findings, more_findings) = cut(remaining_findings(run), FINDINGS_MAX);
+    let (findings, more_findings) = cut(open_findings(run), FINDINGS_MAX);
     let (remarks, more_remarks) = cut(remarks(run.history()), REMARKS_MAX);
     let wants_calls = start.is_some_and(|start| start.detail == Detail::Debug);
     let (calls, more_calls) =
@@ -122,6 +123,9 @@ fn why(run: &Run, row: &RunRow) -> String {
             let asked: Vec<String> =
                 run.questions().map(|asked| format!("{} about {}", asked.id, asked.unit)).collect();
             format!("it waits for an answer: {}", asked.join(", "))
+        }
+        Course::Driven if rest(run) == RemainingWork::ToBeWrittenDown && run.changed_nothing() => {
+            NOTHING_CHANGED.to_owned()
         }
         Course::Driven | Course::Held | Course::Over => row.why.clone(),
     }
@@ -269,40 +273,6 @@ fn task(run: &Run, id: String, item: &Item, scope: &Scope, table: &crate::run::T
         known: amount.known,
         estimated: amount.estimated,
         unknown_calls: amount.unknown_calls,
-    }
-}
-
-/// Findings that are left, the worst first, in the order of the flow where they are as bad.
-pub fn remaining_findings(run: &Run) -> Vec<RemainingFinding> {
-    let mut all = Vec::new();
-    for (id, _, unit) in run.units() {
-        let is_good = unit.state == State::Accepted;
-        let found = if unit.found.is_empty() && !is_good { &unit.findings } else { &unit.found };
-        for finding in found {
-            all.push(RemainingFinding {
-                unit: id.to_string(),
-                reason: remaining_reason(run, &id, unit, finding),
-                finding: finding.clone(),
-            });
-        }
-    }
-    all.sort_by_key(|view| std::cmp::Reverse(view.finding.severity));
-    all
-}
-
-fn remaining_reason(run: &Run, id: &UnitId, unit: &Unit, finding: &Finding) -> RemainingReason {
-    let was_refused = unit.review_tallies.iter().any(|opinion| opinion.says >= Says::Revise);
-    let (waived, passed) = (&run.history().waived, &run.history().passed);
-    // Only what was let pass is called waived.
-    let was_waived = waived.iter().any(|waived| waived.unit == *id)
-        || passed.iter().any(|passed| passed.unit == *id);
-    let is_accepted = unit.state == State::Accepted;
-    if is_accepted && was_waived && (finding.is_serious() || was_refused) {
-        RemainingReason::Waived
-    } else if !is_accepted && finding.is_serious() {
-        RemainingReason::Open
-    } else {
-        RemainingReason::Note
     }
 }
 

@@ -5,7 +5,7 @@ use forge_core::{
     event::{Answer, Choice, Colour, End, Event, Evidence, Receipt, Remark, Ruling, SentBack},
     money::Spent,
     run::Phase,
-    verdict::{BlockerClass, Finding, Severity, Verdict},
+    verdict::{BlockerClass, Doubt, Finding, Severity, Verdict},
     view::{QuestionView, ResultView, RunView, Standing, summary},
 };
 
@@ -559,4 +559,56 @@ fn a_task_that_changes_nothing_is_asked_about_and_good_only_if_a_person_says_so_
         "only tasks have to change something"
     );
     world.never_says("build.T1/implement landed");
+}
+
+#[test]
+fn a_finding_whose_evidence_is_not_there_is_noted_and_sends_nothing_back() {
+    let unfounded = || Finding {
+        doubt: Some(Doubt::NotThere("`src/a.rs` has 3 lines".to_owned())),
+        ..finding(Severity::Major, "a leak")
+    };
+    let review = "build.T1/implement#1/review#1";
+    let revise = Ruling::Verdict(Verdict::Revise { findings: vec![unfounded()] });
+    let tasks = || World::feature("S").auto().list("split", vec![writes("T1", "src/a")]);
+    let world = tasks().ruling(review, revise).played();
+    let why =
+        "whose path or proof is there: src/a.rs:7: a leak (noted only: `src/a.rs` has 3 lines)";
+    assert_eq!(world.about(why).len(), 1);
+    assert!(world.run.history().sent_back.is_empty());
+    world.is(&Phase::Over(End::Done));
+    let both = vec![unfounded(), finding(Severity::Major, "a bug")];
+    let world =
+        tasks().ruling(review, Ruling::Verdict(Verdict::Revise { findings: both })).played();
+    let back: Vec<String> = world
+        .run
+        .history()
+        .sent_back
+        .iter()
+        .map(|back| back.findings.iter().map(Finding::to_line).collect())
+        .collect();
+    assert_eq!(back, ["src/a.rs:7: a bug"]);
+}
+
+#[test]
+fn a_note_that_a_later_stage_settled_is_no_longer_open_anywhere() {
+    let note = |what: &str| finding(Severity::Minor, what);
+    let notes =
+        Ruling::Verdict(Verdict::Pass { findings: vec![note("a typo"), note("a slow loop")] });
+    let settled = Receipt {
+        remarks: vec![Remark::Settled("build.T1/implement F1".to_owned())],
+        ..Receipt::from_spent(Spent::NOTHING)
+    };
+    let world = World::feature("M")
+        .auto()
+        .list("split", vec![writes("T1", "src/a")])
+        .ruling("build.T1/implement#1/review#1", notes)
+        .leaves("review#1", settled)
+        .played();
+    world.is(&Phase::Over(End::Done));
+    let view = ResultView::new("r", &world.run, &world.records());
+    let open: Vec<String> = view.noted.iter().map(|left| left.finding.what.clone()).collect();
+    assert_eq!(open, ["a slow loop"]);
+    assert!(view.remarks.is_empty(), "what is settled needs no words");
+    let text = summary::markdown(&summary::summarize("r", &world.run, world.run.now()));
+    assert!(text.contains("a slow loop") && !text.contains("a typo"), "{text}");
 }

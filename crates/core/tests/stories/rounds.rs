@@ -223,10 +223,9 @@ fn findings_without_path_and_proof_are_noted_and_not_sent_back() {
 fn a_review_that_sends_back_without_anything_to_act_on_is_at_fault_itself() {
     let loose =
         forge_core::verdict::Finding { path: None, ..finding(Severity::Major, "a feeling") };
-    let why = "it sends the work back without a finding that has a path or a proof";
-    for (findings, last) in
-        [(vec![loose], format!("{why}: a feeling")), (vec![], format!("{why}:"))]
-    {
+    let why = "it sends the work back without a finding";
+    let none = format!("{why} whose path or proof is there: a feeling");
+    for (findings, last) in [(vec![loose], none), (vec![], why.to_owned())] {
         let verdict = Verdict::Revise { findings };
         let world = World::small(REVIEWED)
             .verdict("write#1/critic#1", verdict.clone())

@@ -680,6 +680,7 @@ pub(crate) fn finding(severity: Severity, what: &str) -> Finding {
         why: String::new(),
         proof: None,
         was: None,
+        doubt: None,
     }
 }
 

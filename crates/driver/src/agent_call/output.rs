@@ -9,7 +9,7 @@ use forge_core::{
     Report, Run,
     event::{Blob, Outcome, Receipt, Remark, Ruling},
     failure::FaultClass,
-    id::{AttemptId, CallId, JudgementId},
+    id::{AttemptId, CallId, JudgementId, is_item_id},
     inbox::artifact_name,
     item::{Item, resolved},
     money::Spent,
@@ -27,6 +27,7 @@ use crate::{
     Error,
     context::RunContext,
     outcome::{CommandEnd, command_end, without_result},
+    result_keys::refused_result_keys,
 };
 
 /// The most findings of a worker that are kept, the worst of them.
@@ -137,6 +138,7 @@ pub fn read_agent_output(
     let answered = |answer: Option<&Value>| {
         let bytes = serde_json::to_vec(answer?).expect("what was read as JSON can be written");
         let result = parse_result(&context.redacted_json(&bytes), &call.to_string(), must);
+        let result = result.and_then(|result| only_named_keys(result, call, must));
         Some(result.map_err(|flaw| flaw.to_string()))
     };
     let from_file = || match clean_result(context, folder, call, must) {
@@ -183,7 +185,12 @@ pub fn look_for_artifact(
     // A blob that cannot be read is no fault of the author's.
     let flaw = match unit.artifacts.get(&name) {
         None => Some("it is not there".to_owned()),
-        Some(blob) => form_flaw(&name, &context.blob(blob)?),
+        Some(blob) => {
+            let bytes = context.blob(blob)?;
+            let list = run.stage(&judgement.attempt.unit).list.as_deref();
+            let items = list.and_then(|list| run.items(&judgement.attempt.unit, list));
+            form_flaw(&name, &bytes).or_else(|| heading_flaw(&bytes, items.unwrap_or_default()))
+        }
     };
     let verdict = match flaw {
         None => Verdict::Pass { findings: Vec::new() },
@@ -197,6 +204,7 @@ pub fn look_for_artifact(
                 why: String::new(),
                 proof: None,
                 was: None,
+                doubt: None,
             }],
         },
     };
@@ -220,6 +228,26 @@ fn form_flaw(name: &str, bytes: &[u8]) -> Option<String> {
     }
 }
 
+/// A text that has a heading such as `## T1: title` for items has one for each item of the list that was reported with it.
+fn heading_flaw(bytes: &[u8], items: &[Item]) -> Option<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let heading = |line: &str| {
+        let (id, _) = line.strip_prefix("## ")?.split_once(':')?;
+        is_item_id(id.trim()).then(|| id.trim().to_owned())
+    };
+    let headings: Vec<String> = text.lines().filter_map(heading).collect();
+    let unlisted = headings.iter().find(|id| !items.iter().any(|item| item.id == **id));
+    let untold = items.iter().find(|item| !headings.contains(&item.id));
+    match (unlisted, untold) {
+        _ if headings.is_empty() || items.is_empty() => None,
+        (Some(id), _) => Some(format!("it has a heading for `{id}`, which the list does not have")),
+        (None, Some(item)) => {
+            Some(format!("it has no heading for `{}`, which the list has", item.id))
+        }
+        (None, None) => None,
+    }
+}
+
 fn failed_command(command: &str, code: i32, what: &str) -> Finding {
     let failed = format!("`{command}` failed with exit code {code}");
     let proof = Proof::Command { command: command.to_owned(), output: what.to_owned() };
@@ -232,6 +260,7 @@ fn failed_command(command: &str, code: i32, what: &str) -> Finding {
         why: String::new(),
         proof: Some(proof),
         was: None,
+        doubt: None,
     }
 }
 
@@ -267,7 +296,8 @@ fn remarks(result: &AgentResult) -> Vec<Remark> {
     let decisions = result.decisions.iter().cloned().map(Remark::Decision);
     let follow_ups = result.follow_ups.iter().cloned().map(Remark::FollowUp);
     let memory = result.memory.iter().cloned().map(Remark::Memory);
-    unmet.chain(decisions).chain(follow_ups).chain(memory).collect()
+    let settled = result.settled.iter().cloned().map(Remark::Settled);
+    unmet.chain(decisions).chain(follow_ups).chain(memory).chain(settled).collect()
 }
 
 /// Reports what a worker found itself and did not fix, the worst first. A person is asked about what is serious.
@@ -356,12 +386,26 @@ fn clean_result(
     call: &CallId,
     must: &[ResultKey],
 ) -> Result<AgentResult, ResultError> {
-    let call = &call.to_string();
+    let name = &call.to_string();
     let collected = context.executor.collect(&folder.outbox(), RESULT_FILE, RESULT_BYTES_MAX);
     let bytes = result_bytes(collected)?;
     // A flaw is told in the words of the agent, before anything is redacted.
-    parse_result(&bytes, call, must)?;
-    parse_result(&context.redacted_json(&bytes), call, must)
+    parse_result(&bytes, name, must)?;
+    let result = parse_result(&context.redacted_json(&bytes), name, must)?;
+    only_named_keys(result, call, must)
+}
+
+/// Refuses what its brief does not name, and would have no effect.
+fn only_named_keys(
+    result: AgentResult,
+    call: &CallId,
+    required: &[ResultKey],
+) -> Result<AgentResult, ResultError> {
+    let given = result.given();
+    match refused_result_keys(call, required).into_iter().find(|key| given.contains(key)) {
+        Some(key) => Err(ResultError::RefusedKey { key: key.as_str() }),
+        None => Ok(result),
+    }
 }
 
 /// The lists with the paths that their items write as they really lead, through the symbolic links

@@ -73,7 +73,8 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let offer = Offer {
         version: 1,
         run: context.id.to_owned(),
-        title: title(&start.request),
+        title: title(run.title().unwrap_or(&start.request)),
+        source: start.source.clone(),
         branch: run.branch().map(str::to_owned),
         base: base.clone(),
         base_branch: start.base_branch.clone(),

@@ -13,7 +13,7 @@ use forge_core::{
     inbox::{self, InboxSource},
     run::{Run, State},
     verdict::{Risk, Shown},
-    view::{short_commit, summary},
+    view::{open_findings, short_commit},
 };
 use forge_project::bounded_text::start_of;
 
@@ -156,7 +156,7 @@ fn verified(offer: &Offer) -> String {
 
 /// What was found and is still so, and why it is offered all the same.
 fn open_notes(run: &Run) -> Option<String> {
-    let all = summary::remaining_findings(run);
+    let all = open_findings(run);
     let mut text = String::new();
     for left in all.iter().take(LEFT_MAX) {
         let _ = writeln!(
@@ -183,7 +183,22 @@ fn place(offer: &Offer) -> String {
     let _ = writeln!(text, "- commit `{}`", offer.commit);
     let _ = writeln!(text, "- from `{}`{}", offer.base, onto.unwrap_or_default());
     let _ = writeln!(text, "- run `{}`", offer.run);
+    if let Some(source) = &offer.source {
+        let _ = writeln!(text, "- issue {}", flat(source));
+        if let Some(number) = github_issue(source) {
+            let _ = writeln!(text, "\nCloses #{number}");
+        }
+    }
     text
+}
+
+/// The number of an issue of GitHub, by its address or its name.
+fn github_issue(source: &str) -> Option<&str> {
+    let is_number =
+        |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let named = source.strip_prefix('#');
+    let address = source.strip_prefix("https://").and_then(|rest| rest.rsplit_once("/issues/"));
+    named.or(address.map(|(_, number)| number)).filter(is_number)
 }
 
 fn section(text: &mut String, title: &str, body: &str) {
@@ -252,6 +267,7 @@ mod tests {
             approach: FORGED.to_owned(),
             key_changes: vec![FORGED.to_owned(), "one more".to_owned()],
             risk: Some(Risk::Low),
+            title: String::new(),
         };
         let text = shown_text(&shown).unwrap();
         assert_eq!(unquoted_lines(&text), ["Risk: low"], "{text}");
@@ -287,6 +303,7 @@ mod tests {
             run: "r".to_owned(),
             mark: String::new(),
             title: String::new(),
+            source: Some("https://github.com/o/r/issues/42".to_owned()),
             branch: None,
             base: String::new(),
             base_branch: None,
@@ -299,5 +316,13 @@ mod tests {
         let text = verified(&offer);
         assert_eq!(unquoted_lines(&text).len(), 2, "{text}");
         assert!(unquoted_lines(&text)[0].starts_with("**Not proved.** ada ## x waived"), "{text}");
+        let text = place(&offer);
+        let issue = "- issue https://github.com/o/r/issues/42\n\nCloses #42\n";
+        assert!(text.ends_with(issue), "{text}");
+        for (source, number) in
+            [("#7", Some("7")), ("https://h.net/browse/AB-7", None), ("#7 x", None), ("x", None)]
+        {
+            assert_eq!(github_issue(source), number, "{source}");
+        }
     }
 }

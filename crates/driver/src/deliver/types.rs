@@ -22,6 +22,9 @@ pub struct Offer {
     pub mark: String,
     /// One line.
     pub title: String,
+    /// The issue that it comes from: its address or its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// The branch that the commit is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,

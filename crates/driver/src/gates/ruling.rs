@@ -31,5 +31,6 @@ pub fn finding(
         why: String::new(),
         proof,
         was: None,
+        doubt: None,
     }
 }

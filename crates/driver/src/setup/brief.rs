@@ -7,24 +7,33 @@ use forge_core::{
     Run,
     event::{Answer, Colour, Waiver},
     flow::Stage,
-    id::{CallId, UnitId},
+    id::{CallId, Scope, UnitId},
     inbox::{InboxEntry, artifact_name},
     item::Item,
-    run::{Occasion, Said},
-    verdict::Finding,
+    run::{Occasion, Said, TableStatus},
+    verdict::{Doubt, Finding, Proof},
+    view::{RemainingFinding, open_findings, short_commit},
 };
-use forge_project::{bounded_text::start_of, catalog::Role};
+use forge_project::catalog::Role;
 
 use forge_agents::CodeAccess;
+
+use crate::result_keys::optional_result_keys;
 
 /// The most findings that a brief lists in full. Others are counted.
 const FINDINGS_MAX: usize = 40;
 
-/// The most bytes of its own earlier work that a brief repeats.
-const LEFT_BYTES_MAX: usize = 48 * 1024;
+/// Where an agent that was sent back finds what it left last time, in its inbox.
+pub(crate) const LAST: &str = "last";
+
+/// What changed since a review last looked, in the inbox of the next look.
+pub(crate) const SINCE: &str = "since.diff";
 
 /// The change under review, in the inbox of a reviewer, or that of the whole run.
 pub(crate) use forge_core::flow::CHANGE;
+
+/// The most other tasks that a brief names.
+const OTHERS_MAX: usize = 20;
 
 /// The most changed files that a brief names.
 const FILES_MAX: usize = 100;
@@ -51,22 +60,28 @@ pub struct CodeBrief<'a> {
     pub instructions: Option<&'a str>,
     /// Files of the change under review, or of the run so far, if the diff is in the inbox.
     pub change: Option<Vec<String>>,
-}
-
-/// Something that the agent wrote at an earlier attempt and may not read again as a file.
-pub struct LeftBefore {
-    /// Its name.
-    pub name: String,
-    pub text: String,
+    /// The commit in which the agent finds its own earlier change.
+    pub own_commit: Option<&'a str>,
 }
 
 /// All that is put together for one call.
 pub struct Given<'a> {
     pub inbox: &'a [InboxEntry],
-    /// What it left itself, if it was sent back.
-    pub left_before: &'a [LeftBefore],
+    /// The names of what it left itself, if it was sent back.
+    pub left_before: &'a [String],
+    /// Whether there is a diff since the last look.
+    pub since: SinceLastLook,
     /// The code.
     pub code: CodeBrief<'a>,
+}
+
+/// Whether a reviewer gets what changed since the last look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SinceLastLook {
+    /// It does.
+    Given,
+    /// It is the first look, or nothing changed.
+    None,
 }
 
 /// Whether an agent hears of its work for the first time.
@@ -103,7 +118,7 @@ pub fn brief(
     hearing: Hearing,
     places: &Places,
 ) -> String {
-    let Given { inbox, left_before, code } = given;
+    let Given { inbox, left_before, since, code } = given;
     let unit = run.unit(call.unit());
     let mut text = match hearing {
         Hearing::First => String::new(),
@@ -121,7 +136,19 @@ pub fn brief(
     let start = &run.definition().start;
     section(&mut text, "The request", &start.request);
     if let Some(item) = run.item(&call.unit().scope) {
-        section(&mut text, "Your part of it", &item_in_words(item));
+        let title = match call {
+            CallId::Attempt(_) => "Your task",
+            CallId::Judgement(_) => "The task under review",
+        };
+        section(&mut text, title, &item_in_words(item, call));
+        let others = other_items(run, &call.unit().scope);
+        if !others.is_empty() {
+            let body = format!(
+                "Others build these, and their work is not in this checkout:\n\n{}",
+                others.join("\n")
+            );
+            section(&mut text, "Tasks that are built elsewhere", &body);
+        }
     }
     if let Some(instructions) = code.instructions {
         section(&mut text, "The project's rules", instructions);
@@ -133,6 +160,10 @@ pub fn brief(
     if code.change.is_some() {
         names.push(CHANGE);
     }
+    if *since == SinceLastLook::Given {
+        names.push(SINCE);
+    }
+    names.extend(left_before.iter().map(String::as_str));
     let checkout = if code.has_checkout { ", the checkout with its history" } else { "" };
     section(
         &mut text,
@@ -147,7 +178,21 @@ pub fn brief(
         },
     );
     if !left_before.is_empty() {
-        section(&mut text, "What you left last time", &left_in_words(left_before));
+        let body = format!(
+            "It is in your inbox: `{}`. Copy it into the outbox and change it there; lines that findings name are lines of it.",
+            left_before.join("`, `")
+        );
+        section(&mut text, "What you left last time", &body);
+    }
+    if *since == SinceLastLook::Given {
+        let body = format!(
+            "This work was looked at before. What changed since then is `$FORGE_INBOX/{SINCE}`: begin with it."
+        );
+        section(&mut text, "What changed since the last look", &body);
+    }
+    let claim = unit.receipt.as_ref().map(|receipt| receipt.summary.trim()).unwrap_or_default();
+    if matches!(call, CallId::Judgement(_)) && !claim.is_empty() {
+        section(&mut text, "What its author says of it", &quoted(claim));
     }
     if !unit.findings.is_empty() {
         let title = match call {
@@ -155,6 +200,10 @@ pub fn brief(
             CallId::Judgement(_) => "What was found at the attempt before",
         };
         section(&mut text, title, &findings(&unit.findings));
+    }
+    let open = open_findings(run);
+    if !open.is_empty() && sees_whole_change(call, run.stage(call.unit())) {
+        section(&mut text, "Open notes", &open_notes(&open));
     }
     if !unit.left_to_do.is_empty() {
         section(&mut text, "What is left to do of this work", &quoted(&unit.left_to_do));
@@ -199,12 +248,11 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
     match places.leaves {
         Leaves::File => leave.push_str(
             "\n- `result.json`, at most 1 MiB, written last: one JSON object with these keys (`forge` is the \
-             number 1). A key that is not named here is refused; `blocker` is left out unless you are blocked, and so may \
-             be what has a `?`.",
+             number 1).",
         ),
         Leaves::Answer => leave.push_str(
-            "\n\nThen your answer, once, as the structured output that you are asked for, with these keys and \
-             no others. (If there is no such tool, write the same as `result.json` into `$FORGE_OUTBOX`.)",
+            "\n\nThen your answer, once, as the structured output that you are asked for, with these \
+             keys. (If there is no such tool, write the same as `result.json` into `$FORGE_OUTBOX`.)",
         ),
     }
     let _ = write!(
@@ -218,24 +266,61 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
          blocker  {{class, what}}, only if blocked; class is context_overflow, scope_exceeded,\n\
          \u{20}        model_refusal, tooling_failure, external_dependency or unknown\n"
     );
-    for (key, form) in keys(role, call, stage) {
-        let _ = writeln!(leave, "{key:<8} {form}");
+    let needed = needed_keys(role, call, stage);
+    for key in &needed {
+        let _ = writeln!(leave, "{:<8} {}", key.as_str(), key_in_words(*key, call, stage));
     }
-    leave.push_str("```");
+    leave.push_str("```\n\n");
+    leave.push_str(match call {
+        CallId::Attempt(_) => {
+            "All of these are needed when you are done, but for `blocker`. If you have something to say there, you may add:"
+        }
+        CallId::Judgement(_) => {
+            "All of these are needed, but for `blocker`. If you have something to say there, you may add:"
+        }
+    });
+    leave.push_str("\n\n```text\n");
+    let may = |key: &&ResultKey| match key {
+        ResultKey::Settled => sees_whole_change(call, stage),
+        ResultKey::Verdict
+        | ResultKey::Findings
+        | ResultKey::Lists
+        | ResultKey::Must
+        | ResultKey::Shown
+        | ResultKey::Commit => !needed.contains(key),
+    };
+    for key in optional_result_keys(call).iter().filter(may) {
+        let _ = writeln!(leave, "{:<8} {}", key.as_str(), key_in_words(*key, call, stage));
+    }
+    leave.push_str(
+        "decisions, follow_ups, memory  each a list of texts: what you decided on the way, what is left for \
+         later, what whoever works on this later should know; people read them\n```\n\n\
+         Any other key is refused. What is marked with `?` may be left out.",
+    );
     leave
 }
 
-/// The other keys that a result must have, and their form.
-fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)> {
+/// Whether a worker is given all that the run has changed so far, and so can say which notes are dealt with.
+fn sees_whole_change(call: &CallId, stage: &Stage) -> bool {
+    matches!(call, CallId::Attempt(_)) && stage.reads.iter().any(|name| name == CHANGE)
+}
+
+/// The other keys that a result must have.
+fn needed_keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<ResultKey> {
     let mut keys: Vec<ResultKey> = role.must.clone();
     match call {
         CallId::Attempt(_) if stage.list.is_some() => keys.push(ResultKey::Lists),
         CallId::Attempt(_) => {}
-        CallId::Judgement(_) => keys.extend([ResultKey::Verdict, ResultKey::Findings]),
+        CallId::Judgement(_) => keys.push(ResultKey::Verdict),
     }
     keys.sort();
     keys.dedup();
-    let form = |key: ResultKey| match key {
+    keys
+}
+
+/// The form of a key.
+fn key_in_words(key: ResultKey, call: &CallId, stage: &Stage) -> String {
+    match key {
         ResultKey::Verdict => "\"pass\", \"revise\" or \"block\"".to_owned(),
         ResultKey::Findings => {
             let which = match call {
@@ -260,14 +345,18 @@ fn keys(role: &Role, call: &CallId, stage: &Stage) -> Vec<(&'static str, String)
                  runs alone); tags: {{}} or {{name: text}}; must: sentences that are true when it is done"
             )
         }
-        ResultKey::Must => "[{id, state, proof}]; state is \"met\" or \"unmet\"".to_owned(),
+        ResultKey::Must => "[{id, state, proof}] for what must be true of your task; id is its sentence, state is \"met\" or \
+             \"unmet\", proof is the test or output that shows it; a person is asked about what is unmet"
+            .to_owned(),
         ResultKey::Shown => {
-            "{approach, key_changes: [texts], risk}; risk is \"low\", \"medium\" or \"high\""
+            "{approach, key_changes: [texts], risk, title?}: what a person decides by; title is the change in one line of at most 72 characters; risk is \"low\", \"medium\" or \"high\""
                 .to_owned()
         }
         ResultKey::Commit => "a commit message".to_owned(),
-    };
-    keys.into_iter().map(|key| (key.as_str(), form(key))).collect()
+        ResultKey::Settled => {
+            "[ids] of the open notes above that are dealt with now".to_owned()
+        }
+    }
 }
 
 fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
@@ -285,6 +374,14 @@ fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
     };
     if code.is_set_up {
         text.push_str(" The project's set-up has been run in it.");
+    }
+    if let Some(commit) = code.own_commit {
+        let _ = write!(
+            text,
+            "\n\nYour change of the attempt before is in it already, as commit `{}`. What you change now is added to \
+             it, and what you say in `commit` is the message for all of it.",
+            short_commit(commit)
+        );
     }
     let _ = write!(text, "\n\n{}", checks_in_words(run, code, call));
     if !code.conflicts.is_empty() {
@@ -383,34 +480,40 @@ fn said_in_words(said: &Said, call: &CallId) -> String {
     format!("{when}:\n\n{}", quoted(words))
 }
 
-/// What the agent wrote before, whole as far as there is room.
-fn left_in_words(left: &[LeftBefore]) -> String {
-    let mut room = LEFT_BYTES_MAX;
-    let mut parts = Vec::new();
-    for LeftBefore { name, text } in left {
-        let end = start_of(text, room).len();
-        room -= end;
-        let mut part = format!("`{name}`:\n\n{}", quoted(text[..end].trim_end()));
-        if end < text.len() {
-            let _ = write!(part, "\n\n(cut here: {} more bytes)", text.len() - end);
-        }
-        parts.push(part);
-    }
-    parts.join("\n\n")
-}
-
 fn section(text: &mut String, title: &str, body: &str) {
     let _ = write!(text, "\n## {title}\n\n{}\n", body.trim());
 }
 
-fn item_in_words(item: &Item) -> String {
+/// Tasks beside this one that have not landed, a line each.
+fn other_items(run: &Run, scope: &Scope) -> Vec<String> {
+    let Some((outer, group)) = scope.origin() else { return Vec::new() };
+    let unit = run.unit(&outer.unit(&group));
+    let others = unit.inner.members().filter(|(item, table)| {
+        let is_open = matches!(table.standing(), TableStatus::Waiting | TableStatus::Open);
+        is_open && Some(item.id.as_str()) != scope.item()
+    });
+    let line = |item: &Item| match item.writes.as_slice() {
+        [] => format!("- `{}` {}", item.id, set_in(&item.title)),
+        writes => {
+            let writes = set_in(&writes.join("`, `"));
+            format!("- `{}` {} (in `{writes}`)", item.id, set_in(&item.title))
+        }
+    };
+    others.map(|(item, _)| line(item)).take(OTHERS_MAX).collect()
+}
+
+fn item_in_words(item: &Item, call: &CallId) -> String {
     let mut text = format!("`{}` {}", item.id, set_in(&item.title));
     if !item.writes.is_empty() {
-        let _ = write!(text, "\n\nIt may change: `{}`", set_in(&item.writes.join("`, `")));
+        let may = match call {
+            CallId::Attempt(_) => "It may change",
+            CallId::Judgement(_) => "It was allowed to change",
+        };
+        let _ = write!(text, "\n\n{may}: `{}`", set_in(&item.writes.join("`, `")));
     }
     if !item.must.is_empty() {
         let must: Vec<String> = item.must.iter().map(|must| set_in(must)).collect();
-        let _ = write!(text, "\n\nWhen it is done:\n\n- {}", must.join("\n- "));
+        let _ = write!(text, "\n\nWhat must be true when it is done:\n\n- {}", must.join("\n- "));
     }
     text
 }
@@ -426,11 +529,15 @@ fn findings(findings: &[Finding]) -> String {
                 let _ = write!(text, "\n  Why: {}", set_in(&finding.why));
             }
             match &finding.proof {
-                Some(forge_core::verdict::Proof::Command { command, output }) => {
+                Some(Proof::Command { command, output }) => {
+                    let who = match finding.doubt {
+                        Some(Doubt::Claimed) => "printed, as the reviewer says",
+                        Some(Doubt::NotThere(_)) | None => "printed",
+                    };
                     let command = set_in(command);
-                    let _ = write!(text, "\n  `{command}` printed:\n\n{}", quoted(output));
+                    let _ = write!(text, "\n  `{command}` {who}:\n\n{}", quoted(output));
                 }
-                Some(forge_core::verdict::Proof::Quote { quote }) => {
+                Some(Proof::Quote { quote }) => {
                     let _ = write!(text, "\n{}", quoted(quote));
                 }
                 None => {}
@@ -444,6 +551,19 @@ fn findings(findings: &[Finding]) -> String {
     lines.join("\n")
 }
 
+/// What others found and nobody dealt with yet.
+fn open_notes(open: &[RemainingFinding]) -> String {
+    let note = |left: &RemainingFinding| {
+        let (severity, what) = (left.finding.severity.as_str(), set_in(&left.finding.to_line()));
+        format!("- `{}` ({severity}) {what}", left.id())
+    };
+    let mut lines: Vec<String> = open.iter().take(FINDINGS_MAX).map(note).collect();
+    if open.len() > FINDINGS_MAX {
+        lines.push(format!("- and {} more", open.len() - FINDINGS_MAX));
+    }
+    lines.join("\n")
+}
+
 /// What an agent wrote, within a line that Forge writes. Its further lines are a quotation: none of them can pass for a
 /// heading of the brief, or for words of the user.
 fn set_in(text: &str) -> String {
@@ -453,28 +573,4 @@ fn set_in(text: &str) -> String {
 /// Words as they are, set off as a quotation.
 fn quoted(words: &str) -> String {
     words.lines().map(|line| format!("> {line}")).collect::<Vec<String>>().join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn earlier_work_is_quoted_whole_as_far_as_there_is_room_and_says_where_it_is_cut() {
-        let left = |name: &str, text: String| LeftBefore { name: name.to_owned(), text };
-        let text = left_in_words(&[left("a.md", "one\ntwo\n".to_owned())]);
-        assert_eq!(text, "`a.md`:\n\n> one\n> two");
-        let long = "ä".repeat(LEFT_BYTES_MAX);
-        let text =
-            left_in_words(&[left("a.md", format!("x{long}")), left("b.md", "more".to_owned())]);
-        assert!(text.len() < LEFT_BYTES_MAX + 200, "{}", text.len());
-        let cut = 1 + long.len() - (LEFT_BYTES_MAX - 1);
-        assert!(
-            text.contains(&format!("(cut here: {cut} more bytes)")),
-            "{}",
-            &text[text.len() - 200..]
-        );
-        // There is one byte left, and what does not fit is counted.
-        assert!(text.ends_with("`b.md`:\n\n> m\n\n(cut here: 3 more bytes)"));
-    }
 }

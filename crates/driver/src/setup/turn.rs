@@ -17,13 +17,16 @@ use forge_store::{atomic_file::replace_on, blobs::BlobId};
 
 use crate::{
     Error,
-    checkouts::{so_far, span},
+    checkouts::{judged_commit, own_commit, scope_of, so_far, span},
     checks::checks_at,
     context::{RunContext, damaged, read_file_text},
     plan::step::Turn,
-    result_keys::required_result_keys,
+    result_keys::{refused_result_keys, required_result_keys},
     setup::{
-        brief::{CHANGE, CodeBrief, Given, Hearing, Leaves, LeftBefore, Places, brief, repair},
+        brief::{
+            CHANGE, CodeBrief, Given, Hearing, LAST, Leaves, Places, SINCE, SinceLastLook, brief,
+            repair,
+        },
         environment::agent_git_config,
         launch::AgentLaunch,
     },
@@ -76,7 +79,9 @@ impl RunContext<'_> {
         };
         let cap_micros = under_way.reserved.map(|held| held.0.saturating_sub(spent));
         let schema = if kind.has_native_schema() {
-            Some(result_schema(&call.to_string(), &required_result_keys(self, run, call, role)?))
+            let required = required_result_keys(self, run, call, role)?;
+            let refused = refused_result_keys(call, &required);
+            Some(result_schema(&call.to_string(), &required, &refused))
         } else {
             None
         };
@@ -109,6 +114,7 @@ impl RunContext<'_> {
         };
         let (spec, mut env) = launch.to_spec();
         env.extend(word.map(|word| (TURN_VARIABLE.into(), word.into())));
+        env.push(("FORGE_RUN".into(), self.id.into()));
         self.protect_git_config(&mut env)?;
         Ok((spec, env))
     }
@@ -179,7 +185,8 @@ impl RunContext<'_> {
                     CallId::Attempt(_) if !stage.reads.iter().any(|name| name == CHANGE) => None,
                     CallId::Attempt(_) | CallId::Judgement(_) => self.change(run, call, &boxes)?,
                 };
-                let left_before = self.left_before(run, call, &readings)?;
+                let left_before = self.left_before(run, call, &readings, &boxes)?;
+                let since = self.since_last_look(run, call, &readings, &boxes)?;
                 let instructions = match &run.definition().start.instructions {
                     Some(blob) => Some(String::from_utf8_lossy(&self.blob(blob)?).into_owned()),
                     None => None,
@@ -199,13 +206,19 @@ impl RunContext<'_> {
                     checks: &checks,
                     conflicts,
                     change,
+                    own_commit: match call {
+                        CallId::Attempt(attempt) if attempt.number > 1 => {
+                            own_commit(run, &scope_of(run, call.unit()))
+                        }
+                        CallId::Attempt(_) | CallId::Judgement(_) => None,
+                    },
                 };
                 let goes_on = *turn == Turn::First && agent.can_resume();
                 let hearing = match run.session(call).filter(|_| goes_on) {
                     Some(_) => Hearing::Again,
                     None => Hearing::First,
                 };
-                let given = Given { inbox: &readings, left_before: &left_before, code };
+                let given = Given { inbox: &readings, left_before: &left_before, since, code };
                 brief(run, call, &role, &given, hearing, &places)
             }
         };
@@ -213,13 +226,14 @@ impl RunContext<'_> {
         replace_on(self.disk, &path, text.as_bytes()).map_err(|error| Error::file(&path, &error))
     }
 
-    /// What the agent of a unit that was sent back wrote itself and does not find in its inbox.
+    /// Gives the agent of a unit that was sent back what it wrote itself and does not find in its inbox; returns the names.
     pub(super) fn left_before(
         &self,
         run: &Run,
         call: &CallId,
         inbox: &[InboxEntry],
-    ) -> Result<Vec<LeftBefore>, Error> {
+        folder: &AttemptFolder,
+    ) -> Result<Vec<String>, Error> {
         let unit = run.unit(call.unit());
         let mut left = Vec::new();
         match (call, unit.due) {
@@ -230,11 +244,53 @@ impl RunContext<'_> {
             let name = artifact_name(name, &call.unit().scope);
             let is_given = inbox.iter().any(|reading| reading.name == name);
             if let Some(blob) = unit.artifacts.get(&name).filter(|_| !is_given) {
-                let text = String::from_utf8_lossy(&self.blob(blob)?).into_owned();
-                left.push(LeftBefore { name, text });
+                let name = format!("{LAST}/{name}");
+                let path = folder.inbox().join(&name);
+                replace_on(self.disk, &path, &self.blob(blob)?)
+                    .map_err(|error| Error::file(&path, &error))?;
+                left.push(name);
             }
         }
         Ok(left)
+    }
+
+    /// Gives a reviewer what changed since a review last looked at this work.
+    pub(super) fn since_last_look(
+        &self,
+        run: &Run,
+        call: &CallId,
+        inbox: &[InboxEntry],
+        folder: &AttemptFolder,
+    ) -> Result<SinceLastLook, Error> {
+        let CallId::Judgement(judgement) = call else { return Ok(SinceLastLook::None) };
+        let unit = run.unit(call.unit());
+        let mut diff = Vec::new();
+        if unit.round > 0 || !unit.findings.is_empty() {
+            for (name, before) in &unit.replaced {
+                let now = unit.artifacts.get(name).filter(|now| *now != before);
+                let now = now.filter(|_| inbox.iter().any(|entry| entry.name == *name));
+                let Some(now) = now else { continue };
+                let (before, now) = (self.blob(before)?, self.blob(now)?);
+                let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+                let (before, now) = (text(&before), text(&now));
+                let changes = similar::TextDiff::from_lines(&before, &now);
+                let changes = changes.unified_diff().header(name, name).to_string();
+                diff.extend(changes.into_bytes());
+            }
+        }
+        if let Some(before) = unit.looked_at.get(&judgement.gate) {
+            let now = judged_commit(run, call.unit());
+            if *before != now && self.code.resolve_commit(before).is_some() {
+                diff.extend(self.code.diff(before, &now, &[], DIFF_BYTES_MAX)?);
+            }
+        }
+        if diff.is_empty() {
+            return Ok(SinceLastLook::None);
+        }
+        let path = folder.inbox().join(SINCE);
+        replace_on(self.disk, &path, &self.redacted(&diff))
+            .map_err(|error| Error::file(&path, &error))?;
+        Ok(SinceLastLook::Given)
     }
 
     /// The change under review, or that of the whole run, beside what the agent may read.

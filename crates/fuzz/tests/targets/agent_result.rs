@@ -13,7 +13,7 @@ const CALL: &str = "build.T2/implement#3";
 const ALL_KEYS: &[ResultKey] = &[ResultKey::Verdict, ResultKey::Must, ResultKey::Shown];
 
 static SCHEMA: LazyLock<jsonschema::Validator> =
-    LazyLock::new(|| jsonschema::validator_for(&result_schema(CALL, &[])).unwrap());
+    LazyLock::new(|| jsonschema::validator_for(&result_schema(CALL, &[], &[])).unwrap());
 
 #[test]
 fn what_is_accepted_as_a_result_fulfils_the_schema_and_is_bounded() {

@@ -7,11 +7,11 @@ use crate::{
     Time,
     event::Colour,
     money::{Cost, Money},
-    verdict::Finding,
 };
 
 use crate::view::{
     format::Amount,
+    open_findings::RemainingFinding,
     proof::{ProofState, WaivedView},
     remarks::RemarkView,
     standing::Standing,
@@ -206,30 +206,6 @@ pub enum TaskStanding {
     Failed,
 }
 
-/// A finding that is left.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "LeftView")]
-pub struct RemainingFinding {
-    pub unit: String,
-    /// Why it is left.
-    #[serde(rename = "left")]
-    pub reason: RemainingReason,
-    pub finding: Finding,
-}
-
-/// The reason why a finding remains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "Left")]
-pub enum RemainingReason {
-    /// The work did not become good.
-    Open,
-    /// The gate that found it was waived, or a person let it pass.
-    Waived,
-    /// Nobody had to act on it.
-    Note,
-}
-
 /// An edit of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EditView {
@@ -289,17 +265,6 @@ impl TaskStanding {
             Self::Unchanged => "nothing changed",
             Self::Done => "done",
             Self::Failed => "failed",
-        }
-    }
-}
-
-impl RemainingReason {
-    /// Returns the word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Waived => "waived",
-            Self::Note => "note",
         }
     }
 }

@@ -50,3 +50,30 @@ fn the_form_of_an_artifact_is_held_against_the_end_of_its_name() {
     assert!(said.starts_with("it is not TOML: "), "{said}");
     assert_eq!(form_flaw("z.md", b"\xff").as_deref(), Some("it is not UTF-8"));
 }
+
+#[test]
+fn headings_for_items_and_the_list_of_items_say_the_same() {
+    let items: Vec<Item> = ["T1", "T2"]
+        .map(|id| serde_json::from_value(serde_json::json!({ "id": id, "title": "x" })).unwrap())
+        .to_vec();
+    let flaw = |text: &str| heading_flaw(text.as_bytes(), &items);
+    for fine in ["## T1: a\n\n## T2: b\n", "# Tasks\nT1 and T2\n", "## How it is split: by file\n"]
+    {
+        assert_eq!(flaw(fine), None, "{fine}");
+    }
+    let missing = "it has no heading for `T2`, which the list has";
+    assert_eq!(flaw("## T1: a\n").as_deref(), Some(missing));
+    let unlisted = "it has a heading for `T3`, which the list does not have";
+    assert_eq!(flaw("## T1: a\n## T2: b\n## T3: c\n").as_deref(), Some(unlisted));
+}
+
+#[test]
+fn a_key_that_means_nothing_to_a_call_is_refused() {
+    let result = result(r#""status":"done","verdict":"pass","commit":"x""#);
+    let look: CallId = "a#1/judge#1".parse().unwrap();
+    let flaw = only_named_keys(result.clone(), &look, &[ResultKey::Verdict]).unwrap_err();
+    assert_eq!(flaw.to_string(), "the key `commit` is not for this call: leave it out");
+    let work: CallId = "a#1".parse().unwrap();
+    let flaw = only_named_keys(result, &work, &[]).unwrap_err();
+    assert_eq!(flaw.to_string(), "the key `verdict` is not for this call: leave it out");
+}

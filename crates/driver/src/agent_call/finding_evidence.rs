@@ -1,0 +1,163 @@
+//! Looks whether what a finding points at is there: its line, and its quotation. An agent may be wrong about both, and
+//! work that goes back for a line which is not there costs a whole round.
+//!
+//! Not here: whether a finding is right. A command that is its proof is not run again, and is marked as a claim.
+
+use forge_core::{
+    Report, Run,
+    event::Ruling,
+    id::CallId,
+    inbox::{self, InboxSource},
+    verdict::{Doubt, Finding, Proof, Verdict},
+};
+
+use forge_workspace::GitError;
+
+use crate::{
+    Error,
+    checkouts::{judged_commit, span},
+    context::RunContext,
+};
+
+/// Larger files are not looked into.
+const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+/// What stands in a text where a secret was.
+const REDACTED: &str = "[redacted]";
+
+/// Notes for each finding of a report what is not known of its evidence.
+pub fn look_at_evidence(
+    context: &RunContext<'_>,
+    run: &Run,
+    call: &CallId,
+    report: &mut Report,
+) -> Result<(), Error> {
+    let (findings, made): (&mut [Finding], _) = match report {
+        Report::Judged { ruling: Ruling::Verdict(verdict), .. } => match verdict {
+            Verdict::Pass { findings }
+            | Verdict::Revise { findings }
+            | Verdict::Block { findings, .. } => (findings, None),
+        },
+        Report::Worked { receipt, .. } => (&mut receipt.found, receipt.commit.clone()),
+        Report::Judged { .. }
+        | Report::Noticed { .. }
+        | Report::Intends { .. }
+        | Report::Did { .. } => return Ok(()),
+    };
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let given = Given::new(context, run, call, made)?;
+    for finding in findings {
+        finding.doubt = given.doubt(finding)?;
+    }
+    Ok(())
+}
+
+/// What an agent could read: the code as it stands, and as it was before, and its inbox.
+struct Given<'a> {
+    context: &'a RunContext<'a>,
+    run: &'a Run,
+    call: &'a CallId,
+    commits: Vec<String>,
+}
+
+impl<'a> Given<'a> {
+    fn new(
+        context: &'a RunContext<'a>,
+        run: &'a Run,
+        call: &'a CallId,
+        made: Option<String>,
+    ) -> Result<Self, Error> {
+        let mut commits: Vec<String> = made.into_iter().collect();
+        if run.definition().start.base.is_some() {
+            commits.push(judged_commit(run, call.unit()));
+            commits.push(span(context.code, run, call.unit())?.from);
+            commits.dedup();
+        }
+        Ok(Self { context, run, call, commits })
+    }
+
+    fn doubt(&self, finding: &Finding) -> Result<Option<Doubt>, Error> {
+        let not_there = |why: String| Ok(Some(Doubt::NotThere(why)));
+        let claimed = matches!(finding.proof, Some(Proof::Command { .. }));
+        let claimed = claimed.then_some(Doubt::Claimed);
+        let quote = match &finding.proof {
+            Some(Proof::Quote { quote }) if !quote.contains(REDACTED) => Some(quote),
+            Some(Proof::Quote { .. } | Proof::Command { .. }) | None => None,
+        };
+        let Some(path) = &finding.path else { return Ok(claimed) };
+        if finding.line.is_none() && quote.is_none() {
+            return Ok(claimed);
+        }
+        let Some(texts) = self.texts(path)? else { return Ok(claimed) };
+        if texts.is_empty() {
+            return not_there(format!("there is no text `{path}`"));
+        }
+        if let Some(line) = finding.line {
+            let lines = texts.iter().map(|text| text.lines().count()).max().unwrap_or_default();
+            if line == 0 || line as usize > lines {
+                return not_there(format!("`{path}` has {lines} lines"));
+            }
+        }
+        match quote {
+            Some(quote) if !texts.iter().any(|text| is_quoted_from(text, quote)) => {
+                not_there(format!("the quotation is not in `{path}`"))
+            }
+            Some(_) | None => Ok(claimed),
+        }
+    }
+
+    /// All texts that go by this name, unless one is too large to look into.
+    fn texts(&self, path: &str) -> Result<Option<Vec<String>>, Error> {
+        let mut texts = Vec::new();
+        for commit in &self.commits {
+            let found = match self.context.code.file_at(commit, path, FILE_BYTES_MAX) {
+                Err(GitError::TooLarge { .. }) => return Ok(None),
+                found => found?,
+            };
+            texts.extend(found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
+        }
+        for entry in inbox::entries(self.run, self.call.unit(), self.call.gate()) {
+            if entry.name == path {
+                texts.push(match &entry.source {
+                    InboxSource::Request => self.run.definition().start.request.clone(),
+                    InboxSource::Blob(blob) => {
+                        String::from_utf8_lossy(&self.context.blob(blob)?).into_owned()
+                    }
+                });
+            }
+        }
+        Ok(Some(texts))
+    }
+}
+
+/// Whether a text has these words, whatever the space between them. What is left out of a quotation is left out between its parts.
+fn is_quoted_from(text: &str, quote: &str) -> bool {
+    let bare = |text: &str| text.split_whitespace().collect::<String>();
+    let text = bare(text);
+    let parts = quote.split("...").flat_map(|part| part.split('…'));
+    // A line of a diff or of a quotation has a mark before it.
+    let unmarked = |part: &str| {
+        let lines = part.lines().map(|line| line.trim_start().trim_start_matches(['+', '-', '>']));
+        bare(&lines.collect::<Vec<&str>>().join("\n"))
+    };
+    parts.into_iter().all(|part| text.contains(&bare(part)) || text.contains(&unmarked(part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotation_is_found_whatever_its_spaces_marks_and_gaps() {
+        let text = "fn one() {\n    two(3);\n    // four\n}\n";
+        for quote in
+            ["fn one() { two(3);", "+    two(3);\n+    // four", "fn one() … // four", "> two(3);"]
+        {
+            assert!(is_quoted_from(text, quote), "{quote}");
+        }
+        for quote in ["two(4);", "fn one() … five"] {
+            assert!(!is_quoted_from(text, quote), "{quote}");
+        }
+    }
+}
