@@ -246,23 +246,30 @@ fn chosen(
     let fits = |one: &CallId| {
         let is_named = call.is_none_or(|call| call == one || is_look_at(one, call, selector));
         let gate = one.gate();
-        let is_gate = match &selector.gate {
-            Some(wanted) => gate == Some(wanted.as_str()),
-            // Who names a unit or an attempt means its worker, and not who looked at it.
-            None => gate.is_none() || call == Some(one),
+        let is_gate = match (&selector.gate, selector.attempt) {
+            (Some(wanted), _) => gate == Some(wanted.as_str()),
+            // Who names an attempt means the attempt, and not who looked at it.
+            (None, Some(_)) => gate.is_none() || call == Some(one),
+            (None, None) => true,
         };
         let is_attempt = selector.attempt.is_none_or(|n| one.attempt().number == n);
         one.unit() == unit && is_named && is_gate && is_attempt
     };
     let fitting: Vec<&BriefedCall> = begun.iter().filter(|begun| fits(&begun.call)).collect();
-    // Commands have no brief; if an agent took part, its call is meant.
-    let by_agent = fitting.iter().rev().find(|begun| role(run, &begun.call).is_some());
-    by_agent.or(fitting.last()).map(|begun| (*begun).clone()).ok_or_else(|| {
-        let attempt = selector.attempt.map(|n| format!(" at attempt {n}")).unwrap_or_default();
-        let gate = selector.gate.as_ref().map(|gate| format!(" for `{gate}`")).unwrap_or_default();
-        let what = format!("nobody was called for {unit}{attempt}{gate} yet");
-        Error::usage(what, format!("forge status {id}"))
-    })
+    // Commands have no brief; if an agent took part, its call is meant: the worker's before the reviewer's.
+    let by_agents = || fitting.iter().rev().filter(|begun| role(run, &begun.call).is_some());
+    let worker = by_agents().find(|begun| begun.call.gate().is_none());
+    worker
+        .or_else(|| by_agents().next())
+        .or(fitting.last())
+        .map(|begun| (*begun).clone())
+        .ok_or_else(|| {
+            let attempt = selector.attempt.map(|n| format!(" at attempt {n}")).unwrap_or_default();
+            let gate =
+                selector.gate.as_ref().map(|gate| format!(" for `{gate}`")).unwrap_or_default();
+            let what = format!("nobody was called for {unit}{attempt}{gate} yet");
+            Error::usage(what, format!("forge status {id}"))
+        })
 }
 
 /// Returns true if a call is the look of the wanted gate at a named attempt.

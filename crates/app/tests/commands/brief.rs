@@ -19,12 +19,12 @@ fn waiting() -> (World, String) {
 }
 
 #[test]
-fn the_last_call_of_a_unit_is_shown_unless_another_one_is_named() {
+fn the_last_attempt_of_a_unit_is_shown_unless_another_call_is_named() {
     let (world, run) = waiting();
     world.ok(&["answer", &run, "Q1", "revise", "Shorter, please."]);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
     for (more, call) in [
-        (&["write"][..], "write#2/review#1"),
+        (&["write"][..], "write#2"),
         (&["write", "--attempt", "2"], "write#2"),
         (&["write", "--attempt", "1"], "write#1"),
         (&["write", "--gate", "review"], "write#2/review#1"),
@@ -97,10 +97,10 @@ fn of_an_attempt_that_is_due_and_has_not_begun_the_one_before_is_shown_and_that_
     world.ok(&["answer", &run, "Q1", "revise", "Shorter, please."]);
     // Nobody drives it: the second attempt is wanted, and that is all.
     let shown = world.ok(&["brief", &run, "write"]);
-    has(&shown, &["write#2 is due, but has not begun", "--- write#1/review#1, "]);
+    has(&shown, &["write#2 is due, but has not begun", "--- write#1, "]);
     assert!(!shown.contains("gone"), "{shown}");
     let json: Value = serde_json::from_str(&world.ok(&["brief", &run, "write", "--json"])).unwrap();
-    assert_eq!((&json["call"], &json["due"]), (&"write#1/review#1".into(), &"write#2".into()));
+    assert_eq!((&json["call"], &json["due"]), (&"write#1".into(), &"write#2".into()));
     fits(schemars::schema_for!(Briefing), &json);
     for named in [&["write#2"][..], &["write", "--attempt", "2"]] {
         let refused = world.refused(&[&["brief", &run], named].concat());
