@@ -65,13 +65,6 @@ impl PathPrefix {
         Some(Self(fixed(path).iter().map(|part| part.to_ascii_lowercase()).collect()))
     }
 
-    /// Returns a path of a file that is there: what looks like a glob is a part of its name.
-    fn parse_plain(path: &str) -> Option<Self> {
-        let parts = path.split('/').filter(|part| !part.is_empty()).map(str::to_lowercase);
-        let parts: Vec<String> = parts.collect();
-        (!parts.is_empty()).then_some(Self(parts))
-    }
-
     fn touches(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).all(|(a, b)| a == b)
     }
@@ -190,14 +183,71 @@ pub fn overlap(a: &Item, b: &Item) -> bool {
     }
 }
 
-/// Returns true if a path that was changed lies within the paths that were declared, as overlap sees them.
+/// Returns true if a path that was changed is one of those that were declared, or below one: `*` stands
+/// for anything in one name, `**` for any folders, all else for itself. Case does not count.
 pub fn writes_reach(writes: &[String], path: &str) -> bool {
-    let Some(changed) = PathPrefix::parse_plain(path) else { return false };
+    let changed: Vec<String> = path.split('/').map(str::to_lowercase).collect();
     let reaches = |declared: &String| {
-        PathPrefix::parse(declared)
-            .is_some_and(|place| place.0.len() <= changed.0.len() && place.touches(&changed))
+        let names = declared.split(['/', '\\']).filter(|name| !matches!(*name, "" | "."));
+        let mut pattern: Vec<String> = names.map(str::to_lowercase).collect();
+        pattern.push("**".to_owned());
+        fits(&pattern, &changed, |name| name == "**", |pattern, name| fits_name(pattern, name))
     };
     writes.iter().any(reaches)
+}
+
+/// Returns true if a pattern stands for a name.
+fn fits_name(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    fits(&pattern, &name, |c| *c == '*', |one, other| one == other)
+}
+
+/// Returns true if a pattern stands for a text, where stars stand for anything. Only the last star is
+/// tried again, so the time is at most the product of both lengths.
+fn fits<T>(
+    pattern: &[T],
+    text: &[T],
+    is_star: impl Fn(&T) -> bool,
+    is_one: impl Fn(&T, &T) -> bool,
+) -> bool {
+    let (mut at, mut place, mut star) = (0, 0, None);
+    while let Some(found) = text.get(place) {
+        match pattern.get(at) {
+            Some(part) if is_star(part) => {
+                star = Some((at, place));
+                at += 1;
+            }
+            Some(part) if is_one(part, found) => {
+                at += 1;
+                place += 1;
+            }
+            Some(_) | None => {
+                let Some((last, from)) = star else { return false };
+                star = Some((last, from + 1));
+                at = last + 1;
+                place = from + 1;
+            }
+        }
+    }
+    pattern[at..].iter().all(is_star)
+}
+
+/// Returns why a declared path stands for nothing that could be told, if that is so.
+fn path_flaw(path: &str) -> Option<&'static str> {
+    let has_outer_space = |name: &str| name.trim() != name;
+    let is_list = path.contains('{') && path.contains(',') && path.contains('}');
+    if PathPrefix::parse(path).is_none() {
+        Some("which is not a path inside the repository")
+    } else if path.split(['/', '\\']).any(has_outer_space) {
+        Some("where a name begins or ends with a space")
+    } else if path.contains(char::is_control) {
+        Some("which has a control character in it")
+    } else if is_list {
+        Some("where braces stand for several paths; list each of them")
+    } else {
+        None
+    }
 }
 
 /// Returns why nobody could ever get to the end of these items, if that is so.
@@ -216,12 +266,9 @@ pub fn flaw(items: &[Item], items_max: usize) -> Option<String> {
         if !seen.insert(item.id.to_ascii_lowercase()) {
             return Some(format!("two items have the id `{}` (case does not count)", item.id));
         }
-        if let Some(path) = item.writes.iter().find(|path| PathPrefix::parse(path).is_none()) {
-            return Some(format!(
-                "`{}` writes `{}`, which is not a path inside the repository",
-                item.id,
-                path.escape_debug()
-            ));
+        let flawed = |path: &String| Some((path.escape_debug().to_string(), path_flaw(path)?));
+        if let Some((path, flaw)) = item.writes.iter().find_map(flawed) {
+            return Some(format!("`{}` writes `{path}`, {flaw}", item.id));
         }
     }
     let ids: BTreeSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
@@ -253,4 +300,61 @@ fn circle(items: &[Item]) -> Option<&str> {
         }
     }
     items.iter().map(|item| item.id.as_str()).find(|id| waits[id] > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_declared_path_stands_for_exactly_what_it_means() {
+        let reaches = |declared: &str, path: &str| writes_reach(&[declared.to_owned()], path);
+        for (declared, path) in [
+            ("*.md", "README.md"),
+            ("é.md", "é.md"),
+            ("!x", "!x"),
+            ("[x]", "[x]/page.ts"),
+            ("src", "src/a/b.rs"),
+            ("./src/", "SRC/a"),
+            ("src/**/*.rs", "src/a.rs"),
+            ("src/**/*.rs", "src/a/b/c.rs"),
+            ("src/*", "src/a/b"),
+            (".", "anything"),
+            ("**", "any/thing"),
+            ("docs\\a.md", "docs/a.md"),
+        ] {
+            assert!(reaches(declared, path), "{declared} {path}");
+        }
+        for (declared, path) in [
+            ("*.md", "calc.py"),
+            ("*.md", "docs/a.md"),
+            ("é.md", "calc.py"),
+            ("!x", "calc.py"),
+            ("[x]", "x"),
+            ("src", "srcs/a"),
+            ("src/**/*.rs", "src/a/b.py"),
+            ("*a*a*a*a*a*a*a*a*ax", &"a".repeat(60)),
+        ] {
+            assert!(!reaches(declared, path), "{declared} {path}");
+        }
+    }
+
+    #[test]
+    fn a_declared_path_that_cannot_be_told_is_refused_with_the_reason() {
+        let why = |path: &str| {
+            let item = Item { id: "T1".into(), writes: vec![path.into()], ..Item::default() };
+            flaw(&[item], 1)
+        };
+        for path in ["*.md", "é.md", "!x", "[x]", "a b/c", "app/(group)/[id]/page.tsx", "."] {
+            assert_eq!(why(path), None, "{path}");
+        }
+        for (path, reason) in [
+            ("README.md ", "a space"),
+            ("src/{a,b}.rs", "list each of them"),
+            ("a\u{7}b", "control character"),
+            ("../x", "not a path inside"),
+        ] {
+            assert!(why(path).is_some_and(|flaw| flaw.contains(reason)), "{path}");
+        }
+    }
 }

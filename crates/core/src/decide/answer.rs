@@ -120,7 +120,10 @@ impl Draft {
         }
         match choice {
             Choice::Revise if words.trim().is_empty() => return Err(Refusal::WordsMissing),
-            Choice::Waive if words.trim().is_empty() => return Err(Refusal::ReasonMissing),
+            // Spaces, dots and characters that nobody sees say nothing.
+            Choice::Waive if !words.contains(char::is_alphanumeric) => {
+                return Err(Refusal::ReasonMissing);
+            }
             Choice::Revise | Choice::Waive | Choice::Approve | Choice::Retry | Choice::GiveUp => {}
         }
         self.record(Event::Answered {

@@ -37,6 +37,8 @@ fn what_cannot_be_proved_is_asked_about_and_waived_only_by_name() {
     );
     let by_name = || Answer::Waive { gate: "verify".into() };
     assert_eq!(world.try_say(1, by_name(), " "), Err(Refusal::ReasonMissing));
+    // A character that nobody sees is no reason.
+    assert_eq!(world.try_say(1, by_name(), "\u{200b}"), Err(Refusal::ReasonMissing));
     world.say(1, by_name(), "there are none");
     world.says("make: verify waived by the answer to Q1");
     assert_eq!(world.wanted(), ["Q2"], "what nobody proved is not passed automatically");
