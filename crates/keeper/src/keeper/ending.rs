@@ -34,6 +34,10 @@ const OUTBOX_FILES_MAX: u32 = 10_000;
 /// Deeper folders than this in an outbox are not looked into.
 const OUTBOX_DEPTH_MAX: u32 = 32;
 
+/// The most folders that are made again: those up to all of Forge's in a repository, and not the
+/// repository.
+const MADE_AGAIN_MAX: usize = 4;
+
 /// An `ending.tmp` whose room is already taken.
 pub(super) struct Prepared(File);
 
@@ -72,7 +76,7 @@ pub(super) fn write(
             Ok(()) => return Ok(()),
             Err(error) if tries == TRIES_MAX => return Err(error),
             // The agent could reach the folder, and took it away. It is ours, and comes back.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.path.is_dir() => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && was_taken(&folder.path) => {
                 log.complain("its folder was removed, and is made again");
                 fs::create_dir_all(&folder.path)?;
                 continue;
@@ -81,6 +85,11 @@ pub(super) fn write(
         }
         sleep(TRY_AGAIN_AFTER);
     }
+}
+
+/// Whether a folder is gone and not all around it: then somebody moved that, and wants to move it back.
+fn was_taken(folder: &Path) -> bool {
+    !folder.is_dir() && folder.ancestors().take(MADE_AGAIN_MAX + 1).any(Path::is_dir)
 }
 
 fn write_once(folder: &AttemptFolder, file: &mut Option<File>, text: &[u8]) -> io::Result<()> {
@@ -156,5 +165,20 @@ fn sync_below(directory: &Path, depth: u32, left: &mut u32, redactor: &mut Redac
             Ok(_) => {}
             Err(error) => complain(&path, &error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_was_taken_away_comes_back_but_not_a_repository_that_was_moved() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("repo/.git/forge/attempts/run/0042");
+        fs::create_dir_all(home.path().join("repo/.git/forge")).unwrap();
+        assert!(was_taken(&folder));
+        fs::rename(home.path().join("repo"), home.path().join("moved")).unwrap();
+        assert!(!was_taken(&folder));
     }
 }
