@@ -160,7 +160,7 @@ impl Forge {
             when_ms: now(),
             pin: pin.clone(),
         });
-        let table = table(self.home.repository.top.as_deref(), &frozen);
+        let table = table(self.home.repository.top.as_deref(), &frozen, &run);
         let made = perform_with_guard(&order, &mut guard(&table))?;
         if let OperationResult::Refused(refused) = made {
             let place = self.checkout(id, unit)?.display().to_string();

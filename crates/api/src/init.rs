@@ -36,7 +36,7 @@ use forge_project::{
 };
 use forge_workspace::{
     CheckoutLocation, FileAccess, FilesPolicy, OpenCheckout, OpenedCheckout, Operation,
-    OperationResult, RestoreFiles, RestoredFiles, perform,
+    OperationResult, RecordBaseline, RestoreFiles, RestoredFiles, perform,
 };
 
 use crate::forge::Forge;
@@ -66,6 +66,14 @@ impl Tried {
         };
         format!("{colour} after {}.{} s", self.took_ms / 1000, self.took_ms % 1000 / 100)
     }
+}
+
+/// Files that a trial left in the tree.
+struct Traces {
+    /// Files that the set-up made, changed or removed, and that git does not ignore.
+    by_setup: Vec<String>,
+    /// Files in git that the checks changed.
+    by_checks: Vec<String>,
 }
 
 /// The purpose of a detected command.
@@ -120,7 +128,14 @@ impl Forge {
         });
         // It was only for this; what cannot be removed is no reason to fail.
         let _ = fs::remove_dir_all(&dir);
-        let touched = done?;
+        let Traces { by_setup, by_checks: touched } = done?;
+        if !by_setup.is_empty() {
+            project.notes.push(format!(
+                "the set-up leaves files that git does not ignore ({}); in a run they belong to the checkout and are \
+                 never taken for a change: commit them as it makes them, or ignore them",
+                short_list(&by_setup)
+            ));
+        }
         if !touched.is_empty() {
             project.notes.push(format!(
                 "the checks change files that are in git ({}), so nothing that they say is proved: commit these files as the checks make them",
@@ -137,7 +152,7 @@ impl Forge {
         project: &DetectedProject,
         signals: &mut Signals,
         tell: &mut dyn FnMut(Tried),
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Traces, Error> {
         let repository = &self.home.repository;
         let checkout = CheckoutLocation {
             common_dir: repository.common_dir.clone(),
@@ -162,6 +177,8 @@ impl Forge {
         };
         let setup = project.setup.iter().map(|found| (found, Purpose::SetUp));
         let checks = project.verify.iter().map(|found| (found, Purpose::Check));
+        let mut by_setup = Vec::new();
+        let n_setup = project.setup.len();
         for (number, (found, purpose)) in (1..).zip(setup.chain(checks)) {
             let folder = dir.join(format!("{number:04}"));
             check(signals)?;
@@ -169,6 +186,14 @@ impl Forge {
             check(signals)?;
             let is_over = purpose == Purpose::SetUp && one.colour == Colour::Red;
             tell(one);
+            if number == n_setup {
+                let location = checkout.clone();
+                let order = Operation::Baseline(RecordBaseline { location });
+                let OperationResult::Baseline(recorded) = perform(&order)? else {
+                    unreachable!("the worker records what it is asked to record")
+                };
+                by_setup = recorded.paths;
+            }
             if is_over {
                 break;
             }
@@ -183,7 +208,8 @@ impl Forge {
         };
         let tracked = repository.files_at(head, "")?;
         check(signals)?;
-        Ok(discarded.into_iter().filter(|path| tracked.contains(path)).collect())
+        let by_checks = discarded.into_iter().filter(|path| tracked.contains(path)).collect();
+        Ok(Traces { by_setup, by_checks })
     }
 
     /// Writes `forge.toml` into the checkout, and allows what it runs. The only file that is written.

@@ -113,7 +113,7 @@ impl Forge {
             return Err(Error::usage(what, format!("forge show {id}")));
         };
         let to = run.head().unwrap_or(base);
-        Ok(self.home.repository.diff(base, to, &[], DIFF_BYTES_MAX)?)
+        Ok(self.home.repository.diff(base, to, &[], DIFF_BYTES_MAX)?.text)
     }
 
     /// Returns the change of one unit.
@@ -165,7 +165,7 @@ impl Forge {
             let span = span(repository, run, unit)?;
             (span.from, span.to)
         };
-        Ok(repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?)
+        Ok(repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?.text)
     }
 
     fn texts(&self, versions: &[TextVersion]) -> Result<Vec<UnitText>, Error> {

@@ -41,7 +41,7 @@ use forge_driver::{
     person::person,
     run_id::new_run_id,
     run_loop::{Driver, Machine, Tell},
-    secrets::redacted_text,
+    secrets::{known_at_start, without_values},
     signals::Signals,
 };
 use forge_project::{
@@ -255,6 +255,8 @@ impl Forge {
         if let Some(base) = &base {
             self.fill_in(&mut frozen, &settings, base)?;
         }
+        let secrets = known_at_start(self.home.repository.top.as_deref(), &frozen);
+        refuse_secrets(&frozen, &secrets)?;
         let mut roles = BTreeMap::new();
         for role in found.flow.roles() {
             let (text, _) = catalog.role_text(&found, role)?;
@@ -262,7 +264,7 @@ impl Forge {
         }
         let text = serde_json::to_vec(&frozen).expect("settings can be written");
         // From here on nobody knows the secrets of a request any more, and no name is made of them.
-        let text_of_request = redacted_text(&chosen.text);
+        let text_of_request = without_values(&chosen.text, &secrets);
         let has_secret = text_of_request != chosen.text;
         let id = new_run_id(&text_of_request);
         let older = request.older.as_ref().map(|folder| folder.display().to_string());
@@ -657,6 +659,30 @@ fn refuse_path(text: &str) -> Result<(), Error> {
     };
     let what = format!("`{}` is a {what}, and not a request", shorten(text.trim(), NAME_SHOWN));
     Err(Error::usage(what, next))
+}
+
+/// Commands are written down, and run as they are written: a secret belongs into a variable.
+fn refuse_secrets(
+    frozen: &forge_project::settings::Frozen,
+    secrets: &[Vec<u8>],
+) -> Result<(), Error> {
+    let agents = frozen.agents.values();
+    let agents = agents.map(|agent| (format!("agents.{}", agent.name), agent.command.join(" ")));
+    let named = |key: &str, commands: &[String]| -> Vec<(String, String)> {
+        commands.iter().map(|command| (key.to_owned(), command.clone())).collect()
+    };
+    let lines = named("workspace.setup", &frozen.setup).into_iter();
+    let lines = lines.chain(named("verify.commands", &frozen.verify.commands)).chain(agents);
+    for (key, command) in lines {
+        if without_values(&command, secrets) != command {
+            let what =
+                format!("a command of `{key}` has a secret in it, and commands are written down");
+            let next = "put the secret into a variable of your environment, use that in the command, and name it \
+                        in `pass` of an agent";
+            return Err(Error::usage(what, next));
+        }
+    }
+    Ok(())
 }
 
 fn uncommitted(what: &[String]) -> Error {

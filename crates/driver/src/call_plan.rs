@@ -15,7 +15,7 @@ use forge_core::{
     result::AgentResult,
     run::CallKind,
     verdict::BlockerClass,
-    view::short_commit,
+    view::{sanitize, short_commit},
 };
 use forge_keeper::{Ending, ExitReason};
 use forge_project::settings::Claims;
@@ -30,6 +30,7 @@ use crate::{
         turns::{Turned, turns},
     },
     checkouts::{Place, commit_of, is_shared},
+    outcome::without_result,
     path_list::{paths, short_list},
     plan::{
         Pending, Plan,
@@ -49,7 +50,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     if run.definition().start.base.is_none() {
         let dir = context.home.work(context.id);
         context.disk.create_folder(&dir).map_err(|error| Error::file(&dir, &error))?;
-        let worked = Worked::by(plan, &dir, &[])?;
+        let worked = Worked::by(plan, &dir, &[])?.without_blame(plan)?;
         return worked.report(plan);
     }
     let place = context.place(run, call.unit());
@@ -63,7 +64,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let open = || Ok(Operation::Open(context.open(run, call, &place, access)));
     let opened = plan.opened("open", open)?;
     plan.set_up("", &opened, SetUpBefore::Kept)?;
-    let worked = Worked::by(plan, &opened.tree, &opened.conflicts)?;
+    let worked = Worked::by(plan, &opened.tree, &opened.conflicts)?.without_blame(plan)?;
     match (access, run.call_kind(call)) {
         (CodeAccess::Writes, _) => {
             let made = if let ExitReason::NotStarted { .. } = worked.ending().how {
@@ -166,6 +167,21 @@ impl Worked {
             Self::Command(ending) => {
                 Ok(output::report(plan.context, plan.run, plan.call, &plan.folder(), &ending)?)
             }
+        }
+    }
+
+    /// An agent that ended without a result while the disk is full, or cannot be written, failed by that.
+    /// The next step then stops the driver, which says so.
+    fn without_blame(self, plan: &Plan<'_>) -> Result<Self, Pending> {
+        let Self::Agent(turned) = self else { return Ok(self) };
+        match (&turned.left, plan.context.check_room()) {
+            (Err(Outcome::Fault { .. }), Err(full)) => {
+                let mut receipt = turned.receipt;
+                receipt.notes.push(format!("it ended without a result: {full}"));
+                let report = without_result(plan.call, Outcome::Interrupted, receipt);
+                Err(Pending::Report(Box::new(report)))
+            }
+            (_, _) => Ok(Self::Agent(turned)),
         }
     }
 }
@@ -316,6 +332,7 @@ fn message(plan: &Plan<'_>, result: Option<&AgentResult>) -> String {
         .chain(title)
         .find(|text| !text.trim().is_empty())
         .unwrap_or_else(|| format!("Work on {}", call.unit()));
+    let text = sanitize(&text);
     let text = text.trim();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let mut message: String = first.trim().chars().take(SUBJECT_CHARS_MAX).collect();

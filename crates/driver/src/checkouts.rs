@@ -8,7 +8,7 @@
 //! Invariant: where a checkout stands follows from the facts alone, so that any driver, and a run
 //! that was rewound, finds or makes it again.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use forge_agents::CodeAccess;
 use forge_core::{
@@ -42,7 +42,7 @@ impl RunContext<'_> {
 
     /// The checkout in which proofs are made.
     pub fn verification(&self) -> CheckoutLocation {
-        location_at(self.home, self.checkouts.join("_verify"))
+        self.home.checkout_at(self.checkouts.join("_verify"))
     }
 
     /// Says if a call may change the code: its role, or its row in the flow.
@@ -154,12 +154,7 @@ pub fn checkout_location(
 fn scope_location(home: &Home, checkouts: &Path, scope: &Scope) -> CheckoutLocation {
     let steps = scope.steps().map(|(group, item)| format!("{group}.{item}"));
     let dir = steps.fold(checkouts.to_owned(), |dir, step| dir.join(step)).join("_");
-    location_at(home, dir)
-}
-
-fn location_at(home: &Home, dir: PathBuf) -> CheckoutLocation {
-    let repository = &home.repository;
-    CheckoutLocation { common_dir: repository.common_dir.clone(), top: repository.top.clone(), dir }
+    home.checkout_at(dir)
 }
 
 /// Whether another call works in the checkout of this scope.

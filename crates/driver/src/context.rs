@@ -76,8 +76,8 @@ impl RunContext<'_> {
     }
 
     /// What is set about secrets, for a program that is told where their files lie.
-    pub fn secrets_table(&self) -> SecretsTable {
-        secrets::table(self.home.repository.top.as_deref(), self.frozen)
+    pub fn secrets_table(&self, run: &Run) -> SecretsTable {
+        secrets::table(self.home.repository.top.as_deref(), self.frozen, run)
     }
 
     /// Without the secrets that are known, and without what looks like one.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use forge_core::hex::hex;
 use forge_project::{personal_dirs::state_dir, settings::Frozen, trust::Trust};
-use forge_workspace::Repository;
+use forge_workspace::{CheckoutLocation, Repository};
 use sha2::{Digest as _, Sha256};
 
 use crate::{Error, plan::step::call_folder};
@@ -66,6 +66,12 @@ impl Home {
         let top = self.repository.top.as_deref().unwrap_or(path);
         let name = slug(&top.file_name().unwrap_or_default().to_string_lossy());
         Ok(state_dir()?.join(format!("{name}-{sum}")))
+    }
+
+    /// A checkout of the repository in a folder.
+    pub fn checkout_at(&self, dir: PathBuf) -> CheckoutLocation {
+        let Repository { common_dir, top } = self.repository.clone();
+        CheckoutLocation { common_dir, top, dir }
     }
 
     /// What this person approved for this repository.

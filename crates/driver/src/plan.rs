@@ -23,9 +23,11 @@ use forge_core::{
     id::CallId,
     money::Spent,
 };
-use forge_keeper::{AttemptFolder, Ending, ExitReason};
+use forge_keeper::{AttemptFolder, Ending};
 use forge_store::atomic_file::replace_on;
-use forge_workspace::{OpenedCheckout, Operation, OperationResult};
+use forge_workspace::{
+    FailureCause, OpenedCheckout, Operation, OperationResult, RecordBaseline, WorkspaceError,
+};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -40,9 +42,11 @@ use crate::{
     trusted_folders::foreign_files_notice,
 };
 
-/// How often work on a checkout is done again that was killed, alone or with its keeper. It can be
-/// repeated, and what an agent finished before it must not be lost with it.
-const AGAIN_MAX: u32 = 5;
+/// How often one driver does work on a checkout again that failed, was killed, or lost its keeper. It
+/// can be repeated, and what an agent finished before it must not be lost with it.
+const AGAIN_MAX: usize = 5;
+/// The most tries of one step by all drivers.
+const TRIES_MAX: u32 = 10_000;
 
 /// Why a plan stops before its end.
 pub enum Pending {
@@ -113,7 +117,12 @@ impl Plan<'_> {
 
     /// Whether this step of it was ever prepared.
     pub fn step_was_prepared(&self, name: &str) -> bool {
-        self.step_attempts(name).any(|path| self.context.trusted.knows(&path))
+        self.context.trusted.knows(&self.steps().join(name))
+    }
+
+    /// Whether the work itself was ever prepared.
+    fn was_prepared(&self) -> bool {
+        self.context.trusted.knows(&self.folder().path)
     }
 
     /// Tells something that stops nothing.
@@ -177,7 +186,9 @@ impl Plan<'_> {
             .map_err(|what| self.fault(FaultClass::NoWorkspace, what))
     }
 
-    /// Work on a checkout, under its own name: what was made, or why it cannot be done.
+    /// Work on a checkout, under its own name: what was made, or why it cannot be done, if that is
+    /// the doing of who worked there. What fails for any other reason is done again; if it keeps
+    /// failing, the driver stops, and the next one begins with a new try.
     pub fn try_operation(
         &self,
         name: &str,
@@ -189,32 +200,54 @@ impl Plan<'_> {
             let order = order.take().expect("one step is due at a time");
             Ok(StepKind::Operation(Box::new(order()?)))
         };
+        let mut ours = 0;
         let mut tries = self.step_attempts(name).peekable();
-        let (folder, ending) = loop {
-            let path = tries.next().expect("there is a last try, which is not passed over");
-            match (self.step(path.clone(), on_stop, &mut what), tries.peek()) {
-                (Err(Pending::KeeperDied(folder)), Some(next)) => {
+        while let Some(path) = tries.next() {
+            let folder = AttemptFolder::at(path.clone());
+            let failure = match self.step(path.clone(), on_stop, &mut what) {
+                Err(Pending::KeeperDied(folder)) => {
                     // Whoever is left of it must not work beside the next one.
-                    if !self.context.trusted.knows(next) {
+                    if tries.peek().is_some_and(|next| !self.context.trusted.knows(next)) {
                         let swept = self.context.executor.sweep(&folder);
                         swept.map_err(|error| Error::file(&folder.path, &error))?;
                     }
+                    WorkspaceError::from_message("the work on the checkout lost its keeper")
                 }
-                (Ok(Ending { how: ExitReason::Signalled { .. }, .. }), Some(_)) => {}
-                (ending, _) => break (AttemptFolder::at(path), ending?),
+                Err(pending) => return Err(pending),
+                Ok(ending) => match self.operation_result(&folder, &ending)? {
+                    Ok(made) => return Ok(Ok(made)),
+                    Err(None) => return Err(self.interrupted()),
+                    Err(Some(failure)) => failure,
+                },
+            };
+            match failure.cause {
+                FailureCause::Checkout => return Ok(Err(failure.to_string())),
+                FailureCause::Surroundings => {}
             }
-        };
-        if let Some(made) = self.context.trusted.operation_result(&folder.path) {
+            ours += usize::from(self.context.trusted.order(&path).is_some());
+            if ours > AGAIN_MAX {
+                return Err(Error::from(failure).into());
+            }
+        }
+        let what = format!("`{name}` of {} failed {TRIES_MAX} times", self.call);
+        Err(Error::surroundings(what, "forge abandon").into())
+    }
+
+    /// What the worker made, or why not: nothing, if it was interrupted.
+    fn operation_result(
+        &self,
+        folder: &AttemptFolder,
+        ending: &Ending,
+    ) -> Result<Result<OperationResult, Option<WorkspaceError>>, Error> {
+        let trusted = self.context.trusted;
+        if let Some(made) = trusted.operation_result(&folder.path) {
             return Ok(Ok(made));
         }
-        match operation_result(self.context.executor, &folder, &ending)? {
-            Ok(made) => {
-                self.context.trusted.keep_operation_result(&folder.path, &made);
-                Ok(Ok(made))
-            }
-            Err(None) => Err(self.interrupted()),
-            Err(Some(what)) => Ok(Err(what)),
+        let made = operation_result(self.context.executor, folder, ending)?;
+        if let Ok(made) = &made {
+            trusted.keep_operation_result(&folder.path, made);
         }
+        Ok(made)
     }
 
     /// The order that was given to a step of the worker.
@@ -232,7 +265,7 @@ impl Plan<'_> {
     fn step_attempts(&self, name: &str) -> impl Iterator<Item = PathBuf> {
         let steps = self.steps();
         let name = name.to_owned();
-        (0..=AGAIN_MAX).map(move |again| match again {
+        (0..TRIES_MAX).map(move |again| match again {
             0 => steps.join(&name),
             again => steps.join(format!("{name}-again-{again}")),
         })
@@ -292,6 +325,7 @@ impl Plan<'_> {
         if is_kept && has_length && disk.read(&mark).is_ok_and(|done| done == wanted.as_bytes()) {
             return Ok(());
         }
+        let baseline = format!("{prefix}setup-baseline");
         for (number, line) in (1..).zip(setup) {
             let name = format!("{prefix}setup-{number}");
             let (folder, ending) = self.shell(&name, line, &opened.tree, self.context.limits())?;
@@ -303,6 +337,15 @@ impl Plan<'_> {
                     return Err(self.fault(FaultClass::NoWorkspace, what));
                 }
             }
+        }
+        // An older Forge began the work without it: by now files are there that the set-up did not make.
+        let is_late = !self.step_was_prepared(&baseline) && self.was_prepared();
+        if !is_late {
+            let order = || {
+                let location = self.context.home.checkout_at(beside.to_owned());
+                Ok(Operation::Baseline(RecordBaseline { location }))
+            };
+            self.operation(&baseline, OnStop::Cancel, order)?;
         }
         replace_on(disk, &mark, wanted.as_bytes()).map_err(|error| Error::file(&mark, &error))?;
         Ok(())

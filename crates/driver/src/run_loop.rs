@@ -10,7 +10,7 @@
 //! a transaction is whole or not there. After: the fact is there, and `wanted` says what follows
 //! from it. While calls run: their keepers go on, and the next driver finds them.
 
-use std::{path::PathBuf, rc::Rc, sync::Arc, time::Duration};
+use std::{io::ErrorKind, path::PathBuf, rc::Rc, sync::Arc, time::Duration};
 
 use forge_core::{
     Command, Effect, Input, Refusal, Report, Run, Time, decide,
@@ -233,7 +233,7 @@ impl Driver {
         let trusted = TrustedFolders::found(&*machine.executor, home.attempts(id), &run);
         let KnownSecrets { values: secrets, redactor } = match &machine.secrets {
             Some(secrets) => secrets.clone(),
-            None => KnownSecrets::new(known(&table(home.repository.top.as_deref(), &frozen))),
+            None => KnownSecrets::new(known(&table(home.repository.top.as_deref(), &frozen, &run))),
         };
         Ok(Self {
             notifier: match machine.notices {
@@ -365,6 +365,11 @@ impl Driver {
     /// Drives until the run stops: done, failed, held, waiting for a person.
     pub fn drive(&mut self, signals: &mut Signals, tell: Tell<'_>) -> Result<DriveEnd, Error> {
         loop {
+            if let Err(error) = self.machine.disk.list(&self.home.dir)
+                && error.kind() == ErrorKind::NotFound
+            {
+                return Err(moved_away(&self.home));
+            }
             self.take_commands(tell)?;
             self.note_failures();
             for (unit, what) in std::mem::take(&mut self.notices) {
@@ -479,6 +484,12 @@ impl Driver {
 }
 
 /// Whether a driver has nothing more to do with a run that stands like this.
+/// Nothing is made anew where the repository was: it may come back.
+fn moved_away(home: &Home) -> Error {
+    let what = format!("{} is not there any more", home.dir.display());
+    Error::surroundings(what, "move the repository back, then forge resume")
+}
+
 fn is_stopped(standing: Standing) -> bool {
     match standing.course() {
         Course::Driven => false,

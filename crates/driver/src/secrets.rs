@@ -12,34 +12,47 @@ use std::{
     path::Path,
 };
 
-use forge_core::Command;
+use forge_core::{Command, Run};
 use forge_keeper::{
     Redactor, known_secrets,
     redact::{Finder, SecretMatch},
     secrets_in_file,
 };
-use forge_project::settings::{Frozen, SecretsTable, Settings, Sources};
+use forge_project::settings::{Frozen, SecretsTable};
 use forge_workspace::{AddedContent, ContentPart, encode_path};
 
 /// What a person can do about a secret that is none.
-pub const NO_SECRET: &str = "if what it holds is no secret, allow its path for yourself and retry: \
-    forge config set --local secrets.allow '[\"PATH\"]'";
+pub const NO_SECRET: &str = "if what it holds is no secret, say so with the answer: \
+    forge answer QUESTION retry 'allow PATH'";
+
+/// The beginning of words by which a person lets paths pass.
+const ALLOW: &str = "allow ";
 
 /// More of a file of secrets is not read, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// What is set about secrets, with the files that hold them where they lie: those that are named,
-/// and those that are copied into checkouts.
-pub fn table(top: Option<&Path>, frozen: &Frozen) -> SecretsTable {
+/// and those that are copied into checkouts. Paths are allowed by the settings that the run began with, and
+/// by what persons said in answers: facts that no agent can change.
+pub fn table(top: Option<&Path>, frozen: &Frozen, run: &Run) -> SecretsTable {
     let named = frozen.secrets.files.iter().chain(&frozen.copy);
     let files = top.into_iter().flat_map(|top| named.clone().map(|name| top.join(name)));
     let files = files.filter_map(|path| path.into_os_string().into_string().ok()).collect();
     let mut allow = frozen.secrets.allow.clone();
-    // What a person allows for themselves counts at once, also in a run that is under way: else nobody could
-    // answer for what only looks like a secret. Agents cannot write these layers.
-    let own = Sources::personal(top).and_then(|sources| Settings::from_sources(&sources));
-    allow.extend(own.map(|own| SecretsTable::from(&own.secrets).allow).unwrap_or_default());
+    let answers = run.history().asked.iter().filter_map(|asked| asked.answer.as_ref());
+    let lines = answers.flat_map(|answer| answer.words.lines());
+    let paths = lines.filter_map(|line| line.trim().strip_prefix(ALLOW));
+    allow.extend(paths.flat_map(str::split_whitespace).map(str::to_owned));
     SecretsTable { files, allow }
+}
+
+/// All values that are known to be secret in a run that has not begun: also those that agents are given.
+pub fn known_at_start(top: Option<&Path>, frozen: &Frozen) -> Vec<Vec<u8>> {
+    let named: Vec<String> =
+        frozen.agents.values().flat_map(|agent| &agent.pass).cloned().collect();
+    let mut known = known(&table(top, frozen, &Run::default()));
+    known.extend(known_secrets(std::env::vars_os(), &named));
+    known
 }
 
 /// All values that are known to be secret.
@@ -60,6 +73,12 @@ pub fn known(table: &SecretsTable) -> Vec<Vec<u8>> {
 /// What a person gave us without its secrets, as far as the environment and its look tell.
 pub fn redacted(bytes: &[u8]) -> Vec<u8> {
     Redactor::new(known_secrets(std::env::vars_os(), &[])).clean(bytes)
+}
+
+/// A text without these values, and without what looks like a secret.
+pub fn without_values(text: &str, values: &[Vec<u8>]) -> String {
+    let clean = Redactor::new(values.iter().cloned()).clean(text.as_bytes());
+    String::from_utf8_lossy(&clean).into_owned()
 }
 
 /// The same for words.

@@ -132,6 +132,14 @@ fn a_run_in_which_nothing_goes_wrong_is_done() {
 }
 
 #[test]
+fn work_on_checkouts_that_keeps_failing_stops_drivers_and_costs_no_call() {
+    let faults = [Fault::JobFails; 60];
+    let simulated = simulate(&Template::new(Flow::Change), &Case::new(1, Flow::Change, &faults));
+    assert_eq!(simulated.broken, [] as [String; 0]);
+    assert_eq!(simulated.standing, Standing::Done, "{simulated:?}");
+}
+
+#[test]
 fn no_fault_breaks_a_promise_in_any_flow() {
     let began = Instant::now();
     let (runs, seed) = (number("SIMULATION_RUNS", 1_000), number("SIMULATION_SEED", 1));
@@ -278,7 +286,7 @@ fn answer_after_power_loss(without: Option<SyncPoint>) -> Option<Vec<u8>> {
         to: "a".into(),
         branch: None,
     });
-    let failure = WorkspaceError { what: "w".into(), next: "n".into() };
+    let failure = WorkspaceError::new("w", "n");
     write_answer(&disk, "/f/made.json".as_ref(), &OperationAnswer::new(order, Err(failure)))
         .expect("room");
     disk.sync_names("/f".as_ref());

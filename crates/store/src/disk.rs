@@ -49,7 +49,7 @@ pub trait Disk: Debug + Send + Sync {
     /// Waits until the content of a file, or the names in a folder, survive a loss of power.
     fn sync(&self, path: &Path, point: SyncPoint) -> io::Result<()>;
 
-    /// Returns the bytes that can still be written below a folder.
+    /// Returns the bytes that can still be written below a folder. An error, where nothing can be.
     fn room(&self, folder: &Path) -> io::Result<u64>;
 }
 
@@ -173,6 +173,9 @@ impl Disk for RealDisk {
 
     fn room(&self, folder: &Path) -> io::Result<u64> {
         let disk = rustix::fs::statvfs(folder)?;
+        if disk.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+            return Err(rustix::io::Errno::ROFS.into());
+        }
         Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 }

@@ -7,6 +7,8 @@ pub(crate) mod cache_seal;
 pub(crate) mod files;
 pub(crate) mod git_dir;
 pub(crate) mod nested_git;
+pub(crate) mod run_records;
+pub(crate) mod setup_baseline;
 pub(crate) mod state;
 pub(crate) mod submodules;
 pub(crate) mod untracked_copies;

@@ -11,7 +11,7 @@ use crate::{
         error::{GitError, WorkspaceError},
     },
     protocol::{BranchAdvance, FileChange, MoveRunHead, RunHeadUpdate},
-    repository::{locate::Repository, run_refs::move_run_head},
+    repository::{diff_text::Diff, locate::Repository, run_refs::move_run_head},
 };
 
 /// More files than this are not looked at for links.
@@ -27,7 +27,7 @@ pub trait CodeHistory: Debug {
         to: &str,
         paths: &[String],
         bytes_max: usize,
-    ) -> Result<Vec<u8>, GitError>;
+    ) -> Result<Diff, GitError>;
 
     fn branch_advance(
         &self,
@@ -98,7 +98,7 @@ impl CodeHistory for Repository {
         to: &str,
         paths: &[String],
         bytes_max: usize,
-    ) -> Result<Vec<u8>, GitError> {
+    ) -> Result<Diff, GitError> {
         Repository::diff(self, from, to, paths, bytes_max)
     }
 
@@ -226,10 +226,7 @@ impl CodeHistory for Repository {
     }
 
     fn unpin(&self, name: &str) -> Result<(), GitError> {
-        assert!(name.starts_with("refs/forge/"), "no ref of the user's is ever removed");
-        self.write_refs(&[name], || {
-            Git::in_git_dir(&self.common_dir).args(["update-ref", "-d", name])
-        })
+        self.remove_pin(name)
     }
 
     fn move_run_head(&self, order: &MoveRunHead) -> Result<RunHeadUpdate, WorkspaceError> {

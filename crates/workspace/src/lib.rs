@@ -25,16 +25,16 @@ mod repository;
 
 pub use code_history::CodeHistory;
 pub use commit::added_content::{AddedContent, ContentGuard, ContentPart};
-pub use git::error::GitError;
-pub use git::error::WorkspaceError;
+pub use git::error::{FailureCause, GitError, WorkspaceError};
 pub use git::path_names::{decode_path, encode_path};
 pub use protocol::{
     AttachRecord, AttachedRecord, BranchAdvance, BranchUpdate, CheckoutLocation, CommitFiles,
     CommittedFiles, FileAccess, FileChange, FileChangeKind, FilesPolicy, HookRefusal, HooksResult,
     MergeCommits, MergeConflict, MergeResult, MoveRunHead, OpenCheckout, OpenedCheckout, Operation,
-    OperationResult, RecordFile, RefusedCommit, RestoreFiles, RestoredFiles, RunHeadUpdate,
-    RunHooks,
+    OperationResult, RecordBaseline, RecordFile, RecordedBaseline, RefusedCommit, RestoreFiles,
+    RestoredFiles, RunHeadUpdate, RunHooks,
 };
+pub use repository::diff_text::Diff;
 pub use repository::fast_forward::FastForward;
 pub use repository::locate::{FindRepositoryError, Repository};
 
@@ -51,8 +51,11 @@ pub fn perform_with_guard(
 ) -> Result<OperationResult, WorkspaceError> {
     match operation {
         Operation::Open(open) => open::open_checkout(open).map(OperationResult::Opened),
+        Operation::Baseline(baseline) => {
+            open::record_baseline(baseline).map(OperationResult::Baseline)
+        }
         Operation::Commit(commit) => commit::commit_files::commit_files(commit, guard),
-        Operation::Hooks(hooks) => commit::hooks::run_hooks(hooks).map(OperationResult::Hooked),
+        Operation::Hooks(hooks) => commit::hooks::run_hooks(hooks, guard),
         Operation::Restore(restore) => open::restore_files(restore).map(OperationResult::Restored),
         Operation::Merge(merge) => {
             repository::merge::merge_commits(merge).map(OperationResult::Merged)

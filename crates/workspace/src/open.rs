@@ -1,6 +1,6 @@
-//! Opening a checkout, and restoring its files.
+//! Opening a checkout, recording what its set-up left, and restoring its files.
 //!
-//! Both can be killed at any moment and repeated: a note on the disk says that they are not
+//! All can be killed at any moment and repeated: a note on the disk says that they are not
 //! through, and nothing that is there is trusted until it was inspected or created again.
 
 use std::{collections::HashSet, path::PathBuf};
@@ -10,16 +10,21 @@ use crate::{
         agent_repository::{self, AgentRepository, PendingMerge},
         cache_seal,
         files::{self, FilledCheckout},
+        run_records::{self, RUN_RECORDS},
+        setup_baseline,
         state::{CheckoutState, LockedCheckout, OpeningProgress},
         untracked_copies::{self, ExistingCopy},
     },
     git::{
         error::WorkspaceError,
         merge_tree::{self, MergedTree},
-        path_names::{self, below, encode_path},
+        path_names::{self, below, decode_path, encode_path},
         safe_files::{self, FolderOrigin},
     },
-    protocol::{FilesPolicy, OpenCheckout, OpenedCheckout, RestoreFiles, RestoredFiles},
+    protocol::{
+        FilesPolicy, OpenCheckout, OpenedCheckout, RecordBaseline, RecordedBaseline, RestoreFiles,
+        RestoredFiles,
+    },
     repository::locate::Repository,
 };
 
@@ -43,7 +48,14 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
     }
     let outcome = validated.outcome(operation)?;
     let checkout = locked.checkout(&operation.location)?;
-    checkout.prepare(&validated.excluded)?;
+    let mut baseline = match (&old, operation.files) {
+        (Some(old), FilesPolicy::KeepWork) if is_kept => old.baseline.clone(),
+        (Some(old), FilesPolicy::KeepWork | FilesPolicy::ResetTracked) => {
+            setup_baseline::untouched(&old.baseline, &locked.tree)?
+        }
+        (None, _) | (_, FilesPolicy::Pristine) => Vec::new(),
+    };
+    checkout.prepare(&[&validated.excluded[..], &setup_baseline::paths(&baseline)].concat())?;
     let is_new = !old.as_ref().is_some_and(|old| old.progress != OpeningProgress::Making);
     let has_caches = operation.files != FilesPolicy::Pristine
         || validated.cache.is_empty()
@@ -51,14 +63,23 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
 
     let progress = if is_new { OpeningProgress::Making } else { OpeningProgress::Remaking };
     let state = validated.state(operation, progress);
-    let at = outcome.as_ref().map_or(&validated.at, |outcome| &outcome.tree);
-    let filled = FilledCheckout::outermost(checkout, at.clone())?;
+    let state = CheckoutState { baseline: baseline.clone(), ..state };
+    let user = Repository::from_location(&operation.location);
+    let at = match &outcome {
+        Some(outcome) => user.without_run_records(outcome.tree.clone())?,
+        None => user.code_tree(&validated.at)?,
+    };
+    let filled = FilledCheckout::outermost(checkout, at)?;
+    run_records::remove(&locked.tree)?;
+    let mut changed_before = Vec::new();
     let all = if is_kept {
         for path in survey.special.iter().filter(|path| path_names::is_read_by_git(path)) {
             safe_files::remove(&below(&locked.tree, path))?;
         }
+        filled.checkout.reset_index(&filled.at)?;
+        let differing = filled.checkout.differing()?;
+        changed_before = setup_baseline::worked(&differing, &baseline, &locked.tree)?;
         if !agent_repository::is_sound(&filled.checkout)? {
-            filled.checkout.reset_index(&filled.at)?;
             validated.create_agent_repository(operation, &locked, &filled, outcome.as_ref())?;
         }
         vec![filled]
@@ -67,6 +88,8 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
         for path in &survey.special {
             safe_files::remove(&below(&locked.tree, path))?;
         }
+        // A file of the commit is what the commit says, whatever the set-up made of it.
+        baseline.retain(|file| !filled.listing.has_file(&decode_path(&file.path)));
         let all = files::fill_all(filled, &survey, &locked.lock)?;
         match operation.files {
             FilesPolicy::Pristine => {
@@ -101,11 +124,28 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
         Some(old) => (old.at.clone(), old.worker.clone()),
         None => (state.at.clone(), state.worker.clone()),
     };
-    CheckoutState { progress: OpeningProgress::Whole, at, worker, ..state }.write(&locked.dir)?;
+    let state = CheckoutState { at, worker, baseline, worked: changed_before, ..state };
+    CheckoutState { progress: OpeningProgress::Whole, ..state }.write(&locked.dir)?;
     let conflicts = outcome.map(|outcome| outcome.paths()).unwrap_or_default();
     let setup = untracked_copies::fingerprint(&locked.tree, &validated.setup_inputs)?;
     let is_new = is_new || !has_caches;
     Ok(OpenedCheckout { tree: locked.tree, head: validated.at, conflicts, setup, is_new })
+}
+
+/// Performs [`RecordBaseline`].
+pub(crate) fn record_baseline(
+    operation: &RecordBaseline,
+) -> Result<RecordedBaseline, WorkspaceError> {
+    let locked = LockedCheckout::acquire(&operation.location)?;
+    let state = locked.opened()?;
+    safe_files::survey(&locked.tree)?;
+    let checkout = locked.checkout(&operation.location)?;
+    checkout.prepare(&state.excluded())?;
+    let differing = checkout.differing()?;
+    let baseline = setup_baseline::left_by_setup(&differing, &state.worked, &locked.tree)?;
+    let paths = baseline.iter().map(|file| file.path.clone()).collect();
+    CheckoutState { baseline, ..state }.write(&locked.dir)?;
+    Ok(RecordedBaseline { paths })
 }
 
 /// Performs [`RestoreFiles`].
@@ -118,14 +158,20 @@ pub(crate) fn restore_files(operation: &RestoreFiles) -> Result<RestoredFiles, W
     let note = CheckoutState { progress: OpeningProgress::Remaking, ..state.clone() };
     note.write(&locked.dir)?;
     let checkout = locked.checkout(&operation.location)?;
-    checkout.prepare(&state.excluded())?;
+    let mut baseline = setup_baseline::untouched(&state.baseline, &locked.tree)?;
+    let untouched = setup_baseline::paths(&baseline);
+    checkout.prepare(&[&state.excluded()[..], &untouched].concat())?;
     for path in &survey.special {
         safe_files::remove(&below(&locked.tree, path))?;
         discarded.push(encode_path(path));
     }
-    checkout.reset_index(&at)?;
-    discarded.extend(checkout.changed()?.iter().map(|path| encode_path(path)));
-    let filled = FilledCheckout::outermost(checkout, at.clone())?;
+    let code = Repository::from_location(&operation.location).code_tree(&at)?;
+    checkout.reset_index(&code)?;
+    let changed = checkout.changed()?.into_iter().filter(|path| !untouched.contains(path));
+    discarded.extend(changed.map(|path| encode_path(&path)));
+    run_records::remove(&locked.tree)?;
+    let filled = FilledCheckout::outermost(checkout, code)?;
+    baseline.retain(|file| !filled.listing.has_file(&decode_path(&file.path)));
     let all = files::fill_all(filled, &survey, &locked.lock)?;
     for filled in &all {
         let untracked = filled.checkout.untracked()?;
@@ -146,8 +192,8 @@ pub(crate) fn restore_files(operation: &RestoreFiles) -> Result<RestoredFiles, W
     agent_repository::create(&private, &locked.dir.join("git.new"))?;
     cache_seal::seal(&locked.dir, &locked.tree)?;
     let at = Some(at);
-    CheckoutState { progress: OpeningProgress::Whole, at, worker: None, ..state }
-        .write(&locked.dir)?;
+    let state = CheckoutState { at, worker: None, baseline, worked: Vec::new(), ..state };
+    CheckoutState { progress: OpeningProgress::Whole, ..state }.write(&locked.dir)?;
     discarded.sort();
     discarded.dedup();
     Ok(RestoredFiles { discarded })
@@ -182,7 +228,7 @@ impl ValidatedOpen {
                 .as_ref()
                 .map(|commit| repository.require_commit(commit))
                 .transpose()?,
-            excluded: [copy.as_slice(), cache.as_slice()].concat(),
+            excluded: [copy.as_slice(), cache.as_slice(), &[RUN_RECORDS.to_vec()]].concat(),
             copy,
             cache,
             setup_inputs: checked_paths("setup_inputs", &operation.setup_inputs)?,
@@ -206,6 +252,8 @@ impl ValidatedOpen {
             excluded: self.excluded.iter().map(|path| encode_path(path)).collect(),
             at: Some(self.at.clone()),
             worker: operation.worker.clone(),
+            baseline: Vec::new(),
+            worked: Vec::new(),
         }
     }
 

@@ -29,6 +29,8 @@ pub struct CheckoutLocation {
 pub enum Operation {
     /// Make the checkout ready to be worked in.
     Open(OpenCheckout),
+    /// Take what the set-up left for a part of the checkout.
+    Baseline(RecordBaseline),
     /// Make one commit of the files as they are.
     Commit(CommitFiles),
     /// Run the user's commit hooks for a commit.
@@ -49,6 +51,8 @@ pub enum Operation {
 pub enum OperationResult {
     /// To [`Operation::Open`].
     Opened(OpenedCheckout),
+    /// To [`Operation::Baseline`].
+    Baseline(RecordedBaseline),
     /// To [`Operation::Commit`].
     Committed(CommittedFiles),
     /// To [`Operation::Hooks`].
@@ -59,7 +63,7 @@ pub enum OperationResult {
     Merged(MergeResult),
     /// To [`Operation::Move`].
     Moved(RunHeadUpdate),
-    /// To [`Operation::Commit`] and [`Operation::Attach`], if the guard objected.
+    /// To [`Operation::Commit`], [`Operation::Hooks`] and [`Operation::Attach`], if the guard objected.
     Refused(RefusedCommit),
     /// To [`Operation::Attach`].
     Attached(AttachedRecord),
@@ -134,6 +138,22 @@ pub struct OpenedCheckout {
     pub is_new: bool,
 }
 
+/// Take every file that differs from the commit now for one that the set-up left. From now on it is
+/// no change of the worker's, until the worker changes it. What a worker had changed before stays
+/// its change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordBaseline {
+    #[serde(rename = "bench")]
+    pub location: CheckoutLocation,
+}
+
+/// The files that a set-up left in a checkout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedBaseline {
+    /// The files that it made, changed or removed, and that git does not ignore.
+    pub paths: Vec<String>,
+}
+
 /// Make one commit of the files as they are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitFiles {
@@ -185,6 +205,9 @@ pub struct RunHooks {
     pub pin: String,
     /// Limit on the output of a hook that is kept, in bytes; its end is kept.
     pub output_max: usize,
+    /// A commit of the user's, whose hooks may run. Hooks in the files that differ from it do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<String>,
 }
 
 /// The commit after the hooks.
@@ -197,6 +220,9 @@ pub struct HooksResult {
     pub refusal: Option<HookRefusal>,
     /// Files that hooks changed in the commit.
     pub changed: Vec<String>,
+    /// Notes for a person, as sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// A hook said no.
@@ -430,6 +456,7 @@ mod tests {
         r#"{"open":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"at":"a","files":"exactly","worker":"w","merge":"m","access":"write","branch":"b","base":["main","c"],"copy":[".env"],"cache":["target"],"setup_inputs":["Cargo.lock"]}}"#,
         r#"{"open":{"bench":{"common_dir":"/r/.git","top":null,"dir":"/c"},"at":"a","files":"as_left","merge":null,"access":"read","branch":"b","base":null,"copy":[],"cache":[],"setup_inputs":[]}}"#,
         r#"{"open":{"bench":{"common_dir":"/r/.git","top":null,"dir":"/c"},"at":"a","files":"pristine","merge":null,"access":"read","branch":"b","base":null,"copy":[],"cache":[],"setup_inputs":[]}}"#,
+        r#"{"baseline":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"}}}"#,
         r#"{"commit":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"onto":["a","b"],"message":"m","when_ms":1,"pin":"refs/forge/x"}}"#,
         r#"{"hooks":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"commit":"a","message":"m","when_ms":1,"pin":"refs/forge/x","output_max":9}}"#,
         r#"{"restore":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"at":"a","access":"read"}}"#,
@@ -440,6 +467,7 @@ mod tests {
 
     const MADE: &[&str] = &[
         r#"{"opened":{"tree":"/c/tree","head":"a","conflicts":["x"],"setup":"s","is_new":true}}"#,
+        r#"{"baseline":{"paths":["package-lock.json"]}}"#,
         r#"{"committed":{"commit":"a","tree":"t","changes":[{"path":"p","kind":"added"},{"path":"p","kind":"modified"},{"path":"p","kind":"deleted"},{"path":"p","kind":{"renamed":{"from":"o"}}},{"path":"p","kind":"type_changed"},{"path":"p","kind":"mode_changed"}],"own_commits":1,"odd":["n"]}}"#,
         r#"{"hooked":{"commit":"a","tree":"t","refusal":{"hook":"pre-commit","output":"no"},"changed":["p"]}}"#,
         r#"{"restored":{"discarded":["p"]}}"#,

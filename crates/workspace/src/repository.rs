@@ -4,6 +4,7 @@
 
 pub(crate) mod create;
 pub(crate) mod diff;
+pub(crate) mod diff_text;
 pub(crate) mod fast_forward;
 pub(crate) mod locate;
 pub(crate) mod merge;

@@ -12,6 +12,8 @@ mod world;
 
 #[path = "operations/attaches.rs"]
 mod attaches;
+#[path = "operations/baselines.rs"]
+mod baselines;
 #[path = "operations/commits.rs"]
 mod commits;
 #[path = "operations/forward.rs"]
@@ -34,5 +36,7 @@ mod opens;
 mod rampage;
 #[path = "operations/reads.rs"]
 mod reads;
+#[path = "operations/records.rs"]
+mod records;
 #[path = "operations/restores.rs"]
 mod restores;

@@ -264,6 +264,7 @@ impl Case {
             when_ms: WHEN_MS,
             pin: self.pin(),
             output_max: 100,
+            accepted: None,
         };
         self.tell(&format!("hooks {number} for {}", operation.commit));
         let has_hook = operation.location.common_dir.join("hooks/pre-commit").exists();

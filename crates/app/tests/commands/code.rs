@@ -355,7 +355,7 @@ fn set_up(world: &World) -> Vec<String> {
 #[test]
 fn set_up_is_made_once_in_a_checkout_and_again_when_its_inputs_change() {
     let world = project(&format!(
-        "{CHECKED}\n[workspace]\nsetup = [\"pwd >> $HOME/set-up\"]\nsetup_inputs = [\"needs.txt\"]"
+        "{CHECKED}\n[workspace]\nsetup = [\"pwd >> $HOME/set-up; echo x > made.lock\"]\nsetup_inputs = [\"needs.txt\"]"
     ));
     world.scenario(
         "[[play]]\nattempt = 1\nfiles = { \"src/b.txt\" = \"broken\\n\" }\n\
@@ -367,6 +367,10 @@ fn set_up_is_made_once_in_a_checkout_and_again_when_its_inputs_change() {
     let work = world.work(&world.latest());
     let n = set_up(&world).iter().filter(|place| Path::new(place) == work).count();
     assert_eq!(n, 2, "three attempts, and other needs at the third: {:#?}", set_up(&world));
+    assert!(work.join("made.lock").exists());
+    let result = format!("refs/forge/{}/head", world.latest());
+    let files = world.git(&["ls-tree", "-r", "--name-only", &result]);
+    assert!(files.contains("needs.txt") && !files.contains("made.lock"), "{files}");
 }
 
 #[test]

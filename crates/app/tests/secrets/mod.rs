@@ -247,10 +247,14 @@ fn a_change_with_a_secret_in_it_is_not_committed_and_its_place_is_told() {
     nothing_is_found(&world, &[said]);
     let run = world.latest();
     assert!(world.work(&run).join("src/word.txt").exists(), "the files stay");
-    // A person can say that it is none, also while the run is under way.
+    // Settings count as they were when the run began: an agent could write them by now.
     let allow = ["config", "set", "--local", "secrets.allow", "[\"src/*\"]"];
     assert_eq!(world.forge(&allow).code, DONE);
     world.ok(&["answer", &run, "Q1", "retry"]);
+    let again = finish(&mut with_secret(&world, &["resume", &run]));
+    assert_ne!(again.code, DONE, "{again}");
+    // A person can say that it is none, and that is a fact.
+    world.ok(&["answer", &run, "Q2", "retry", "allow src/*"]);
     let resumed = finish(&mut with_secret(&world, &["resume", &run]));
     assert_eq!(resumed.code, DONE, "{resumed}");
 }

@@ -13,7 +13,7 @@ use forge_core::{
     inbox::{self, InboxSource},
     run::{Run, State},
     verdict::{Risk, Shown},
-    view::{open_findings, short_commit},
+    view::{open_findings, sanitize, short_commit},
 };
 use forge_project::bounded_text::start_of;
 
@@ -48,7 +48,7 @@ impl Plan<'_> {
             section(&mut text, "What is left", &notes);
         }
         section(&mut text, "Where it is", &place(offer));
-        Ok(text)
+        Ok(sanitize(&text))
     }
 }
 

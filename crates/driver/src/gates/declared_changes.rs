@@ -7,6 +7,7 @@
 use forge_agents::CodeAccess;
 use forge_core::{
     Report,
+    failure::FaultClass,
     item::writes_reach,
     verdict::{Finding, Proof, Severity},
 };
@@ -28,6 +29,7 @@ use crate::{
         Pending, Plan,
         step::{OnStop, SetUpBefore},
     },
+    secrets::NO_SECRET,
 };
 
 /// The most findings of one kind; others are counted.
@@ -48,6 +50,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let is_own = own_commit(run, &scope_of(run, unit)).is_some();
     if is_own && span.from != span.to {
         let hooked = hooked(plan, &span)?;
+        receipt.notes.extend(hooked.notes);
         if let Some(refusal) = hooked.refusal {
             let what = format!("the commit hook `{}` refuses it", refusal.hook);
             let command = format!("git commit (hook {})", refusal.hook);
@@ -94,9 +97,24 @@ fn hooked(plan: &Plan<'_>, span: &Span) -> Result<HooksResult, Pending> {
         let pin = context.pin(ordinal);
         let commit = repository.squash(&span.from, &span.to, &pin)?;
         let (location, output_max) = (place.location.clone(), HOOK_OUTPUT_MAX);
-        Ok(Operation::Hooks(RunHooks { location, commit, message, when_ms, pin, output_max }))
+        let accepted = run.definition().start.base.clone();
+        Ok(Operation::Hooks(RunHooks {
+            location,
+            commit,
+            message,
+            when_ms,
+            pin,
+            output_max,
+            accepted,
+        }))
     };
-    let OperationResult::Hooked(hooked) = plan.operation("hooks", OnStop::Cancel, order)? else {
+    let made = plan.operation("hooks", OnStop::Cancel, order)?;
+    if let OperationResult::Refused(refused) = made {
+        plan.notice(NO_SECRET.to_owned());
+        let what = format!("what the commit hooks add: {}", refused.flaws.join("\n"));
+        return Err(plan.fault(FaultClass::Secret, what));
+    }
+    let OperationResult::Hooked(hooked) = made else {
         unreachable!("the worker runs hooks when it is asked to")
     };
     Ok(hooked)
@@ -122,6 +140,7 @@ fn settings(changes: &[FileChange], frozen: &Frozen) -> Vec<Finding> {
         let agent = frozen.agents.values().find(|agent| is_run(agent));
         match (protected_kind(path), agent) {
             (Some(ProtectedKind::Settings), _) => Some("Forge's settings".to_owned()),
+            (_, _) if path.starts_with(".forge/runs/") => Some("Forge's records".to_owned()),
             // Who could change the program of a reviewer would be its own judge.
             (_, Some(agent)) => Some(format!("the agent `{}`", agent.name)),
             (_, None) => None,
@@ -139,8 +158,11 @@ fn settings(changes: &[FileChange], frozen: &Frozen) -> Vec<Finding> {
 
 /// Changes outside the paths that an item declared.
 fn outside(changes: &[FileChange], id: &str, writes: &[String]) -> Vec<Finding> {
-    let outside: Vec<&FileChange> =
-        changes.iter().filter(|change| !writes_reach(writes, &change.path)).collect();
+    let is_inside = |change: &&FileChange| {
+        let names = [Some(&change.path), change.renamed_from()];
+        names.into_iter().flatten().all(|name| writes_reach(writes, name))
+    };
+    let outside: Vec<&FileChange> = changes.iter().filter(|change| !is_inside(change)).collect();
     let mut findings: Vec<Finding> = outside
         .iter()
         .take(FINDINGS_MAX)

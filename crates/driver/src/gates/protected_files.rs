@@ -27,6 +27,7 @@ use crate::{
         ruling::{finding, ruling},
     },
     plan::{Pending, Plan},
+    setup::turn::DIFF_BYTES_MAX,
 };
 
 /// The most bytes of a test file that is compared with what it was.
@@ -52,6 +53,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         }
         findings.push(look(repository, &span, change, guard)?);
     }
+    findings.extend(unshown(repository, &span, &changes)?);
     let is_asked = |finding: &Finding| finding.severity != Severity::Minor;
     if findings.iter().any(is_asked) {
         let agreed = agreed(plan, &span.to)?;
@@ -64,6 +66,23 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         findings.clear();
     }
     Ok(plan.judged(ruling(findings), plan.receipt_at(0)))
+}
+
+/// Changes that no reviewer was shown.
+fn unshown(
+    repository: &dyn CodeHistory,
+    span: &Span,
+    changes: &[FileChange],
+) -> Result<Vec<Finding>, Error> {
+    if changes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let diff = repository.diff(&span.from, &span.to, &[], DIFF_BYTES_MAX)?;
+    let found = diff.unshown.iter().take(FILES_MAX).map(|path| {
+        let what = format!("the change of `{path}` is too large to be shown to a reviewer");
+        finding(Severity::Major, Some(path), what, None)
+    });
+    Ok(found.collect())
 }
 
 /// The files to which a person agreed in this run as they are at this commit: nobody is asked twice.

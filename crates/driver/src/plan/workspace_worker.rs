@@ -60,7 +60,7 @@ pub fn operation_result(
     executor: &dyn Executor,
     folder: &AttemptFolder,
     ending: &Ending,
-) -> Result<Result<OperationResult, Option<String>>, Error> {
+) -> Result<Result<OperationResult, Option<WorkspaceError>>, Error> {
     if ending.how == ExitReason::Interrupted {
         return Ok(Err(None));
     }
@@ -68,16 +68,18 @@ pub fn operation_result(
     let paths = [made_file(folder), folder.outbox().join("made.json")];
     let found = paths.iter().find_map(|path| Some((path, executor.open_output(path).ok()?)));
     let Some((path, file)) = found else {
-        return Ok(Err(Some(match command_end(executor, folder, ending) {
-            CommandEnd::Success | CommandEnd::Interrupted => {
-                "the work on the checkout left nothing".to_owned()
-            }
-            CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
-        })));
+        return Ok(Err(Some(WorkspaceError::from_message(
+            match command_end(executor, folder, ending) {
+                CommandEnd::Success | CommandEnd::Interrupted => {
+                    "the work on the checkout left nothing".to_owned()
+                }
+                CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
+            },
+        ))));
     };
     Ok(match read_answer(path, file)?.made {
         Made::Ok(made) => Ok(made),
-        Made::Err(failure) => Err(Some(format!("{}; {}", failure.what, failure.next))),
+        Made::Err(failure) => Err(Some(failure)),
     })
 }
 

@@ -58,10 +58,17 @@ pub struct CodeBrief<'a> {
     pub conflicts: &'a [String],
     /// The project's own rules for agents.
     pub instructions: Option<&'a str>,
-    /// Files of the change under review, or of the run so far, if the diff is in the inbox.
-    pub change: Option<Vec<String>>,
+    /// The change under review, or of the run so far, if the diff is in the inbox.
+    pub change: Option<ChangedFiles>,
     /// The commit in which the agent finds its own earlier change.
     pub own_commit: Option<&'a str>,
+}
+
+/// The files of a change.
+pub struct ChangedFiles {
+    pub files: Vec<String>,
+    /// Those whose change is too large for the diff.
+    pub unshown: Vec<String>,
 }
 
 /// All that is put together for one call.
@@ -392,7 +399,7 @@ fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
             code.conflicts.join("`\n- `")
         );
     }
-    if let Some(files) = &code.change {
+    if let Some(ChangedFiles { files, unshown }) = &code.change {
         let shown: Vec<&str> = files.iter().take(FILES_MAX).map(String::as_str).collect();
         let _ = write!(
             text,
@@ -405,6 +412,16 @@ fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
         );
         if files.len() > FILES_MAX {
             let _ = write!(text, "\n- and {} more", files.len() - FILES_MAX);
+        }
+        if !unshown.is_empty() {
+            let shown: Vec<&str> = unshown.iter().take(FILES_MAX).map(String::as_str).collect();
+            let _ = write!(
+                text,
+                "\n\n{CHANGE} does not have all of it. The changes of {} files are too large for it; look at \
+                 them in your working directory:\n\n- `{}`",
+                unshown.len(),
+                shown.join("`\n- `")
+            );
         }
     }
     text

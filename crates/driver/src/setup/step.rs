@@ -32,7 +32,7 @@ impl RunContext<'_> {
     ) -> Result<(AttemptFolder, Vec<(OsString, OsString)>), Error> {
         let path = &step.folder;
         let own = self.own_program()?;
-        has_room(self.disk, &self.home.dir).map_err(|error| Error::file(path, &error))?;
+        self.check_room()?;
         let (spec, env) = match (&step.what, run.call_kind(call)) {
             (StepKind::Turn { turn, dir, .. }, CallKind::Agent { role }) => {
                 self.turn_spec(run, call, path, turn, dir, &role)?
@@ -49,9 +49,12 @@ impl RunContext<'_> {
             ),
             (StepKind::Operation(order), _) => {
                 // The others write nothing that a guard would look at.
-                let is_guarded = matches!(**order, Operation::Commit(_) | Operation::Attach(_));
+                let is_guarded = matches!(
+                    **order,
+                    Operation::Commit(_) | Operation::Hooks(_) | Operation::Attach(_)
+                );
                 let secrets =
-                    if is_guarded { self.secrets_table() } else { SecretsTable::default() };
+                    if is_guarded { self.secrets_table(run) } else { SecretsTable::default() };
                 let argv = worker_argv(&own, &AttemptFolder::at(path.clone()), &secrets);
                 let limits = StepLimits { silence_ms: 0, ..self.limits() };
                 (spec(call.to_string(), argv, path.clone(), limits), command_environment())
@@ -73,6 +76,21 @@ impl RunContext<'_> {
             StepKind::Shell { .. } => {}
         }
         Ok((folder, env))
+    }
+}
+
+impl RunContext<'_> {
+    /// Says if there is room for a step at all, on the disk of the records and on that of the checkouts.
+    pub fn check_room(&self) -> Result<(), Error> {
+        // The folders of the checkouts may not be there yet.
+        let is_there = |dir: &&Path| {
+            !self.disk.room(dir).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        let checkouts = self.checkouts.ancestors().find(is_there);
+        for dir in [Some(self.home.dir.as_path()), checkouts].into_iter().flatten() {
+            has_room(self.disk, dir).map_err(|error| Error::file(dir, &error))?;
+        }
+        Ok(())
     }
 }
 

@@ -14,6 +14,7 @@ use forge_core::{
 use forge_keeper::{AttemptFolder, Spec};
 use forge_project::settings::FrozenAgent;
 use forge_store::{atomic_file::replace_on, blobs::BlobId};
+use forge_workspace::Diff;
 
 use crate::{
     Error,
@@ -24,8 +25,8 @@ use crate::{
     result_keys::{refused_result_keys, required_result_keys},
     setup::{
         brief::{
-            CHANGE, CodeBrief, Given, Hearing, LAST, Leaves, Places, SINCE, SinceLastLook, brief,
-            repair,
+            CHANGE, ChangedFiles, CodeBrief, Given, Hearing, LAST, Leaves, Places, SINCE,
+            SinceLastLook, brief, repair,
         },
         environment::agent_git_config,
         launch::AgentLaunch,
@@ -33,7 +34,7 @@ use crate::{
 };
 
 /// The most bytes of a diff that a reviewer is given.
-const DIFF_BYTES_MAX: usize = 1024 * 1024;
+pub const DIFF_BYTES_MAX: usize = 1024 * 1024;
 
 /// What an agent is told, in the folder of each of its turns.
 pub const BRIEF: &str = "brief.md";
@@ -281,7 +282,7 @@ impl RunContext<'_> {
         if let Some(before) = unit.looked_at.get(&judgement.gate) {
             let now = judged_commit(run, call.unit());
             if *before != now && self.code.resolve_commit(before).is_some() {
-                diff.extend(self.code.diff(before, &now, &[], DIFF_BYTES_MAX)?);
+                diff.extend(self.code.diff(before, &now, &[], DIFF_BYTES_MAX)?.text);
             }
         }
         if diff.is_empty() {
@@ -299,7 +300,7 @@ impl RunContext<'_> {
         run: &Run,
         call: &CallId,
         folder: &AttemptFolder,
-    ) -> Result<Option<Vec<String>>, Error> {
+    ) -> Result<Option<ChangedFiles>, Error> {
         if run.definition().start.base.is_none() {
             return Ok(None);
         }
@@ -312,11 +313,12 @@ impl RunContext<'_> {
         if changes.is_empty() {
             return Ok(None);
         }
-        let diff = repository.diff(&span.from, &span.to, &[], DIFF_BYTES_MAX)?;
+        let Diff { text, unshown } = repository.diff(&span.from, &span.to, &[], DIFF_BYTES_MAX)?;
         let path = folder.inbox().join(CHANGE);
-        replace_on(self.disk, &path, &self.redacted(&diff))
+        replace_on(self.disk, &path, &self.redacted(&text))
             .map_err(|error| Error::file(&path, &error))?;
-        Ok(Some(changes.into_iter().map(|change| change.path).collect()))
+        let files = changes.into_iter().map(|change| change.path).collect();
+        Ok(Some(ChangedFiles { files, unshown }))
     }
 
     /// What the scripted agent plays with: our own program, the scenario, the log.

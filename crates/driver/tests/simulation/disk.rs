@@ -109,6 +109,8 @@ struct State {
     /// Whether a sync keeps only what it names, and not the folders that lead there.
     is_strict: bool,
     ignored: Option<SyncPoint>,
+    /// Nobody can write any more.
+    is_full: bool,
 }
 
 /// The disk.
@@ -153,9 +155,19 @@ impl SimulatedDisk {
         seen
     }
 
+    /// From now on there is no room, until a person frees some.
+    pub(crate) fn fill(&self) {
+        self.state().is_full = true;
+    }
+
+    pub(crate) fn free(&self) {
+        self.state().is_full = false;
+    }
+
     /// No write that comes goes wrong.
     pub(crate) fn heal(&self) {
         let mut state = self.state();
+        state.is_full = false;
         state.faults.clear();
         state.pending = None;
     }
@@ -500,6 +512,6 @@ impl Disk for SimulatedDisk {
     }
 
     fn room(&self, _: &Path) -> io::Result<u64> {
-        Ok(u64::MAX)
+        Ok(if self.state().is_full { 0 } else { u64::MAX })
     }
 }

@@ -39,6 +39,8 @@ pub(crate) enum Fault {
     JobKeeperDies,
     /// The disk is full for one write.
     DiskFull,
+    /// The disk fills up under an agent, until a person frees some space.
+    NoRoom,
     /// One write fails.
     WriteFails,
     /// One sync fails.
@@ -75,7 +77,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// What can happen in any flow.
-    pub(crate) const EVERYWHERE: [Fault; 31] = [
+    pub(crate) const EVERYWHERE: [Fault; 32] = [
         Fault::CallHangs,
         Fault::KeeperCannotStart,
         Fault::KeeperDiesEarly,
@@ -94,6 +96,7 @@ impl Fault {
         Fault::JobKilled,
         Fault::JobKeeperDies,
         Fault::DiskFull,
+        Fault::NoRoom,
         Fault::WriteFails,
         Fault::SyncFails,
         Fault::RenameFails,

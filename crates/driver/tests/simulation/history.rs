@@ -7,9 +7,10 @@ use std::{
 };
 
 use forge_workspace::{
-    AttachedRecord, BranchAdvance, BranchUpdate, CodeHistory, CommittedFiles, FileChange,
+    AttachedRecord, BranchAdvance, BranchUpdate, CodeHistory, CommittedFiles, Diff, FileChange,
     FileChangeKind, FilesPolicy, GitError, HooksResult, MergeConflict, MergeResult, MoveRunHead,
-    OpenedCheckout, Operation, OperationResult, RestoredFiles, RunHeadUpdate, WorkspaceError,
+    OpenedCheckout, Operation, OperationResult, RecordedBaseline, RestoredFiles, RunHeadUpdate,
+    WorkspaceError,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -30,6 +31,17 @@ pub(crate) struct Checkout {
     pub(crate) files: Files,
     at: String,
     worker: Option<String>,
+    /// What the set-up made.
+    by_setup: Files,
+}
+
+impl Checkout {
+    /// The files without those that are as the set-up made them.
+    fn worked(&self) -> Files {
+        let is_worked = |(path, text): &(&String, &String)| self.by_setup.get(*path) != Some(*text);
+        let worked = self.files.iter().filter(is_worked);
+        worked.map(|(path, text)| (path.clone(), text.clone())).collect()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -167,8 +179,9 @@ impl SimulatedHistory {
         edit(&mut state.checkouts.entry(tree.to_owned()).or_default().files)
     }
 
-    pub(crate) fn files_of(&self, tree: &Path) -> Files {
-        self.0.borrow().checkouts.get(tree).map(|found| found.files.clone()).unwrap_or_default()
+    /// The files of a checkout without what the set-up made.
+    pub(crate) fn worked(&self, tree: &Path) -> Files {
+        self.0.borrow().checkouts.get(tree).map(Checkout::worked).unwrap_or_default()
     }
 
     pub(crate) fn is_merged(&self, commit: &str, into: &str) -> bool {
@@ -178,8 +191,7 @@ impl SimulatedHistory {
     /// Performs an operation, as the process that works on checkouts would.
     pub(crate) fn operate(&self, operation: &Operation) -> Result<OperationResult, WorkspaceError> {
         let state = &mut *self.0.borrow_mut();
-        let failed =
-            |error: GitError| WorkspaceError { what: error.to_string(), next: "retry".into() };
+        let failed = |error: GitError| WorkspaceError::new(error.to_string(), "retry");
         Ok(match operation {
             Operation::Open(open) => {
                 let tree = open.location.dir.join("tree");
@@ -203,16 +215,28 @@ impl SimulatedHistory {
                 if keeps {
                     conflicts.clear();
                 } else {
-                    *checkout =
-                        Checkout { files, at: open.at.clone(), worker: open.worker.clone() };
+                    let (at, worker) = (open.at.clone(), open.worker.clone());
+                    *checkout = Checkout { files, at, worker, ..Checkout::default() };
                 }
                 let head = checkout.at.clone();
                 let setup = String::from("inputs");
                 OperationResult::Opened(OpenedCheckout { tree, head, conflicts, setup, is_new })
             }
+            Operation::Baseline(baseline) => {
+                let tree = baseline.location.dir.join("tree");
+                let at = state.checkouts.get(&tree).map(|found| found.at.clone());
+                let at = at.ok_or_else(|| failed(missing("no checkout")))?;
+                let base = state.commit(&at).map_err(failed)?.files.clone();
+                let checkout = state.checkouts.entry(tree).or_default();
+                let is_made = |(path, text): &(&String, &String)| base.get(*path) != Some(*text);
+                let made = checkout.files.iter().filter(is_made);
+                checkout.by_setup = made.map(|(path, text)| (path.clone(), text.clone())).collect();
+                let paths = checkout.by_setup.keys().cloned().collect();
+                OperationResult::Baseline(RecordedBaseline { paths })
+            }
             Operation::Commit(commit) => {
                 let tree = commit.location.dir.join("tree");
-                let files = state.checkouts.get(&tree).map(|found| found.files.clone());
+                let files = state.checkouts.get(&tree).map(Checkout::worked);
                 let files = files.ok_or_else(|| failed(missing("no checkout")))?;
                 let parent = state.commit(&commit.onto[0]).map_err(failed)?;
                 let changes = changes(&parent.files, &files);
@@ -239,13 +263,14 @@ impl SimulatedHistory {
             Operation::Hooks(hooks) => {
                 let tree = code_tree(&state.commit(&hooks.commit).map_err(failed)?.files);
                 let (commit, changed) = (hooks.commit.clone(), Vec::new());
-                OperationResult::Hooked(HooksResult { commit, tree, refusal: None, changed })
+                let (refusal, notes) = (None, Vec::new());
+                OperationResult::Hooked(HooksResult { commit, tree, refusal, changed, notes })
             }
             Operation::Restore(restore) => {
                 let files = state.commit(&restore.at).map_err(failed)?.files.clone();
                 let tree = restore.location.dir.join("tree");
                 let checkout = state.checkouts.entry(tree).or_default();
-                let discarded = changes(&files, &checkout.files);
+                let discarded = changes(&files, &checkout.worked());
                 checkout.files = files;
                 let discarded = discarded.into_iter().map(|change| change.path).collect();
                 OperationResult::Restored(RestoredFiles { discarded })
@@ -322,8 +347,9 @@ impl CodeHistory for SimulatedHistory {
         Ok(changes(&state.commit(from)?.files, &state.commit(to)?.files))
     }
 
-    fn diff(&self, from: &str, to: &str, _: &[String], _: usize) -> Result<Vec<u8>, GitError> {
-        Ok(format!("{:?}", self.changes(from, to)?).into_bytes())
+    fn diff(&self, from: &str, to: &str, _: &[String], _: usize) -> Result<Diff, GitError> {
+        let text = format!("{:?}", self.changes(from, to)?).into_bytes();
+        Ok(Diff { text, unshown: Vec::new() })
     }
 
     fn branch_advance(

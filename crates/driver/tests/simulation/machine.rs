@@ -40,6 +40,8 @@ use super::{
     history::{SimulatedHistory, code_tree},
 };
 
+/// What git says when work on a checkout cannot be done.
+pub(crate) const OUT_OF_ORDER: &str = "git is out of order";
 /// What one turn of an agent costs, in millionths of a dollar.
 pub(crate) const TURN_MICROS: u64 = 1_000;
 
@@ -61,6 +63,8 @@ pub(crate) struct Machine {
     pub(crate) proofs: RefCell<Vec<(String, String, Colour)>>,
     /// What each call was charged for.
     pub(crate) charged: RefCell<BTreeMap<String, u64>>,
+    /// Calls that ended because the disk was full.
+    pub(crate) without_room: RefCell<BTreeSet<String>>,
     /// What stands in for the person at the terminal.
     pub(crate) signals: RefCell<Option<forge_driver::signals::SignalSender>>,
     /// Runs a second driver, when it is time for one.
@@ -126,6 +130,7 @@ impl Machine {
             broken: RefCell::default(),
             proofs: RefCell::default(),
             charged: RefCell::default(),
+            without_room: RefCell::default(),
             signals: RefCell::default(),
             second_driver: RefCell::default(),
             pause: RefCell::default(),
@@ -259,8 +264,8 @@ impl Machine {
         let answer = match serde_json::from_slice::<Operation>(&order) {
             Err(_) => return Some(ExitReason::Exited { code: 70 }),
             Ok(order) if ends == Ends::With(Fault::JobFails) => {
-                let (what, next) = ("git is out of order".into(), "retry".into());
-                OperationAnswer::new(order, Err(WorkspaceError { what, next }))
+                let failure = WorkspaceError::new(OUT_OF_ORDER, "retry");
+                OperationAnswer::new(order, Err(failure))
             }
             Ok(order) => {
                 let made = self.history.operate(&order);
@@ -283,7 +288,12 @@ impl Machine {
         ends: Ends,
     ) -> Option<ExitReason> {
         let line = step.spec.argv.last().cloned().unwrap_or_default();
-        let files = self.history.files_of(&step.spec.dir);
+        if line == "prepare" {
+            // As `npm install` leaves a lock file.
+            let text = "made by the set-up".to_owned();
+            self.history.edit(&step.spec.dir, |files| files.insert("set-up.lock".into(), text));
+        }
+        let files = self.history.worked(&step.spec.dir);
         let is_red = files.values().any(|text| text.contains("BUG") || text.contains("<<<<<<<"));
         self.disk.write_synced(&folder.transcript(), b"1 check\n");
         match ends {
@@ -334,6 +344,12 @@ impl Machine {
                 return Some(ExitReason::Signalled { signal: 9 });
             }
             Ends::With(Fault::ProgramFails) => {
+                transcript(&[began, spent]);
+                return Some(ExitReason::Exited { code: 1 });
+            }
+            Ends::With(Fault::NoRoom) => {
+                self.disk.fill();
+                self.without_room.borrow_mut().insert(call.clone());
                 transcript(&[began, spent]);
                 return Some(ExitReason::Exited { code: 1 });
             }
@@ -613,6 +629,7 @@ impl Executor for SimulatedExecutor {
                 Fault::CallHangs,
                 Fault::KeeperDies,
                 Fault::ProgramFails,
+                Fault::NoRoom,
                 Fault::ProgramKilled,
                 Fault::TooMuchOutput,
                 Fault::NoResult,

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use forge_core::{
     Run,
-    event::{Blob, Colour, Event, Receipt, Record},
+    event::{Blob, Colour, Event, Outcome, Receipt, Record},
 };
 use forge_driver::{layout::Home, projection::state_text};
 use forge_store::{disk::Disk as _, records::fold_facts};
 
 use super::{
     faults::Fault,
-    machine::{Machine, TURN_MICROS},
+    machine::{Machine, OUT_OF_ORDER, TURN_MICROS},
     world::{RUN, blobs_of, events_file, records_of},
 };
 
@@ -41,6 +41,8 @@ fn hold_at_the_end(machine: &Machine, home: &Home) -> u64 {
     evidence_is_true(machine, &records);
     what_landed_is_proved(machine, &records);
     each_call_ends_once(machine, &records);
+    what_forge_cannot_do_is_nobodys_fault(machine, &records);
+    a_full_disk_is_no_agents_fault(machine, &records);
     refs_follow_the_facts(machine, &run);
     prices_are_true(machine, &run);
     files_show_the_journal(machine, home, &records, &run);
@@ -102,6 +104,26 @@ fn what_was_told_is_there(machine: &Machine, records: &[Record]) {
         if !journaled.any(|record| record == published) {
             machine.breaks("a fact was published, and the journal does not have it");
             return;
+        }
+    }
+}
+
+/// Forge tries its own steps again; no call pays for them.
+fn what_forge_cannot_do_is_nobodys_fault(machine: &Machine, records: &[Record]) {
+    for fact in records.iter().flat_map(|record| &record.facts) {
+        if format!("{fact:?}").contains(OUT_OF_ORDER) {
+            machine
+                .breaks(format!("a step of Forge's own failed, and somebody is blamed: {fact:?}"));
+        }
+    }
+}
+
+fn a_full_disk_is_no_agents_fault(machine: &Machine, records: &[Record]) {
+    for fact in records.iter().flat_map(|record| &record.facts) {
+        if let Event::AttemptEnded { attempt, outcome: Outcome::Fault { .. }, .. } = fact
+            && machine.without_room.borrow().contains(&attempt.to_string())
+        {
+            machine.breaks(format!("{attempt} is blamed for a full disk"));
         }
     }
 }

@@ -217,7 +217,12 @@ impl World<'_> {
                     }
                     promises::after_a_crash(machine, &self.template.home);
                 }
-                Some(Err(why)) => error = why.to_string(),
+                Some(Err(why)) => {
+                    error = why.to_string();
+                    if error.contains("No space left") {
+                        machine.disk.free();
+                    }
+                }
                 Some(Ok(DriveEnd::TerminalGone | DriveEnd::DrivenElsewhere)) => {}
                 Some(Ok(DriveEnd::Stopped(stopped))) => {
                     standing = stopped;

@@ -9,8 +9,9 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
+
+use forge_workspace::Repository;
 
 use crate::{Error, bounded_read::read_text, personal_dirs};
 
@@ -159,24 +160,12 @@ fn variables(
 /// Asks git whose the local file is. If git cannot say, it is not taken for the person's own:
 /// commands of a file that came with the repository are approved first.
 fn local_file(top: &Path) -> LocalFile {
-    let asked = Command::new("git")
-        .arg("-C")
-        .arg(top)
-        .args(["ls-files", "--error-unmatch", "--", LOCAL_FILE])
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match asked.ok().and_then(|status| status.code()) {
-        Some(1) => LocalFile::Personal,
-        Some(_) | None => LocalFile::InGit,
-    }
+    if Repository::is_tracked(top, LOCAL_FILE) { LocalFile::InGit } else { LocalFile::Personal }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::ffi::OsStringExt as _};
+    use std::{fs, os::unix::ffi::OsStringExt as _, process::Command};
 
     use super::*;
 

@@ -11,7 +11,10 @@ use std::{
 };
 
 use crate::{
-    checkout::git_dir::{Checkout, copy_settings},
+    checkout::{
+        git_dir::{Checkout, copy_settings},
+        run_records,
+    },
     git::{
         command::{Git, nul_separated},
         error::{IoContext as _, WorkspaceError},
@@ -71,6 +74,8 @@ pub(crate) fn create(private: &AgentRepository<'_>, aside: &Path) -> Result<(), 
     }
     let index = aside.join("index");
     fs::copy(checkout.index(), &index).context("write", &index)?;
+    let git = || checkout.git().env("GIT_INDEX_FILE", &index);
+    run_records::hide_in_index(git, private.at)?;
     if let Some(merging) = &private.merging {
         safe_files::write(&aside.join("MERGE_HEAD"), format!("{}\n", merging.commit).as_bytes())?;
         safe_files::write(
@@ -79,8 +84,7 @@ pub(crate) fn create(private: &AgentRepository<'_>, aside: &Path) -> Result<(), 
         )?;
         safe_files::write(&aside.join("MERGE_MODE"), b"")?;
         if !merging.sides.is_empty() {
-            let git = checkout.git().env("GIT_INDEX_FILE", &index);
-            let git = git.args(["update-index", "-z", "--index-info"]);
+            let git = git().args(["update-index", "-z", "--index-info"]);
             git.input(merging.sides.to_vec()).run()?;
         }
     }

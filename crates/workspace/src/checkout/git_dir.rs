@@ -127,6 +127,25 @@ impl Checkout {
         Ok(())
     }
 
+    /// Lets git take these tracked files for unchanged, whatever they are.
+    pub(crate) fn assume_unchanged(&self, paths: &[Vec<u8>]) -> Result<(), GitError> {
+        self.mark(paths, "--assume-unchanged")
+    }
+
+    /// Lets git look at these tracked files again.
+    pub(crate) fn look_again(&self, paths: &[Vec<u8>]) -> Result<(), GitError> {
+        self.mark(paths, "--no-assume-unchanged")
+    }
+
+    fn mark(&self, paths: &[Vec<u8>], mark: &str) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let git = self.git().args(["update-index", "-z", mark, "--stdin"]);
+        git.input(paths.join(&0)).run()?;
+        Ok(())
+    }
+
     /// Removes files that are neither tracked nor ignored, and repositories that are not submodules.
     pub(crate) fn clean(&self, lock: &File) -> Result<(), GitError> {
         self.git().holding_lock(lock)?.args(["clean", "-q", "-ffd"]).run()?;
@@ -151,6 +170,13 @@ impl Checkout {
     pub(crate) fn untracked(&self) -> Result<Vec<Vec<u8>>, GitError> {
         let git = self.git().args(["ls-files", "-z", "--others", "--exclude-standard"]);
         Ok(nul_separated(&git.run()?).map(<[u8]>::to_vec).collect())
+    }
+
+    /// Returns the files that differ from the index, or that it does not have and git does not ignore.
+    pub(crate) fn differing(&self) -> Result<Vec<Vec<u8>>, GitError> {
+        let mut paths = self.changed()?;
+        paths.extend(self.untracked()?);
+        Ok(paths)
     }
 
     /// Returns all tracked files.

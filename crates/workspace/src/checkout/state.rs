@@ -14,10 +14,13 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    checkout::{git_dir::Checkout, nested_git, submodules::SourceRepository},
+    checkout::{
+        git_dir::Checkout, nested_git, run_records::RUN_RECORDS, setup_baseline::SetUpFile,
+        submodules::SourceRepository,
+    },
     git::{
-        error::{IoContext as _, WorkspaceError},
-        safe_files,
+        error::{FailureCause, IoContext as _, WorkspaceError},
+        path_names, safe_files,
     },
     protocol::CheckoutLocation,
 };
@@ -44,6 +47,12 @@ pub(crate) struct CheckoutState {
     /// The worker that owns the files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worker: Option<String>,
+    /// The files that the set-up left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) baseline: Vec<SetUpFile>,
+    /// Paths that a worker had changed already when the checkout was opened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) worked: Vec<String>,
 }
 
 /// Progress of an opening.
@@ -75,9 +84,10 @@ impl CheckoutState {
         worker.is_none() || self.at.is_none() || self.worker.as_ref() == worker
     }
 
-    /// Paths that are never committed.
+    /// Paths that are never committed. An older version did not name the records of runs.
     pub(crate) fn excluded(&self) -> Vec<Vec<u8>> {
-        self.excluded.iter().map(|name| crate::git::path_names::decode_path(name)).collect()
+        let named = self.excluded.iter().map(|name| path_names::decode_path(name));
+        named.chain([RUN_RECORDS.to_vec()]).collect()
     }
 }
 
@@ -137,15 +147,14 @@ impl LockedCheckout {
             OpeningProgress::Whole | OpeningProgress::Remaking => is_tree,
             OpeningProgress::Making => false,
         });
-        state.ok_or_else(|| {
-            WorkspaceError::new(
-                // The path comes last: long complaints are cut.
-                "the workspace of the call is not there, or damaged",
-                format!(
-                    "resume: it is opened again from the last commit, in {}",
-                    self.dir.display()
-                ),
-            )
+        state.ok_or_else(|| WorkspaceError {
+            // The path comes last: long complaints are cut.
+            what: "the workspace of the call is not there, or damaged".to_owned(),
+            next: format!(
+                "resume: it is opened again from the last commit, in {}",
+                self.dir.display()
+            ),
+            cause: FailureCause::Checkout,
         })
     }
 }

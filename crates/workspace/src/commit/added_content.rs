@@ -22,7 +22,7 @@ use std::{
 use crate::{
     checkout::git_dir::Checkout,
     git::{
-        command::Git,
+        command::{Git, nul_separated},
         error::{GitError, IoContext as _, WorkspaceError},
         ls_tree::{TreeEntry, TreeListing},
         path_names::{below, quoted},
@@ -157,6 +157,54 @@ pub(crate) fn scan_file(
     Ok(flaws)
 }
 
+/// Shows a guard what one tree adds to another.
+pub(crate) fn scan_trees(
+    git: impl Fn() -> Git,
+    from: &str,
+    to: &str,
+    guard: &mut ContentGuard<'_>,
+) -> Result<Vec<String>, GitError> {
+    let differ = git().args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames"]);
+    let output = differ.args([from, to, "--"]).run()?;
+    let mut fields = nul_separated(&output);
+    let mut flaws = Vec::new();
+    while let (Some(header), Some(path)) = (fields.next(), fields.next()) {
+        let header = String::from_utf8_lossy(header).into_owned();
+        let words: Vec<&str> = header.trim_start_matches(':').split(' ').collect();
+        let [old_mode, new_mode, old, new, ..] = words.as_slice() else { continue };
+        if ["000000", "160000"].contains(new_mode) {
+            continue;
+        }
+        if *old_mode == "000000" {
+            let part = ContentPart::Name;
+            flaws.extend(guard(&AddedContent { path, part, text: path, new: &[] }));
+        }
+        let blob = |object: &str| git().args(["cat-file", "blob", object]).run();
+        let old = if old_mode.starts_with("10") { blob(old)? } else { Vec::new() };
+        let old: HashSet<&[u8]> = lines(&old).collect();
+        let text = narrowed(blob(new)?);
+        let part = match *new_mode {
+            "120000" => ContentPart::LinkTarget,
+            _ if text.contains(&0) => ContentPart::Piece,
+            _ => ContentPart::Lines,
+        };
+        flaws.extend(guard(&AddedContent { path, part, text: &text, new: &origins(&text, &old) }));
+    }
+    Ok(flaws)
+}
+
+/// Shows a guard a message that a commit would get.
+pub(crate) fn scan_message(message: &str, guard: &mut ContentGuard<'_>) -> Vec<String> {
+    let (path, part) = (&b"COMMIT_EDITMSG"[..], ContentPart::Lines);
+    guard(&AddedContent { path, part, text: message.as_bytes(), new: &[] })
+}
+
+/// Says for each line of a text whether it is new.
+fn origins(text: &[u8], old: &HashSet<&[u8]>) -> Vec<LineOrigin> {
+    let origin = |line| if old.contains(line) { LineOrigin::Old } else { LineOrigin::New };
+    lines(text).map(origin).collect()
+}
+
 /// A look that is under way.
 struct ContentScan<'a, 'g> {
     checkout: &'a Checkout,
@@ -210,9 +258,7 @@ impl ContentScan<'_, '_> {
         let is_whole = text.len() < TEXT_BYTES_MAX;
         let text = if is_whole { narrowed(text) } else { text };
         if is_whole && !text.contains(&0) {
-            let new: Vec<LineOrigin> = lines(&text)
-                .map(|line| if old.contains(line) { LineOrigin::Old } else { LineOrigin::New })
-                .collect();
+            let new = origins(&text, old);
             return Ok((self.guard)(&AddedContent {
                 path,
                 part: ContentPart::Lines,

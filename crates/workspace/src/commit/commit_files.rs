@@ -18,7 +18,7 @@ use crate::{
         agent_repository,
         files::{self, FilledCheckout},
         git_dir::{Checkout, MissingFolders},
-        nested_git,
+        nested_git, run_records, setup_baseline,
         state::LockedCheckout,
         submodules,
     },
@@ -55,14 +55,20 @@ pub(crate) fn commit_files(
     let state = locked.opened()?;
     let survey = safe_files::survey(&locked.tree)?;
     let checkout = locked.checkout(&operation.location)?;
-    let excluded = state.excluded();
+    let untouched = setup_baseline::untouched(&state.baseline, &locked.tree)?;
+    let untouched = setup_baseline::paths(&untouched);
+    let excluded = [&state.excluded()[..], &untouched].concat();
     checkout.prepare(&excluded)?;
 
     let outcome = match parents.as_slice() {
         [first, second] => Some(merge_tree::try_merge(&user.common_dir, first, second)?),
         _ => None,
     };
-    let baseline = outcome.as_ref().map_or(&parents[0], |outcome| &outcome.tree).clone();
+    let whole = match &outcome {
+        Some(outcome) => outcome.tree.clone(),
+        None => user.tree(&parents[0])?,
+    };
+    let baseline = user.without_run_records(whole.clone())?;
     let own_commits = own_commits(&checkout, &parents)?;
     let mut notes = Vec::new();
     for path in &survey.special {
@@ -75,16 +81,18 @@ pub(crate) fn commit_files(
     let prepare = |inner: &FilledCheckout| inner.checkout.prepare(&[]);
     let all = files::all_below(filled, MissingFolders::AsTheyAre, prepare)?;
     let checkout = &all[0].checkout;
-    let staged =
-        set_aside(&locked, &survey, checkout, &baseline, &excluded).and_then(|untracked| {
-            let flaws = added_content::scan(checkout, &all[0].listing, &untracked, guard)?;
-            let staged = if flaws.is_empty() {
-                Ok(stage_files(checkout, &baseline, &excluded, &mut notes)?)
-            } else {
-                Err(flaws)
-            };
-            Ok(staged)
-        });
+    let by_setup = untouched.into_iter().filter(|path| all[0].listing.has_file(path)).collect();
+    let start = IndexStart { checkout, tree: &baseline, by_setup };
+    let staged = set_aside(&locked, &survey, &start, &excluded).and_then(|untracked| {
+        let flaws = added_content::scan(checkout, &all[0].listing, &untracked, guard)?;
+        let staged = if flaws.is_empty() {
+            Ok(stage_files(&start, &excluded, &mut notes)?)
+        } else {
+            Err(flaws)
+        };
+        checkout.look_again(&start.by_setup)?;
+        Ok(staged)
+    });
     let repositories = repository_notes(&survey, &all);
     nested_git::restore(&locked.dir)?;
     let tree = match staged? {
@@ -95,12 +103,13 @@ pub(crate) fn commit_files(
         }
     };
     notes.extend(repositories?);
+    notes.extend(run_records::notes(&locked.tree)?);
+    let tree = user.with_run_records(tree, &whole)?;
 
     if let Some(outcome) = &outcome {
         notes.extend(unresolved(&user, &tree, outcome)?);
     }
-    let old = user.git().args(["rev-parse", &format!("{}^{{tree}}", parents[0])]).run_line()?;
-    let is_unchanged = old == tree;
+    let is_unchanged = user.tree(&parents[0])? == tree;
     let commit = if is_unchanged && parents.len() == 1 {
         parents[0].clone()
     } else {
@@ -115,18 +124,34 @@ pub(crate) fn commit_files(
     Ok(OperationResult::Committed(CommittedFiles { commit, tree, changes, own_commits, notes }))
 }
 
+/// The state that the index is brought to before the files are looked at.
+struct IndexStart<'a> {
+    checkout: &'a Checkout,
+    /// The tree that the files are compared with.
+    tree: &'a str,
+    /// Tracked files that are as the set-up left them: they count as unchanged.
+    by_setup: Vec<Vec<u8>>,
+}
+
+impl IndexStart<'_> {
+    fn reset(&self) -> Result<(), WorkspaceError> {
+        self.checkout.reset_index(self.tree)?;
+        Ok(self.checkout.assume_unchanged(&self.by_setup)?)
+    }
+}
+
 /// Puts aside what git must not come upon: every `.git` in the tree, and what is kept out although
 /// an agent no longer lets git ignore it. The other untracked files.
 fn set_aside(
     locked: &LockedCheckout,
     survey: &TreeSurvey,
-    checkout: &Checkout,
-    baseline: &str,
+    start: &IndexStart<'_>,
     excluded: &[Vec<u8>],
 ) -> Result<Vec<Vec<u8>>, WorkspaceError> {
     nested_git::set_aside(&locked.dir, &survey.nested)?;
-    checkout.reset_index(baseline)?;
-    let (kept, untracked): (Vec<_>, Vec<_>) = checkout
+    start.reset()?;
+    let (kept, untracked): (Vec<_>, Vec<_>) = start
+        .checkout
         .untracked()?
         .into_iter()
         .partition(|path| path_names::is_at_or_below(path, excluded));
@@ -155,17 +180,17 @@ fn parents(user: &Repository, onto: &[String]) -> Result<Vec<String>, WorkspaceE
 /// Brings the files into the index, and gives the tree of it. The index begins with the baseline,
 /// never with what an earlier try had added.
 fn stage_files(
-    checkout: &Checkout,
-    baseline: &str,
+    start: &IndexStart<'_>,
     excluded: &[Vec<u8>],
     notes: &mut Vec<String>,
 ) -> Result<String, WorkspaceError> {
+    let checkout = start.checkout;
     let attempt = || -> Result<StagedFiles, WorkspaceError> {
-        checkout.reset_index(baseline)?;
+        start.reset()?;
         let git = checkout.git().durably().args(["add", "-A", "--ignore-errors"]);
         let unadded_files =
             git.run().map_or_else(|error| unadded_files(checkout, error), |_| Ok(Vec::new()))?;
-        let mut staged = keep_out(checkout, baseline, excluded)?;
+        let mut staged = keep_out(checkout, start.tree, excluded)?;
         staged.notes.extend(unadded_files);
         staged.tree = checkout.git().durably().arg("write-tree").run_line()?;
         Ok(staged)

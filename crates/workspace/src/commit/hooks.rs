@@ -1,7 +1,8 @@
 //! The user's commit hooks, run for one commit as `git commit` would have run them.
 //!
 //! They see a git folder of their own: HEAD is the first parent, the index is the commit. What they
-//! stage becomes part of a new commit; what they only leave in the files does not.
+//! stage becomes part of a new commit; what they only leave in the files does not. They have an object
+//! store of their own, and a guard sees what they add before it comes into the user's.
 //!
 //! Invariant: the user's HEAD, index and refs, and the agent's `.git`, are out of their reach by the
 //! variables that git sets.
@@ -25,16 +26,18 @@ use crate::{
         agent_repository,
         files::{self, FilledCheckout},
         git_dir::{self, Checkout},
-        nested_git,
+        nested_git, run_records, setup_baseline,
         state::LockedCheckout,
     },
+    commit::added_content::{self, ContentGuard},
     git::{
         command::Git,
         error::{GitError, IoContext as _, WorkspaceError},
-        path_names, safe_files,
+        path_names::{self, encode_path},
+        safe_files,
         user_config::UserConfig,
     },
-    protocol::{CheckoutLocation, HookRefusal, HooksResult, RunHooks},
+    protocol::{HookRefusal, HooksResult, OperationResult, RefusedCommit, RunHooks},
     repository::{locate::Repository, objects, refs},
 };
 
@@ -46,8 +49,11 @@ const CHUNK_BYTES: usize = 8192;
 const PRE_COMMIT: &str = "pre-commit";
 const COMMIT_MSG: &str = "commit-msg";
 
-/// Performs [`RunHooks`].
-pub(crate) fn run_hooks(operation: &RunHooks) -> Result<HooksResult, WorkspaceError> {
+/// Performs [`RunHooks`], if the guard lets it.
+pub(crate) fn run_hooks(
+    operation: &RunHooks,
+    guard: &mut ContentGuard<'_>,
+) -> Result<OperationResult, WorkspaceError> {
     refs::check_pin(&operation.pin)?;
     let message = objects::checked_message(&operation.message)?;
     let user = Repository::from_location(&operation.location);
@@ -56,14 +62,16 @@ pub(crate) fn run_hooks(operation: &RunHooks) -> Result<HooksResult, WorkspaceEr
     let state = locked.opened()?;
     safe_files::survey(&locked.tree)?;
     let checkout = locked.checkout(&operation.location)?;
-    checkout.prepare(&state.excluded())?;
+    let untouched = setup_baseline::untouched(&state.baseline, &locked.tree)?;
+    checkout.prepare(&[&state.excluded()[..], &setup_baseline::paths(&untouched)].concat())?;
     let exactly = |at: &str| -> Result<Checkout, WorkspaceError> {
         let survey = safe_files::survey(&locked.tree)?;
         for path in &survey.special {
             safe_files::remove(&path_names::below(&locked.tree, path))?;
         }
         let checkout = locked.checkout(&operation.location)?;
-        let filled = FilledCheckout::outermost(checkout, at.to_owned())?;
+        run_records::remove(&locked.tree)?;
+        let filled = FilledCheckout::outermost(checkout, user.code_tree(at)?)?;
         let mut all = files::fill_all(filled, &survey, &locked.lock)?;
         for filled in &all {
             filled.checkout.clean(&locked.lock)?;
@@ -74,13 +82,14 @@ pub(crate) fn run_hooks(operation: &RunHooks) -> Result<HooksResult, WorkspaceEr
         )?;
         Ok(all.swap_remove(0).checkout)
     };
-    let as_it_is = |refusal: Option<HookRefusal>| -> Result<HooksResult, WorkspaceError> {
+    let HooksFolder { folder, notes } = hooks_folder(operation, &user, &commit, &locked.tree)?;
+    let as_it_is = |refusal: Option<HookRefusal>| -> Result<OperationResult, WorkspaceError> {
         user.pin(&operation.pin, &commit)?;
         let tree = user.code_tree(&commit)?;
-        Ok(HooksResult { commit: commit.clone(), tree, refusal, changed: Vec::new() })
+        let (commit, changed, notes) = (commit.clone(), Vec::new(), notes.clone());
+        Ok(OperationResult::Hooked(HooksResult { commit, tree, refusal, changed, notes }))
     };
 
-    let folder = hooks_folder(&operation.location, &locked.tree)?;
     if ![PRE_COMMIT, COMMIT_MSG].iter().any(|name| is_program(&folder.join(name))) {
         return as_it_is(None);
     }
@@ -91,14 +100,25 @@ pub(crate) fn run_hooks(operation: &RunHooks) -> Result<HooksResult, WorkspaceEr
     nested_git::restore(&locked.dir)?;
     let outcome = outcome.and_then(|outcome| match outcome {
         HooksOutcome::Refused(refusal) => Ok(Err(refusal)),
-        HooksOutcome::Passed { tree, message } => {
-            hook_repository.import_objects(&user, &tree)?;
-            Ok(Ok((tree, message)))
+        HooksOutcome::Passed { tree, message: new_message } => {
+            let git = || hook_repository.git();
+            let mut flaws = added_content::scan_trees(git, &user.tree(&commit)?, &tree, guard)?;
+            if new_message != message {
+                flaws.extend(added_content::scan_message(&new_message, guard));
+            }
+            if flaws.is_empty() {
+                hook_repository.import_objects(&user, &tree)?;
+            }
+            Ok(Ok((tree, new_message, flaws)))
         }
     });
     safe_files::remove(&hook_repository.git_dir)?;
     let (tree, new_message) = match outcome {
-        Ok(Ok(passed)) => passed,
+        Ok(Ok((tree, new_message, flaws))) if flaws.is_empty() => (tree, new_message),
+        Ok(Ok((_, _, flaws))) => {
+            exactly(&commit)?;
+            return Ok(OperationResult::Refused(RefusedCommit { flaws }));
+        }
         Ok(Err(refusal)) => {
             exactly(&commit)?;
             return as_it_is(Some(refusal));
@@ -108,8 +128,7 @@ pub(crate) fn run_hooks(operation: &RunHooks) -> Result<HooksResult, WorkspaceEr
             return Err(failure);
         }
     };
-    let old = user.git().args(["rev-parse", &format!("{commit}^{{tree}}")]).run_line()?;
-    if tree == old && new_message == message {
+    if tree == user.tree(&commit)? && new_message == message {
         exactly(&commit)?;
         return as_it_is(None);
     }
@@ -120,7 +139,8 @@ pub(crate) fn run_hooks(operation: &RunHooks) -> Result<HooksResult, WorkspaceEr
     exactly(&new)?;
     let changed = user.changes(&commit, &new)?.into_iter().map(|change| change.path).collect();
     let tree = user.code_tree(&new)?;
-    Ok(HooksResult { commit: new, tree, refusal: None, changed })
+    let refusal = None;
+    Ok(OperationResult::Hooked(HooksResult { commit: new, tree, refusal, changed, notes }))
 }
 
 /// The git folder that the hooks see, set up and in place.
@@ -176,6 +196,8 @@ impl HookRepository {
         }
         let index = git_dir.join("index");
         fs::copy(checkout.index(), &index).context("write", &index)?;
+        let git = || checkout.git().env("GIT_INDEX_FILE", &index);
+        run_records::hide_in_index(git, commit)?;
         // Programs that look for `.git` themselves must find the same, and never the agent's.
         nested_git::set_aside(&locked.dir, &[b".git".to_vec()])?;
         let link = [b"gitdir: ", git_dir.as_os_str().as_bytes(), b"\n"].concat();
@@ -254,18 +276,51 @@ impl HookRepository {
     }
 }
 
-/// Returns the folder of the user's hooks. A relative path is searched in the files of the commit first.
-fn hooks_folder(location: &CheckoutLocation, tree: &Path) -> Result<PathBuf, WorkspaceError> {
+/// The folder of the hooks, and what a person should know about it.
+struct HooksFolder {
+    folder: PathBuf,
+    notes: Vec<String>,
+}
+
+/// Returns the folder of the user's hooks. A relative path means the files of the commit, if its hooks
+/// are those that the user has accepted; otherwise the user's own checkout.
+fn hooks_folder(
+    operation: &RunHooks,
+    user: &Repository,
+    commit: &str,
+    tree: &Path,
+) -> Result<HooksFolder, WorkspaceError> {
+    let location = &operation.location;
     let top = location.top.as_deref().unwrap_or(&location.common_dir);
     let asked =
         Git::with_hooks(top).args(["config", "--type=path", "-z", "--get", "core.hooksPath"]);
     let (code, said) = asked.run_with(&[0, 1])?;
     if code == 1 {
-        return Ok(location.common_dir.join("hooks"));
+        let folder = location.common_dir.join("hooks");
+        return Ok(HooksFolder { folder, notes: Vec::new() });
     }
     let path = said.strip_suffix(b"\0").unwrap_or(&said);
-    let inside = path_names::below(tree, path);
-    Ok(if inside.is_dir() { inside } else { path_names::below(top, path) })
+    let (inside, own) = (path_names::below(tree, path), path_names::below(top, path));
+    let name = encode_path(path.strip_suffix(b"/").unwrap_or(path));
+    if path_names::relative_inside(&name).is_none() || !inside.is_dir() {
+        return Ok(HooksFolder { folder: own, notes: Vec::new() });
+    }
+    let Some(accepted) = &operation.accepted else {
+        return Ok(HooksFolder { folder: inside, notes: Vec::new() });
+    };
+    let at = |commit: &str| user.entry_at(commit, &name);
+    match (at(accepted)?, at(commit)?) {
+        (Some(accepted), Some(now)) if accepted == now => {
+            Ok(HooksFolder { folder: inside, notes: Vec::new() })
+        }
+        (accepted, now) => {
+            let note = format!(
+                "the commit hooks in `{name}` were changed in this run, so those of your checkout ran instead"
+            );
+            let notes = if accepted == now { Vec::new() } else { vec![note] };
+            Ok(HooksFolder { folder: own, notes })
+        }
+    }
 }
 
 fn is_program(path: &Path) -> bool {

@@ -75,6 +75,10 @@ pub(crate) struct Git {
 
 /// The number of the signal that a Ctrl-C sends, on every Unix.
 const SIGINT: i32 = 2;
+/// The number of the signal that the system sends when memory runs out, on every Unix.
+const SIGKILL: i32 = 9;
+/// How often a call that was killed is run again.
+const KILLS_MAX: u32 = 2;
 
 impl Git {
     /// Returns a call in a folder, where git finds the repository itself.
@@ -95,7 +99,7 @@ impl Git {
     /// for running them.
     pub(crate) fn with_hooks(folder: &Path) -> Self {
         let mut git = Self::bare_call();
-        git.command.current_dir(folder);
+        git.command.current_dir(folder).args(["-c", "core.fsmonitor=false"]);
         git
     }
 
@@ -229,10 +233,14 @@ impl Git {
         }
     }
 
-    /// Returns the first bytes that it says, and whether that is all.
+    /// Returns the first bytes that it says, and whether that is all. It reads its input before it speaks.
     pub(crate) fn run_truncated(mut self, bytes_max: usize) -> Result<(Vec<u8>, Extent), GitError> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(GitError::NotRun)?;
+        if let Some((bytes, mut pipe)) = self.input.as_deref().zip(child.stdin.take()) {
+            // If git stops reading, its exit code says why.
+            let _ = pipe.write_all(bytes);
+        }
         let out = child.stdout.take().expect("stdout is piped");
         let mut message = Vec::new();
         let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
@@ -258,12 +266,15 @@ impl Git {
     }
 
     fn finish(&mut self) -> Result<Output, GitError> {
+        let mut kills = 0;
         loop {
             let output = self.once()?;
-            // A Ctrl-C between the fork and its own process group still reaches it, before it is git.
-            let is_by_forge = output.status.signal() == Some(SIGINT);
-            if !(is_by_forge && output.stdout.is_empty() && output.stderr.is_empty()) {
-                return Ok(output);
+            match output.status.signal() {
+                // A Ctrl-C between the fork and its own process group still reaches it, before it is git.
+                Some(SIGINT) if output.stdout.is_empty() && output.stderr.is_empty() => {}
+                // Whoever killed it, what it was asked for is still wanted, and can be repeated.
+                Some(SIGKILL) if kills < KILLS_MAX => kills += 1,
+                Some(_) | None => return Ok(output),
             }
         }
     }
@@ -332,6 +343,23 @@ mod tests {
         assert_eq!(list().run_once(&tree).unwrap(), answer);
         assert!(list().arg("x").run_once(&tree).is_err(), "another query");
         assert!(list().run_once("HEAD").is_err(), "a name may mean another object now");
+    }
+
+    #[test]
+    fn a_call_that_is_killed_is_made_again_and_not_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let count = folder.path().join("count");
+        let kill = |times: u32| {
+            let script = format!(
+                "alias.die=!echo x >> {0}; test $(wc -l < {0}) -gt {times} || kill -9 $PPID; echo said",
+                count.display()
+            );
+            let said = Git::in_folder(folder.path()).set(&script).arg("die").run_line();
+            fs::remove_file(&count).unwrap();
+            said
+        };
+        assert_eq!(kill(2).unwrap(), "said");
+        assert!(kill(3).unwrap_err().to_string().contains("was killed"));
     }
 
     #[test]

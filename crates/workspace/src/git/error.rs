@@ -15,6 +15,24 @@ pub struct WorkspaceError {
     pub what: String,
     /// The next step.
     pub next: String,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cause: FailureCause,
+}
+
+/// Origin of a failure: around Forge, or in the checkout that a worker was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureCause {
+    /// The disk, git, the system: the work that was done is still there, and the same operation can
+    /// succeed later.
+    #[default]
+    Surroundings,
+    /// The checkout is gone or damaged, and with it the work in it.
+    Checkout,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The reason why a call of git gave no answer.
@@ -51,34 +69,45 @@ pub enum GitError {
 
 /// Messages of git or the system, and the next step for each.
 const HELPS: &[(&str, &str)] = &[
-    ("No space left on device", "free some disk space, then resume"),
-    ("Disk quota exceeded", "free some disk space, then resume"),
-    ("Read-only file system", "make the file system writable, then resume"),
-    ("Permission denied", "give this user write access to it, then resume"),
-    ("Operation not permitted", "give this user write access to it, then resume"),
-    ("Too many open files", "raise the limit of open files (`ulimit -n`), then resume"),
-    (".lock': File exists", "wait for the other git process, or remove the lock file, then resume"),
+    ("No space left on device", "free some disk space, then `forge resume`"),
+    ("Disk quota exceeded", "free some disk space, then `forge resume`"),
+    ("Read-only file system", "make the file system writable, then `forge resume`"),
+    ("Permission denied", "give this user write access to it, then `forge resume`"),
+    ("Operation not permitted", "give this user write access to it, then `forge resume`"),
+    ("Too many open files", "raise the limit of open files (`ulimit -n`), then `forge resume`"),
+    (
+        ".lock': File exists",
+        "wait for the other git process, or remove the lock file, then `forge resume`",
+    ),
     ("git cannot be run", "install git 2.38 or newer, so that it is found in PATH"),
     ("lazy fetching disabled", "fetch what the partial clone left out, with `git archive COMMIT`"),
     ("missing blob object", "fetch what the partial clone left out, with `git archive COMMIT`"),
     (
         "filter",
-        "see that the filter programs in .gitattributes and git's settings work, then resume",
+        "see that the filter programs in .gitattributes and git's settings work, then `forge resume`",
     ),
-    ("bad object", "see with `git fsck` what the repository lacks, then resume"),
-    ("not a valid object", "see with `git fsck` what the repository lacks, then resume"),
-    ("unable to read", "see with `git fsck` what the repository lacks, then resume"),
+    ("bad object", "see with `git fsck` what the repository lacks, then `forge resume`"),
+    ("not a valid object", "see with `git fsck` what the repository lacks, then `forge resume`"),
+    ("unable to read", "see with `git fsck` what the repository lacks, then `forge resume`"),
 ];
 
 impl WorkspaceError {
-    pub(crate) fn new(what: impl Into<String>, next: impl Into<String>) -> Self {
-        Self { what: what.into(), next: next.into() }
+    /// Returns a problem with the next step.
+    pub fn new(what: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { what: what.into(), next: next.into(), cause: FailureCause::Surroundings }
+    }
+
+    /// Returns a problem whose next step follows from what the system says about it.
+    pub fn from_message(what: impl Into<String>) -> Self {
+        let what = what.into();
+        let next = help(&what).unwrap_or("see what it says, fix it, then `forge resume`");
+        Self::new(what, next)
     }
 
     /// Returns a step with a file that did not work.
     pub(crate) fn file(step: &str, path: &Path, error: &io::Error) -> Self {
         let what = format!("cannot {step} {}: {error}", path.display());
-        let next = help(&what).unwrap_or("see what is in the way there, then resume");
+        let next = help(&what).unwrap_or("see what is in the way there, then `forge resume`");
         Self::new(what, next)
     }
 }
@@ -90,7 +119,7 @@ fn help(message: &str) -> Option<&'static str> {
 impl From<GitError> for WorkspaceError {
     fn from(error: GitError) -> Self {
         let what = error.to_string();
-        let next = help(&what).unwrap_or("see what git says, mend it, then resume");
+        let next = help(&what).unwrap_or("see what git says, fix it, then `forge resume`");
         Self::new(what, next)
     }
 }

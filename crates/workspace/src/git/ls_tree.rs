@@ -65,6 +65,11 @@ impl TreeListing {
         folder.is_empty() || self.folders.contains(folder)
     }
 
+    /// Returns true if it has this file, link or submodule.
+    pub(crate) fn has_file(&self, path: &[u8]) -> bool {
+        self.entries.iter().any(|entry| entry.name == path)
+    }
+
     /// Returns the files that say how other files are written.
     pub(crate) fn attributes(&self) -> impl Iterator<Item = &TreeEntry> {
         self.entries.iter().filter(|entry| is_attributes(&entry.name))

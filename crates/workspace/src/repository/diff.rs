@@ -1,14 +1,7 @@
-//! Differences between two commits, and new commits of the branch that a run started from.
-
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+//! Files that differ between two commits, and new commits of the branch that a run started from.
 
 use crate::{
-    git::{
-        command::{Extent, nul_separated},
-        error::GitError,
-        merge_tree,
-        path_names::{decode_path, encode_path},
-    },
+    git::{command::nul_separated, error::GitError, merge_tree, path_names::encode_path},
     protocol::{BranchAdvance, FileChange, FileChangeKind},
     repository::locate::Repository,
 };
@@ -26,33 +19,6 @@ impl Repository {
             changes.push(change.ok_or_else(|| GitError::Unreadable { command: command() })?);
         }
         Ok(changes)
-    }
-
-    /// Returns the difference between two commits as people read it, cut after so many bytes. It says so
-    /// where it was cut.
-    pub fn diff(
-        &self,
-        from: &str,
-        to: &str,
-        paths: &[String],
-        bytes_max: usize,
-    ) -> Result<Vec<u8>, GitError> {
-        let options = ["-p", "-r", "-M", "--no-color", "--no-ext-diff", "--no-textconv"];
-        let git = self.git().env("GIT_ATTR_SOURCE", to).arg("diff-tree").args(options);
-        let git = git.args(["--src-prefix=a/", "--dst-prefix=b/"]).arg(from).arg(to).arg("--");
-        let git =
-            paths.iter().fold(git, |git, path| git.arg(OsStr::from_bytes(&decode_path(path))));
-        let (mut text, extent) = git.run_truncated(bytes_max)?;
-        match extent {
-            Extent::Whole => {}
-            Extent::Cut => {
-                let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-                text.truncate(end);
-                let note = format!("[cut here: the difference has more than {bytes_max} bytes]\n");
-                text.extend(note.into_bytes());
-            }
-        }
-        Ok(text)
     }
 
     /// Returns the new commits of a branch since a run started from it at `base`, with the conflicts of a

@@ -97,21 +97,34 @@ impl Repository {
         Ok(lines.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
     }
 
+    /// Returns true if git knows a file of a checkout. If git cannot say, it counts as known.
+    pub fn is_tracked(top: &Path, path: &str) -> bool {
+        let git = Git::in_folder(top).args(["ls-files", "--error-unmatch", "--", path]);
+        git.run_with(&[0, 1]).map_or(true, |(code, _)| code == 0)
+    }
+
     /// Resolves a name to the full id of a commit, if there is one.
     pub fn resolve_commit(&self, name: &str) -> Option<String> {
-        let git = Git::in_folder(self.folder());
-        let git = git.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
-        git.arg(format!("{name}^{{commit}}")).run_line().ok()
+        self.resolving(name).run_line().ok()
     }
 
     /// Resolves a commit that must exist to its full id.
     pub(crate) fn require_commit(&self, commit: &str) -> Result<String, WorkspaceError> {
-        self.resolve_commit(commit).ok_or_else(|| {
-            WorkspaceError::new(
-                format!("the commit {commit} is not in {}", self.common_dir.display()),
-                "see with `git fsck` what the repository lacks, then resume",
-            )
-        })
+        let (code, found) = self.resolving(commit).run_with(&[0, 1])?;
+        let found = String::from_utf8_lossy(&found).trim_end().to_owned();
+        if code == 0 {
+            return Ok(found);
+        }
+        Err(WorkspaceError::new(
+            format!("the commit {commit} is not in {}", self.common_dir.display()),
+            "see with `git fsck` what the repository lacks, then `forge resume`",
+        ))
+    }
+
+    fn resolving(&self, name: &str) -> Git {
+        let git = Git::in_folder(self.folder());
+        let git = git.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
+        git.arg(format!("{name}^{{commit}}"))
     }
 
     /// Returns the folder in which git finds the repository and the right HEAD.

@@ -47,9 +47,34 @@ impl Repository {
 
     /// Returns the tree of a commit without `.forge/runs/`: what is built and tested.
     pub fn code_tree(&self, commit: &str) -> Result<String, GitError> {
+        self.without_run_records(self.tree(commit)?)
+    }
+
+    /// Returns the whole tree of a commit.
+    pub(crate) fn tree(&self, commit: &str) -> Result<String, GitError> {
         let whole = self.git().args(["rev-parse", "--verify", "--end-of-options"]);
         let whole = whole.arg(format!("{commit}^{{tree}}")).run_once(commit)?;
-        self.without_run_records(String::from_utf8_lossy(&whole).trim_end().to_owned())
+        Ok(String::from_utf8_lossy(&whole).trim_end().to_owned())
+    }
+
+    /// Returns a code tree with the `.forge/runs/` of another tree, whatever it has there itself.
+    pub(crate) fn with_run_records(&self, code: String, whole: &str) -> Result<String, GitError> {
+        let Some(forge) = folder(&self.entries(whole)?, b".forge").cloned() else {
+            return Ok(code);
+        };
+        let Some(runs) = folder(&self.entries(&forge.object)?, b"runs").cloned() else {
+            return Ok(code);
+        };
+        let root = self.entries(&code)?;
+        let inner = match folder(&root, b".forge") {
+            Some(inner) => self.entries(&inner.object)?,
+            None => Vec::new(),
+        };
+        let rest = inner.iter().filter(|entry| entry.name != runs.name).chain([&runs]);
+        let object = Self::make_tree(self.git().durably(), &rest.collect::<Vec<_>>())?;
+        let forge = TreeEntry { object, ..forge };
+        let others = root.iter().filter(|entry| entry.name != forge.name).chain([&forge]);
+        Self::make_tree(self.git().durably(), &others.collect::<Vec<_>>())
     }
 
     /// Returns a tree without `.forge/runs/`.
@@ -74,6 +99,14 @@ impl Repository {
         let listed = listed.arg(OsStr::from_bytes(&path)).run_once(tree)?;
         let entry = nul_separated(&listed).next().and_then(TreeEntry::parse);
         let entry = entry.filter(|entry| entry.mode.starts_with("100") && entry.name == path);
+        Ok(entry.map(|entry| entry.object))
+    }
+
+    /// Returns the object of whatever a commit has at a path.
+    pub(crate) fn entry_at(&self, commit: &str, path: &str) -> Result<Option<String>, GitError> {
+        let listed = self.git().args(["ls-tree", "-z", "--full-tree"]).arg(commit).arg("--");
+        let listed = listed.arg(OsStr::from_bytes(&decode_path(path))).run_once(commit)?;
+        let entry = nul_separated(&listed).next().and_then(TreeEntry::parse);
         Ok(entry.map(|entry| entry.object))
     }
 

@@ -34,6 +34,13 @@ impl Repository {
             problems.push(missing);
             return Ok(problems);
         }
+        if self.read_ref("refs/forge")?.is_some() {
+            problems.push(
+                "the ref `refs/forge` is in the way of the refs that Forge keeps below it; give it \
+                 another name with `git update-ref refs/other refs/forge && git update-ref -d refs/forge`"
+                    .to_owned(),
+            );
+        }
         problems.extend(self.missing_submodules(commit)?);
         let path = std::env::var_os("PATH").unwrap_or_default();
         if !has_program(&path, "git-lfs") && self.uses_lfs(commit)? {

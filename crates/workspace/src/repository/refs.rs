@@ -21,19 +21,44 @@ impl Repository {
             return Err(GitError::Refused { command, code: None, message: failure.what });
         }
         let git = || self.git().durably().args(["update-ref", "--no-deref", name, commit]);
-        self.write_refs(&[name], git)
+        self.write_refs(&[(name, commit)], git)
     }
 
-    /// Writes refs, also where a git that was killed has left its lock. Below `refs/forge/` only we
-    /// write, and git holds such a lock for a moment: one that outlasts git's patience is of a dead
-    /// process, and goes. Locks on the user's refs stay.
-    pub(crate) fn write_refs(&self, names: &[&str], git: impl Fn() -> Git) -> Result<(), GitError> {
+    /// Removes a ref below `refs/forge/`. `git update-ref -d` would lock the file of all packed refs,
+    /// which the user's git needs, too, and leave that lock if it is killed. A ref that was packed
+    /// meanwhile stays: it keeps a commit for longer, and harms nobody.
+    pub(crate) fn remove_pin(&self, name: &str) -> Result<(), GitError> {
+        let path = self.common_dir.join(name);
+        let removed = check_pin(name).and_then(|()| match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(WorkspaceError::file("remove", &path, &error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        });
+        let command = || format!("git update-ref -d {name}");
+        let refused = |message| GitError::Refused { command: command(), code: None, message };
+        removed.map_err(|failure| refused(failure.what))
+    }
+
+    /// Writes refs, also where a git that was killed has left its lock. Git holds such a lock for a
+    /// moment, and waits for others; one that outlasts its patience is of a dead process. It goes if it is
+    /// ours: below `refs/forge/` only we write, and elsewhere it holds exactly the commit that we are
+    /// about to write. Other locks on the user's refs stay.
+    pub(crate) fn write_refs(
+        &self,
+        updates: &[(&str, &str)],
+        git: impl Fn() -> Git,
+    ) -> Result<(), GitError> {
         let Err(error) = git().run() else { return Ok(()) };
         if !error.message().contains(".lock': File exists") {
             return Err(error);
         }
-        for name in names.iter().filter(|name| name.starts_with("refs/forge/")) {
+        for (name, to) in updates {
             let lock = self.common_dir.join(format!("{name}.lock"));
+            let holds = fs::read_to_string(&lock).unwrap_or_default();
+            if !name.starts_with("refs/forge/") && holds.trim_end() != *to {
+                continue;
+            }
             match fs::remove_file(&lock) {
                 Ok(()) => {}
                 Err(gone) if gone.kind() == io::ErrorKind::NotFound => {}

@@ -151,8 +151,9 @@ fn update_refs(user: &Repository, updates: &[&RefUpdate]) -> Result<(), GitError
         let git = git.env("GIT_COMMITTER_EMAIL", identity.author().1);
         git.args(["update-ref", "--no-deref", "-z", "--stdin"]).input(input.clone())
     };
-    let names: Vec<&str> = updates.iter().map(|head_update| head_update.name.as_str()).collect();
-    user.write_refs(&names, git)
+    let updates: Vec<(&str, &str)> =
+        updates.iter().map(|update| (update.name.as_str(), update.to.as_str())).collect();
+    user.write_refs(&updates, git)
 }
 
 /// Distinguishes a head that another process has moved from one that git cannot write.

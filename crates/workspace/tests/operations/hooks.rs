@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use forge_workspace::{Operation, RunHooks};
+use forge_workspace::{Operation, OperationResult, RunHooks, perform_with_guard};
 
 use crate::world::{
-    WHEN_MS, World, committed, failure, fingerprint, git, hooked, opened, read, shell, write,
-    write_program,
+    SECRET, WHEN_MS, World, committed, failure, fingerprint, git, hooked, opened, read, shell,
+    watchful, write, write_program,
 };
 
 /// A world with a commit of a checkout, and an operation to run the hooks for it.
@@ -22,6 +22,7 @@ fn ready(world: &World) -> RunHooks {
         when_ms: WHEN_MS,
         pin: "refs/forge/test/hooked".to_owned(),
         output_max: 200,
+        accepted: None,
     }
 }
 
@@ -200,6 +201,7 @@ fn a_root_commit_has_hooks_too() {
         when_ms: WHEN_MS,
         pin: "refs/forge/test/hooked".to_owned(),
         output_max: 100,
+        accepted: None,
     };
     let made = hooked(&operation);
     assert_eq!(made.refusal, None);
@@ -227,4 +229,49 @@ fn a_hook_that_was_killed_leaves_a_checkout_that_opens_again() {
     assert_eq!(hooked(&operation).refusal, None);
     assert!(tree.join(".git").is_dir());
     assert_eq!(git(&tree, &["symbolic-ref", "HEAD"]), "refs/heads/forge/work");
+}
+
+/// What the guard said to what the hooks added.
+fn refused(operation: &RunHooks) -> Vec<String> {
+    match perform_with_guard(&Operation::Hooks(operation.clone()), &mut watchful) {
+        Ok(OperationResult::Refused(refused)) => refused.flaws,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+#[test]
+fn a_secret_that_a_hook_stages_becomes_no_object_of_the_users() {
+    let world = World::new();
+    let operation = ready(&world);
+    let objects = || world.git(&["cat-file", "--batch-all-objects", "--batch-check"]);
+    let before = objects();
+    hook(&world, "pre-commit", &format!("echo {SECRET} >> a.txt; git add a.txt"));
+    assert_eq!(refused(&operation), ["a.txt:2"]);
+    hook(&world, "pre-commit", &format!("echo x > {SECRET}; git add {SECRET}"));
+    assert_eq!(refused(&operation), ["a name"]);
+    hook(&world, "pre-commit", "exit 0");
+    hook(&world, "commit-msg", &format!("echo {SECRET} > $1"));
+    assert_eq!(refused(&operation), ["COMMIT_EDITMSG:1"]);
+    assert_eq!(objects(), before);
+    let tree = operation.location.dir.join("tree");
+    assert_eq!(git(&tree, &["status", "--porcelain"]), " M a.txt\n?? new.txt");
+}
+
+#[test]
+fn hooks_that_the_run_changed_do_not_run() {
+    let world = World::new();
+    world.git(&["config", "core.hooksPath", ".githooks"]);
+    write_program(&world.root.join(".githooks/pre-commit"), "echo by the user; exit 1");
+    let accepted = world.commit("hooks");
+    let mut operation = ready(&world);
+    operation.accepted = Some(accepted.clone());
+    assert_eq!(hooked(&operation).refusal.unwrap().output, "by the user");
+    let tree = opened(&world.opening("a")).tree;
+    let mark = world.beside("ran");
+    write_program(&tree.join(".githooks/pre-commit"), &format!("touch {}", mark.display()));
+    operation.commit = committed(&world.committing("a", &[&accepted])).commit;
+    let made = hooked(&operation);
+    assert_eq!(made.refusal.unwrap().output, "by the user", "the user's checkout has them");
+    assert!(made.notes[0].contains(".githooks"), "{:?}", made.notes);
+    assert!(!mark.exists());
 }

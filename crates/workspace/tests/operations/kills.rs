@@ -177,6 +177,7 @@ fn hooks_that_are_killed_anywhere_give_the_same_commit_in_the_end() {
         when_ms: WHEN_MS,
         pin: "refs/forge/test/hooked".to_owned(),
         output_max: 100,
+        accepted: None,
     });
     let expected = perform_in(&world, &hooks, &[]).unwrap();
     assert_eq!(kill_often(&world, &hooks, || ()), expected);

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf, thread};
 
-use forge_workspace::{BranchUpdate, MoveRunHead, Operation, RunHeadUpdate};
+use forge_workspace::{BranchUpdate, CodeHistory, MoveRunHead, Operation, RunHeadUpdate};
 
 use crate::world::{World, failure, moved, write};
 
@@ -215,4 +215,29 @@ fn a_lock_on_a_branch_of_the_users_stays() {
     assert!(why.contains("run.lock"), "{why}");
     assert!(lock.exists());
     assert_eq!(world.git(&["rev-parse", "refs/forge/run/head"]), commits[0]);
+}
+
+#[test]
+fn a_lock_on_the_branch_that_holds_the_commit_to_be_written_is_ours_and_goes() {
+    let (world, commits, operation) = ready();
+    let lock = world.repository().common_dir.join("refs/heads/forge/run.lock");
+    fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    fs::write(&lock, format!("{}\n", commits[0])).unwrap();
+    assert_eq!(moved(&operation), yes(BranchUpdate::Moved));
+    assert!(!lock.exists());
+}
+
+#[test]
+fn a_ref_of_forge_is_removed_without_the_lock_that_the_user_needs_too() {
+    let (world, commits, _) = ready();
+    let repository = world.repository();
+    let name = "refs/forge/run/left/0001";
+    repository.pin(name, &commits[0]).unwrap();
+    let lock = repository.common_dir.join("packed-refs.lock");
+    fs::write(&lock, "").unwrap();
+    CodeHistory::unpin(&repository, name).unwrap();
+    assert_eq!(repository.resolve_commit(name), None);
+    CodeHistory::unpin(&repository, name).unwrap();
+    assert!(lock.exists(), "it may be of a git of the user's");
+    assert!(CodeHistory::unpin(&repository, "refs/heads/main").is_err());
 }

@@ -63,7 +63,7 @@ fn a_difference_is_plain_limited_to_its_paths_and_says_where_it_is_cut() {
     let repository = world.repository();
     let text = |paths: &[&str], max: usize| {
         let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-        String::from_utf8(repository.diff(&from, &to, &paths, max).unwrap()).unwrap()
+        String::from_utf8(repository.diff(&from, &to, &paths, max).unwrap().text).unwrap()
     };
     let one = text(&["a.txt"], 10_000);
     assert!(one.starts_with("diff --git a/a.txt b/a.txt\n"), "{one}");
@@ -72,7 +72,7 @@ fn a_difference_is_plain_limited_to_its_paths_and_says_where_it_is_cut() {
     assert!(text(&["-x"], 10_000).contains("+x"));
     assert_eq!(text(&["*.txt", ":(top)a.txt"], 10_000), "", "names, not patterns");
     let cut = text(&[], 500);
-    assert!(cut.ends_with("\n[cut here: the difference has more than 500 bytes]\n"), "{cut}");
+    assert!(cut.ends_with("\n[not shown, too large: big.txt]\n"), "{cut}");
     assert!(cut.len() < 600);
     let kinds: Vec<FileChangeKind> =
         repository.changes(&from, &to).unwrap().into_iter().map(|change| change.kind).collect();
@@ -151,4 +151,56 @@ fn a_folder_outside_any_repository_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let error = Repository::find(folder.path()).unwrap_err();
     assert!(error.to_string().contains("is not in a git repository"), "{error}");
+}
+
+#[test]
+fn a_ref_of_the_users_in_the_place_of_forges_refs_is_refused_before_anything_begins() {
+    let world = World::new();
+    world.git(&["update-ref", "refs/forge", "HEAD"]);
+    let problems = world.repository().unmet_preconditions(&world.head()).unwrap();
+    assert!(problems.len() == 1 && problems[0].contains("`refs/forge`"), "{problems:?}");
+    world.git(&["update-ref", "-d", "refs/forge"]);
+    world.git(&["update-ref", "refs/forge/run/base", "HEAD"]);
+    let problems = world.repository().unmet_preconditions(&world.head()).unwrap();
+    assert_eq!(problems, Vec::<String>::new());
+}
+
+#[test]
+fn who_made_a_commit_does_not_decide_what_is_shown_of_it() {
+    let world = World::new();
+    let from = world.head();
+    world.write(".gitattributes", "*.py -diff\n*.txt binary diff=hidden\n");
+    world.write("aaa.txt", &"padding\n".repeat(10_000));
+    world.write("calc.py", "import os\n");
+    world.write("odd [x]*\\#.py", "odd\n");
+    world.write("#first", "hash\n");
+    world.write("line.txt", &"x".repeat(60_000));
+    world.write("pic.png", "\0binary");
+    world.git(&["config", "diff.hidden.textconv", "true"]);
+    let to = world.commit("to");
+    let diff = world.repository().diff(&from, &to, &[], 10_000).unwrap();
+    let text = String::from_utf8(diff.text).unwrap();
+    for shown in ["+import os\n", "+odd\n", "+hash\n", "+*.py -diff\n"] {
+        assert!(text.contains(shown), "{shown}{text}");
+    }
+    let object = world.git(&["rev-parse", &format!("{to}:pic.png")]);
+    assert!(text.contains(&format!("\nBinary file, 7 bytes, object {object}\n")), "{text}");
+    assert_eq!(diff.unshown, ["line.txt", "aaa.txt"]);
+    assert!(text.ends_with("[not shown, too large: line.txt]\n[not shown, too large: aaa.txt]\n"));
+    let all = world.repository().diff(&from, &to, &[], 1 << 20).unwrap();
+    assert_eq!(all.unshown, [] as [&str; 0]);
+    assert_eq!(world.repository().diff(&to, &to, &[], 10).unwrap().text, b"");
+}
+
+#[test]
+fn a_file_that_becomes_a_link_is_one_part_of_a_difference() {
+    let world = World::new();
+    let from = world.head();
+    std::fs::remove_file(world.root.join("a.txt")).unwrap();
+    std::os::unix::fs::symlink("src/b.txt", world.root.join("a.txt")).unwrap();
+    world.write("z.txt", "z\n");
+    let to = world.commit("to");
+    let diff = world.repository().diff(&from, &to, &[], 10_000).unwrap();
+    assert_eq!(diff.unshown, [] as [&str; 0]);
+    assert!(String::from_utf8(diff.text).unwrap().contains("+z\n"));
 }
