@@ -142,12 +142,12 @@ fn without_a_place_for_checkouts_it_is_said_what_to_set_or_to_make() {
     has(&said.err, &["error: ", expected, "next: set HOME"]);
     assert_eq!(with(OsStr::new(""), &["status"]).code, DONE);
     assert!(world.is_untouched(), "a run that cannot work is not begun");
-    // A place that cannot be made is found out by the first call, and mended by the user.
+    // A place that cannot be made stops the driver, and no agent is blamed; the user makes it.
     let said = with(nowhere.as_os_str(), &["run", "--auto", "do it"]);
-    assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["cannot make the folder", "README.md/home", "retry"]);
+    assert_eq!(said.code, WRONG, "{said}");
+    has(&said.err, &["cannot make the folder", "README.md/home", "forge resume"]);
     let run = world.latest();
-    world.ok(&["answer", &run, "Q1", "retry"]);
+    assert_eq!(world.agents_started(&run), 0);
     assert_eq!(world.forge(&["resume", &run]).code, DONE);
 }
 

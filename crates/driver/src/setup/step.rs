@@ -84,7 +84,8 @@ impl RunContext<'_> {
     pub fn check_room(&self) -> Result<(), Error> {
         // The folders of the checkouts may not be there yet.
         let is_there = |dir: &&Path| {
-            !self.disk.room(dir).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+            let missing = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+            !self.disk.room(dir).is_err_and(|error| missing.contains(&error.kind()))
         };
         let checkouts = self.checkouts.ancestors().find(is_there);
         for dir in [Some(self.home.dir.as_path()), checkouts].into_iter().flatten() {
