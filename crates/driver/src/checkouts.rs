@@ -24,6 +24,9 @@ use forge_workspace::{
 
 use crate::{Error, context::RunContext, layout::Home};
 
+/// The most bytes of the difference that a reviewer is given.
+pub const DIFF_BYTES_MAX: usize = 1024 * 1024;
+
 /// A checkout that calls work in.
 #[derive(Clone, Debug)]
 pub struct Place {

@@ -21,13 +21,12 @@ use forge_workspace::{CodeHistory, FileChange, FileChangeKind, GitError};
 
 use crate::{
     Error,
-    checkouts::{Span, span},
+    checkouts::{DIFF_BYTES_MAX, Span, span},
     gates::{
         guards::guard_of,
         ruling::{finding, ruling},
     },
     plan::{Pending, Plan},
-    setup::turn::DIFF_BYTES_MAX,
 };
 
 /// The most bytes of a test file that is compared with what it was.

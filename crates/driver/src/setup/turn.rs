@@ -18,7 +18,7 @@ use forge_workspace::Diff;
 
 use crate::{
     Error,
-    checkouts::{judged_commit, own_commit, scope_of, so_far, span},
+    checkouts::{DIFF_BYTES_MAX, judged_commit, own_commit, scope_of, so_far, span},
     checks::checks_at,
     context::{RunContext, damaged, read_file_text},
     plan::step::Turn,
@@ -32,9 +32,6 @@ use crate::{
         launch::AgentLaunch,
     },
 };
-
-/// The most bytes of a diff that a reviewer is given.
-pub const DIFF_BYTES_MAX: usize = 1024 * 1024;
 
 /// What an agent is told, in the folder of each of its turns.
 pub const BRIEF: &str = "brief.md";
