@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::signal::{ErrorClass, Signal, Use};
+use crate::variables::TOOLCHAIN_VARIABLES;
 
 /// An agent program that Forge can talk to. What has a default is true of a program about which nothing is
 /// known.
@@ -94,12 +95,17 @@ pub trait Agent: Debug + Sync {
         None
     }
 
-    /// Returns the version of the program with which this Forge was tested.
+    /// Returns the newest version of the program with which this Forge was tested.
     fn tested_version(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns the command that installs the program, or a newer one.
+    /// Returns the oldest version of the program that this Forge was tested with and that works.
+    fn oldest_version(&self) -> Option<&'static str> {
+        self.tested_version()
+    }
+
+    /// Returns the command that installs the version with which this Forge was tested.
     fn how_to_install(&self) -> Option<&'static str> {
         None
     }
@@ -171,7 +177,7 @@ pub struct Launch {
     pub argv: Vec<String>,
     /// Variables to set, with their values.
     pub env: Vec<(String, String)>,
-    /// Names of variables to pass on from the user, where they are set. A `*` at the end of a name
+    /// Names of variables to pass on from the user, where they are set, beside those of toolchains. A `*` at the end of a name
     /// means every rest.
     pub pass: Vec<&'static str>,
     /// More such names, each passed on only where the variable before it is set: a program that does
@@ -185,7 +191,8 @@ impl Launch {
     /// Returns true if a variable of the user is passed on, in an environment in which these are set.
     pub fn passes_on(&self, name: &str, is_set: impl Fn(&str) -> bool) -> bool {
         let with = self.pass_with.iter().filter(|(needed, _)| is_set(needed));
-        let mut known = self.pass.iter().chain(with.flat_map(|(_, names)| *names));
+        let known = self.pass.iter().chain(with.flat_map(|(_, names)| *names));
+        let mut known = known.chain(TOOLCHAIN_VARIABLES);
         known.any(|known| match known.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix),
             None => *known == name,

@@ -150,8 +150,14 @@ impl Agent for ClaudeCode {
         Some("2.1.325")
     }
 
+    /// Returns the oldest of the versions that were tried: see the table in `docs/agents.md`.
+    fn oldest_version(&self) -> Option<&'static str> {
+        Some("2.1.310")
+    }
+
     fn how_to_install(&self) -> Option<&'static str> {
-        Some("npm install -g @anthropic-ai/claude-code")
+        // By its version: without one, npm installs an older one where node is older than the newest wants.
+        Some("npm install -g @anthropic-ai/claude-code@2.1.325")
     }
 
     fn how_to_log_in(&self) -> Option<&'static str> {

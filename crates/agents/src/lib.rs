@@ -25,4 +25,6 @@ pub use registry::AgentKind;
 pub use result::{parse_result, read_result, result_bytes, result_schema};
 pub use signal::{AgentEnd, ErrorClass, Limit, Price, Signal, TokenCounts, Use, Watchdog};
 pub use stream::{Listener, StreamSummary, read_transcript};
-pub use variables::{MODEL_VARIABLE, REPAIR_TURN, RESUME_TURN, SCRIPTED_COMMAND, TURN_VARIABLE};
+pub use variables::{
+    MODEL_VARIABLE, REPAIR_TURN, RESUME_TURN, SCRIPTED_COMMAND, TOOLCHAIN_VARIABLES, TURN_VARIABLE,
+};

@@ -174,6 +174,11 @@ impl StreamSummary {
         let Some(how) = how else { return AgentEnd::Lost };
         match how {
             ExitReason::Exited { code: 0 } => match &self.word {
+                // A program that holds its answer to a form has none, and nothing came after the provider
+                // failed: its stream was cut.
+                Some(Word::Well) if self.kind.has_native_schema() && self.answer.is_none() => {
+                    self.standing_limit().map_or(AgentEnd::Done, AgentEnd::Limited)
+                }
                 Some(Word::Well) => AgentEnd::Done,
                 Some(Word::Badly(why)) => ended_badly(why),
                 None => match self.standing_limit() {

@@ -527,7 +527,9 @@ fn every_agent_obeys_the_contract() {
         for hand in [CodeAccess::Writes, CodeAccess::Reads] {
             let start = kind.start(&turn(&command, "id", hand));
             assert_eq!(start.argv[..2], command, "the command is the user's");
-            assert!(["PATH", "HOME", "LC_ALL"].iter().all(|name| start.passes_on(name, |_| false)));
+            for name in ["PATH", "HOME", "LC_ALL", "RUSTUP_HOME", "JAVA_HOME", "VIRTUAL_ENV"] {
+                assert!(start.passes_on(name, |_| false), "{kind:?} does not get {name}");
+            }
             for name in ["GITHUB_TOKEN", "OPENAI_API_KEY", "SSH_AUTH_SOCK", "FORGE_X", "LD_PRELOAD"]
             {
                 assert!(!start.passes_on(name, |_| false), "{kind:?} gets {name}");

@@ -15,7 +15,7 @@ use std::{
 };
 
 use forge_core::{
-    Command, Input, Run,
+    Command, Input, Refusal, Run,
     event::{self, Blob, End},
     money::Money,
     run::Phase,
@@ -171,14 +171,13 @@ impl Forge {
         let lock = match RunLock::acquire(&self.home.dir, &id) {
             Ok(lock) => lock,
             Err(StoreError::Held { run, pid }) => {
-                let is_held = matches!(self.fold(&id)?.0.phase(), Phase::Held(_));
                 let resume = Command::Resume { by: person(), budget };
                 if budget.is_some() {
                     self.send_to_driver(&id, &resume)?;
                     return Ok(RunOutcome::elsewhere(id));
                 }
-                // If it is refused, somebody else was faster, and the run goes on already.
-                if is_held && self.send_to_driver(&id, &resume).is_ok() {
+                // If it is refused, the run goes on already, and nothing in it waits for a moment.
+                if self.send_to_driver(&id, &resume).is_ok() {
                     return Ok(RunOutcome::elsewhere(id));
                 }
                 let pid = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
@@ -199,9 +198,12 @@ impl Forge {
         // Whoever resumes after the last answer finds that there is nothing left to do. A run that
         // only lost its driver goes on as it is.
         let is_done = *driver.run().phase() == Phase::Over(End::Done) && budget.is_none();
-        if !is_done && (*driver.run().phase() != Phase::Going || budget.is_some()) {
+        if !is_done {
             let input = Input::Command(Command::Resume { by: person(), budget });
-            driver.submit(&input, tell)?.map_err(|refusal| refused(&id, &refusal))?;
+            match driver.submit(&input, tell)? {
+                Ok(()) | Err(Refusal::AlreadyGoing) => {}
+                Err(refusal) => return Err(refused(&id, &refusal)),
+            }
         }
         let how = driver.drive(signals, tell)?;
         Ok(RunOutcome::from_driver(&driver, id, how))
@@ -219,7 +221,12 @@ impl Forge {
     }
 
     /// Does as a driver would with a command, but starts nothing. What is to be stopped is stopped.
-    fn settle(&self, id: &str, lock: RunLock, command: Option<&Command>) -> Result<(), Error> {
+    pub(crate) fn settle(
+        &self,
+        id: &str,
+        lock: RunLock,
+        command: Option<&Command>,
+    ) -> Result<(), Error> {
         let tell: Tell<'_> = &mut |_| {};
         let mut driver = self.take_over(id, lock)?;
         driver.take_commands(tell)?;

@@ -9,6 +9,7 @@
 pub mod agents;
 mod approvals;
 pub mod attendance;
+pub mod change_settings;
 pub mod demo;
 pub mod doctor;
 pub mod edit;

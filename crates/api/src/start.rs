@@ -14,6 +14,7 @@ mod choices;
 mod dry_run;
 mod effort;
 mod flow_outline;
+mod instructions;
 mod issue;
 mod params;
 mod prompts;
@@ -23,7 +24,7 @@ mod triage;
 mod validate_text;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -55,12 +56,14 @@ use forge_project::{
     settings::{AgentTable, FILE, FILE_BYTES_MAX, LOCAL_FILE, Sessions, Settings, VerifyFrom},
 };
 use forge_store::journal::Store;
+use instructions::{INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX, instructions_at};
 use issue::Issue;
 use params::given_params;
 use strsim::levenshtein;
 use validate_text::refuse_words;
 
 use crate::{
+    agents::list::Roster,
     forge::{Forge, RunOutcome},
     start::ready::{Ready, about_checks, find, may_hold},
 };
@@ -74,8 +77,6 @@ pub use request::{Discussion, OnMissing, PullRequest, Request, quoted};
 
 /// The most bytes of a scenario.
 const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// The most bytes of the project's instructions.
-const INSTRUCTIONS_BYTES_MAX: u64 = 256 * 1024;
 /// The parameter that says where a request comes from.
 const SOURCE: &str = "source";
 /// Of what is not in a run, this many files are named.
@@ -84,8 +85,6 @@ const LEFT_OUT_NAMED: usize = 5;
 const AGENTS_PROPOSED: usize = 2;
 /// The most characters of a path that a refusal quotes.
 const NAME_SHOWN: usize = 100;
-/// The project's own rules for agents.
-const INSTRUCTIONS: &str = ".forge/instructions.md";
 
 /// A run that has begun: its first record is durable, and nothing is under way yet.
 ///
@@ -136,6 +135,12 @@ impl Forge {
         }
         // First of all: whoever does not allow them has answered nothing else in vain.
         self.ask_about_commands(&ready.settings, &ready.found, asks)?;
+        let top = self.home.repository.top.clone();
+        let roster = Roster { settings: ready.settings.clone(), top, trust: None };
+        let roles = ready.found.flow.roles();
+        let cast: BTreeSet<&str> =
+            roles.into_iter().filter_map(|role| ready.settings.agent_for(role)).collect();
+        roster.refuse_too_old(cast.into_iter())?;
         if ready.settings.workspace.root.is_none() {
             // Where the checkouts will lie.
             state_dir()?;
@@ -205,7 +210,7 @@ impl Forge {
         }
         let scenario = self.cast(request, &mut settings, &found)?;
         let instructions = match &base {
-            Some(base) => text_at(repository, base, INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX)?,
+            Some(base) => instructions_at(repository, base, settings.agents_md)?,
             None => None,
         };
         let is_land = |_: &Stage, check: Option<&Check>| check == Some(&Check::Land);

@@ -15,4 +15,6 @@ pub use outcome::{End, FailureKind, Hold, Outcome, Ruling};
 pub use question::{Answer, Approval, Choice, Question, QuestionReason, SentBack, Waiver};
 pub use receipt::{Call, CheckFailure, Colour, Edit, Evidence, Receipt, Remark, ResultChange};
 pub use reference::{Blob, Person};
-pub use start::{Approvals, Coherence, Detail, Limits, Start, TriageOutcome};
+pub use start::{
+    Approvals, Before, Coherence, Detail, Limits, SettingsChange, Start, TriageOutcome,
+};

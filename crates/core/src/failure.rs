@@ -16,6 +16,8 @@ pub enum FaultClass {
     NotStarted,
     /// The program ended with an error.
     Crashed,
+    /// Something outside killed the program, such as a system without memory.
+    Killed,
     /// It took too long, or was silent for too long.
     TimedOut,
     /// It printed more than it may.
@@ -36,6 +38,25 @@ pub enum FaultClass {
     NoWorkspace,
     /// Its change holds a secret, so that nothing was committed.
     Secret,
+}
+
+impl FaultClass {
+    /// Returns true if the work was cut short by something that is not in its session, which can therefore go on.
+    pub(crate) const fn cuts_short(self) -> bool {
+        match self {
+            Self::Killed | Self::TimedOut | Self::OutOfBudget => true,
+            Self::NotStarted
+            | Self::Crashed
+            | Self::TooMuchOutput
+            | Self::NoResult
+            | Self::NoArtifact
+            | Self::FlawedList
+            | Self::CommandFailed
+            | Self::NoFindings
+            | Self::NoWorkspace
+            | Self::Secret => false,
+        }
+    }
 }
 
 /// The failure of an attempt, for the one that comes after it.

@@ -13,8 +13,7 @@ pub struct Ledger {
     pub known: Money,
     /// The sum of all estimated costs.
     pub estimated: Money,
-    /// What calls of unknown cost count as: what they had reserved, or what is known of them if that
-    /// is more.
+    /// What calls of unknown cost count as: what was told of them, and what they may have cost beside it.
     pub unknown_at_most: Money,
     /// How many calls ended without saying what they cost.
     pub n_unknown: u32,
@@ -41,19 +40,20 @@ impl Ledger {
     }
 
     /// Takes in what a call cost, and lets go of what was held back for it.
-    pub(crate) fn settle(&mut self, call: &CallId, spent: Spent) {
-        let held = self.reserved.remove(call).unwrap_or_default();
-        self.add(spent, held);
+    pub(crate) fn settle(&mut self, call: &CallId, spent: Spent, untold: Money) {
+        self.reserved.remove(call);
+        self.add(spent, untold);
     }
 
-    /// Adds what was used up. An unknown cost counts as what was held back for it.
-    pub(crate) fn add(&mut self, spent: Spent, held: Money) {
+    /// Adds what was used up. An unknown cost counts as what was told of it, and the untold part.
+    pub(crate) fn add(&mut self, spent: Spent, untold: Money) {
         self.tokens += spent.tokens;
         match spent.cost {
             Cost::Known(cost) => self.known += cost,
             Cost::Estimated(cost) => self.estimated += cost,
             Cost::Unknown => {
-                self.unknown_at_most += held.max(spent.at_least);
+                self.unknown_at_most += spent.at_least;
+                self.unknown_at_most += untold;
                 self.n_unknown += 1;
             }
         }

@@ -11,10 +11,15 @@ use crate::Error;
 
 /// Reads the settings for a run that starts from `base`.
 pub fn settings_at(repository: &Repository, base: Option<&str>) -> Result<Settings, Error> {
+    Ok(Settings::from_sources(&sources_at(repository, base)?)?)
+}
+
+/// Gathers the layers for a run that starts from `base`.
+pub fn sources_at(repository: &Repository, base: Option<&str>) -> Result<Sources, Error> {
     let mut sources = Sources::personal(repository.top.as_deref())?;
     if let Some(base) = base {
         let text = text_at(repository, base, FILE, FILE_BYTES_MAX)?;
         sources.repo = text.map(|text| SourceFile { name: FILE.to_owned(), text });
     }
-    Ok(Settings::from_sources(&sources)?)
+    Ok(sources)
 }

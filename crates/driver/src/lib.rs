@@ -32,6 +32,7 @@ pub mod gates;
 pub mod layout;
 pub mod local_executor;
 pub mod notify;
+pub mod optional_keys;
 pub mod outcome;
 pub mod path_claims;
 pub mod path_list;

@@ -49,4 +49,4 @@ pub use snapshot::{
 };
 pub use sources::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
 pub use types::{AgentTable, Claims, FinalCheckout, RunRecord, SettingValues, Switch};
-pub use values::{AgentName, Dollars, Value, shown_url};
+pub use values::{AgentName, Dollars, ModelName, Value, shown_url};

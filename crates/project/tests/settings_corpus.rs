@@ -20,6 +20,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("agent", "\"claude\"", "\"scripted\"", "\"Claude\""),
     ("flow", "\"my_flow-2\"", "\"feature\"", "\"my flow\""),
     ("coherence", "\"off\"", "true", "\"yes\""),
+    ("agents_md", "\"off\"", "false", "\"AGENTS.md\""),
     ("limits.at_once", "1", "0x10", "257"),
     ("limits.budget", "\"2.50\"", "\"0.000001\"", "\"much\""),
     ("limits.call_budget", "\"1\"", "\"2.5\"", "\"-1\""),

@@ -28,7 +28,7 @@ use serde::Serialize;
 
 use crate::{
     agents::{
-        list::{ListedKind, Program, Roster, command, is_older, too_old, version},
+        list::{ListedKind, Program, Roster, command, too_old, version_of},
         one_shot::{CallFolder, OneShot, WALL_MS, read_ended_call, run_to_its_end},
     },
     start::{Allowed, AskCommands},
@@ -81,7 +81,7 @@ pub enum ProbeState {
     Ready,
     /// There is no such program.
     NotFound,
-    /// The program does not know what this Forge asks of it, and is older than it should be.
+    /// The program is older than what this Forge works with.
     TooOld,
     /// Its provider does not know the person.
     NotLoggedIn,
@@ -151,7 +151,11 @@ impl Roster {
             Program::At(path) => Some(path),
         };
         self.ask_about(name, ask)?;
-        let version = path.as_deref().and_then(|path| probe.version(path));
+        let version = path.as_deref().and_then(|path| version_of(table, path)?.ok());
+        if let Some(why) = version.as_deref().and_then(|version| too_old(table.like, version)) {
+            let next = table.like.how_to_install().unwrap_or("install a newer one").to_owned();
+            return Ok(Probed { version, ..probe.without_a_call(ProbeState::TooOld, why, next) });
+        }
         let place = CallFolder::make()?;
         let probed = probe.call(&place, path.as_deref(), version, tell);
         match &probed {
@@ -209,14 +213,6 @@ impl Probe<'_> {
         }
     }
 
-    fn version(&self, path: &Path) -> Option<String> {
-        let args = self.kind().version_args()?;
-        let words = command(self.table);
-        let args: Vec<&str> =
-            words.iter().skip(1).map(String::as_str).chain(args.iter().copied()).collect();
-        version(path, &args).ok()
-    }
-
     /// Makes the call, and says what came of it.
     fn call(
         &self,
@@ -235,7 +231,7 @@ impl Probe<'_> {
         let ending = run_to_its_end(&folder, &env, &mut signals)?;
         let (summary, end) = read_ended_call(self.kind(), &folder, ending.as_ref());
         let version = summary.version.clone().or(version);
-        let (state, what, next) = self.judge(&end, &summary, &folder, version.as_deref());
+        let (state, what, next) = self.judge(&end, &summary, &folder);
         let is_kept = !matches!(state, ProbeState::Ready | ProbeState::Interrupted);
         Ok(Probed {
             agent: self.name.to_owned(),
@@ -284,7 +280,6 @@ impl Probe<'_> {
         end: &AgentEnd,
         summary: &StreamSummary,
         folder: &AttemptFolder,
-        version: Option<&str>,
     ) -> (ProbeState, Option<String>, Option<String>) {
         let again = format!("forge agents check {}", self.name);
         let bad = |state: ProbeState, what: &str, next: String| {
@@ -299,7 +294,7 @@ impl Probe<'_> {
                 }
             },
             AgentEnd::Limited(limit) => limited(limit, &again),
-            AgentEnd::Failed { class, what } => self.failed(*class, what, version, folder),
+            AgentEnd::Failed { class, what } => self.failed(*class, what, folder),
             AgentEnd::Refused { what } => bad(ProbeState::Refused, what, self.another_model()),
             AgentEnd::Overflowed { what } => bad(ProbeState::Broken, what, self.another_model()),
             AgentEnd::OverBudget { what } => {
@@ -327,7 +322,6 @@ impl Probe<'_> {
         &self,
         class: ErrorClass,
         what: &str,
-        version: Option<&str>,
         folder: &AttemptFolder,
     ) -> (ProbeState, Option<String>, Option<String>) {
         let kind = self.kind();
@@ -337,26 +331,28 @@ impl Probe<'_> {
                 str::to_owned,
             )
         };
-        let old = kind
-            .tested_version()
-            .filter(|tested| version.is_some_and(|version| is_older(version, tested)));
-        let (state, what, next) = match (class, old) {
-            (ErrorClass::Auth, _) => (ProbeState::NotLoggedIn, what.to_owned(), log_in()),
-            (ErrorClass::Permission, _) => (
+        let (state, what, next) = match class {
+            ErrorClass::Auth => (ProbeState::NotLoggedIn, what.to_owned(), log_in()),
+            ErrorClass::Permission => (
                 ProbeState::NotAllowed,
                 what.to_owned(),
                 format!("see what your account may do; or, with another one, {}", log_in()),
             ),
-            (ErrorClass::NoModel, _) => {
+            ErrorClass::NoModel => {
                 let model = self.model.map(|model| format!("`{model}`: ")).unwrap_or_default();
                 (ProbeState::NoModel, format!("{model}{what}"), self.another_model())
             }
-            (ErrorClass::Tooling | ErrorClass::Unknown, Some(tested)) => (
-                ProbeState::TooOld,
-                format!("{}\n{what}", too_old(tested)),
-                kind.how_to_install().unwrap_or("install a newer one").to_owned(),
-            ),
-            (_, _) => {
+            ErrorClass::RateLimit
+            | ErrorClass::UsageWindow
+            | ErrorClass::Network
+            | ErrorClass::Server
+            | ErrorClass::Overflow
+            | ErrorClass::Refusal
+            | ErrorClass::Tooling
+            | ErrorClass::NoSession
+            | ErrorClass::OutOfBudget
+            | ErrorClass::Stopped
+            | ErrorClass::Unknown => {
                 let words = if kind.has_readable_output() {
                     last_words(&LocalExecutor::default(), folder)
                 } else {

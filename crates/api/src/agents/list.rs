@@ -239,26 +239,43 @@ impl Roster {
         theirs.map(|(role, _)| role.to_string()).collect()
     }
 
+    /// Refuses programs that are too old for this Forge, before anything is paid. What does not say its version is let in.
+    pub(crate) fn refuse_too_old<'a>(
+        &self,
+        names: impl Iterator<Item = &'a str>,
+    ) -> Result<(), Error> {
+        for name in names {
+            let Some(table) = self.settings.agents.get(name) else { continue };
+            let Program::At(path) = self.program(name, table) else { continue };
+            let found = version_of(table, &path).and_then(Result::ok);
+            if let Some(why) = found.and_then(|found| too_old(table.like, &found)) {
+                let next = table.like.how_to_install().unwrap_or("install a newer one");
+                return Err(Error::surroundings(format!("the agent `{name}`: {why}"), next));
+            }
+        }
+        Ok(())
+    }
+
     fn ask_version(&self, row: &mut AgentRow, kind: AgentKind, path: &Path) {
-        let Some(args) = kind.version_args() else { return };
+        if kind.version_args().is_none() {
+            return;
+        }
         if !self.is_allowed(&row.name) {
             row.wrong = Some("this repository set it up, and you have not allowed it".into());
             row.next = Some(format!("forge agents check {}", row.name));
             return;
         }
-        // Arguments before those of Forge may be what makes it the program that is meant.
-        let args: Vec<&str> =
-            row.command.iter().skip(1).map(String::as_str).chain(args.iter().copied()).collect();
-        match version(path, &args) {
+        let Some(found) = version_of(&self.settings.agents[row.name.as_str()], path) else {
+            return;
+        };
+        match found {
             Err(why) => {
                 row.wrong = Some(why);
                 row.next = kind.how_to_install().map(str::to_owned);
             }
             Ok(found) => {
-                if let Some(tested) = kind.tested_version()
-                    && is_older(&found, tested)
-                {
-                    row.wrong = Some(too_old(tested));
+                if let Some(why) = too_old(kind, &found) {
+                    row.wrong = Some(why);
                     row.next = kind.how_to_install().map(str::to_owned);
                 }
                 row.version = Some(found);
@@ -317,9 +334,10 @@ pub(crate) fn command(table: &AgentTable) -> Vec<String> {
     table.command.clone().unwrap_or_else(default)
 }
 
-/// Returns what is said of a version before the one that was tested.
-pub(crate) fn too_old(tested: &str) -> String {
-    format!("it is older than {tested}, with which this Forge was tested")
+/// Returns what is said of a version that is too old for this Forge.
+pub(crate) fn too_old(kind: AgentKind, version: &str) -> Option<String> {
+    let oldest = kind.oldest_version().filter(|oldest| is_older(version, oldest))?;
+    Some(format!("version {version} is too old: this Forge works with {oldest} and later"))
 }
 
 fn unsupported(name: &str) -> Option<AgentRow> {
@@ -342,9 +360,14 @@ fn unsupported(name: &str) -> Option<AgentRow> {
     })
 }
 
-/// Asks a program for its version.
-pub(crate) fn version(program: &Path, args: &[&str]) -> Result<String, String> {
-    version_within(program, args, VERSION_WAIT)
+/// Asks the program of an agent for its version, if programs of its kind have one.
+pub(crate) fn version_of(table: &AgentTable, program: &Path) -> Option<Result<String, String>> {
+    let args = table.like.version_args()?;
+    // Arguments before those of Forge may be what makes it the program that is meant.
+    let words = command(table);
+    let args: Vec<&str> =
+        words.iter().skip(1).map(String::as_str).chain(args.iter().copied()).collect();
+    Some(version_within(program, &args, VERSION_WAIT))
 }
 
 fn version_within(program: &Path, args: &[&str], wait: Duration) -> Result<String, String> {
@@ -439,11 +462,13 @@ mod tests {
     #[test]
     fn a_program_that_never_says_its_version_is_ended_with_its_children() {
         let home = tempfile::tempdir().unwrap();
-        let said = version(Path::new("/bin/sh"), &["-c", "echo 3.4.5; exec >&-; sleep 0.01"]);
+        let long = VERSION_WAIT;
+        let said =
+            version_within(Path::new("/bin/sh"), &["-c", "echo 3.4.5; exec >&-; sleep 0.01"], long);
         assert_eq!(said, Ok("3.4.5".to_owned()));
         let mark = home.path().join("mark");
         let script = format!("sleep 600 & echo $! > {}; exit 3", mark.display());
-        let said = version(Path::new("/bin/sh"), &["-c", &script]);
+        let said = version_within(Path::new("/bin/sh"), &["-c", &script], long);
         assert!(said.unwrap_err().contains("exit status: 3"));
         let child = std::fs::read_to_string(&mark).unwrap();
         let stat = format!("/proc/{}/stat", child.trim());

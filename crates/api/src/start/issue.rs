@@ -4,7 +4,7 @@
 //!
 //! Invariant: what is no issue is refused in words, and nothing is guessed.
 
-use std::path::Path;
+use std::{fmt::Write as _, path::Path};
 
 use forge_driver::Error;
 use forge_project::bounded_read::read_text;
@@ -157,11 +157,11 @@ fn together(
     }
     let mut text = format!("# {title}\n\n");
     if !body.is_empty() {
-        text.push_str(&format!("{body}\n\n"));
+        let _ = write!(text, "{body}\n\n");
     }
-    text.push_str(&format!("Issue: {source}\n"));
+    let _ = writeln!(text, "Issue: {source}");
     if !labels.is_empty() {
-        text.push_str(&format!("Labels: {}\n", labels.join(", ")));
+        let _ = writeln!(text, "Labels: {}", labels.join(", "));
     }
     Ok(text)
 }
@@ -229,21 +229,24 @@ mod tests {
         let issue = Issue::parse(&issue, POINTS).unwrap();
         assert_eq!(
             issue.text,
-            "# Sums\n\nShow sums.\n\n- one\n- two\n\n```\nlet a = 1;\n```\n\nend\n"
+            "# Sums\n\nShow sums.\n\n- one\n- two\n\n```\nlet a = 1;\n```\n\nend\n\nIssue: https://h.net/browse/AB-7\n"
         );
         assert_eq!(issue.source, "https://h.net/browse/AB-7");
         assert_eq!((issue.tracker, issue.points), (Tracker::Jira, Some(5.0)));
     }
 
     #[test]
-    fn an_issue_of_github_is_its_title_and_body() {
-        let issue = json!({"number": 7, "title": "Sums", "body": "Show them.", "html_url": "https://github.com/o/r/issues/7"});
+    fn an_issue_of_github_is_its_title_and_body_with_its_address_and_labels() {
+        let address = "https://github.com/o/r/issues/7";
+        let labels = json!([{"name": "bug"}, "easy", {"color": "red"}]);
+        let issue = json!({"number": 7, "title": "Sums", "body": "Show them.", "html_url": address, "labels": labels});
         let issue = Issue::parse(&issue, POINTS).unwrap();
-        assert_eq!(issue.text, "# Sums\n\nShow them.\n");
-        assert_eq!(issue.source, "https://github.com/o/r/issues/7");
+        let text = format!("# Sums\n\nShow them.\n\nIssue: {address}\nLabels: bug, easy\n");
+        assert_eq!(issue.text, text);
+        assert_eq!(issue.source, address);
         assert_eq!(issue.points, None);
         let bare = Issue::parse(&json!({"number": 7, "title": "Sums", "body": null}), POINTS);
-        assert_eq!(bare.unwrap().text, "# Sums\n");
+        assert_eq!(bare.unwrap().text, "# Sums\n\nIssue: #7\n");
     }
 
     #[test]
@@ -254,7 +257,8 @@ mod tests {
             let fields = format!(r#"{{"summary": "a \"1e400\" \\", "{POINTS}": {points}}}"#);
             std::fs::write(&path, format!(r#"{{"key": "A-1", "fields": {fields}}}"#)).unwrap();
             let issue = Issue::read(&path, POINTS).unwrap();
-            assert_eq!((issue.points, &*issue.text), (None, "# a \"1e400\" \\\n"), "{points}");
+            let text = "# a \"1e400\" \\\n\nIssue: A-1\n";
+            assert_eq!((issue.points, &*issue.text), (None, text), "{points}");
         }
     }
 

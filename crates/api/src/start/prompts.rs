@@ -40,7 +40,7 @@ pub trait Asks {
     }
 }
 
-/// Whether a person can answer.
+/// A person at the terminal, or a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     Here,

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use forge_api::{Error, import_run::Named, start::Request};
+use forge_api::{Error, change_settings::WantedSettings, import_run::Named, start::Request};
 use forge_core::event::Record;
 
 use super::{
@@ -24,6 +24,15 @@ pub(crate) struct ResumeArgs {
     /// A new cap in dollars for the whole run
     #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
     budget: Option<String>,
+    /// Another model, for all roles from here on
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Another agent, for all roles from here on
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Another value of a setting, from here on
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     #[command(flatten)]
     drive_args: DriveArgs,
 }
@@ -55,6 +64,10 @@ impl ResumeArgs {
                 }
             },
         };
+        let wanted = self.wanted_settings()?;
+        if !wanted.is_empty() {
+            forge.change_settings(&run, &wanted)?;
+        }
         match self.drive_args.mode() {
             DriveMode::Here(form) => {
                 let mut tell = |record: &Record| form.print_record(&run, record);
@@ -65,5 +78,17 @@ impl ResumeArgs {
             DriveMode::Screen => drive_on_screen(&forge, &run, budget),
             DriveMode::Detached => detach(&forge, &run, budget),
         }
+    }
+
+    fn wanted_settings(&self) -> Result<WantedSettings, Error> {
+        let pair = |said: &String| match said.split_once('=') {
+            Some((key, value)) => Ok((key.trim().to_owned(), value.trim().to_owned())),
+            None => Err(Error::usage(
+                format!("`--set {said}` has no value"),
+                "forge resume RUN --set limits.silence_minutes=30",
+            )),
+        };
+        let set = self.set.iter().map(pair).collect::<Result<_, _>>()?;
+        Ok(WantedSettings { agent: self.agent.clone(), model: self.model.clone(), set })
     }
 }

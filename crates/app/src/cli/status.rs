@@ -40,11 +40,14 @@ impl StatusArgs {
                 print_json(&forge.rows(RUNS_MAX)?.0);
             } else {
                 let (mut rows, all) = forge.rows(RUNS_MAX)?;
-                // Runs that wait for a person come first.
-                rows.sort_by_key(|row| (row.standing != Standing::Waiting, row.questions == 0));
-                rows.truncate(LINES_MAX);
                 let lacks_driver =
                     |row: &RunRow| row.standing == Standing::Going && !forge.is_driven(&row.run);
+                // Runs that wait for a person come first, then those that nothing drives.
+                rows.sort_by_cached_key(|row| {
+                    let needs_more = row.questions > 0 || lacks_driver(row);
+                    (row.standing != Standing::Waiting, !needs_more)
+                });
+                rows.truncate(LINES_MAX);
                 terminal_output::print(&list_text(
                     &rows,
                     all,

@@ -92,6 +92,7 @@ fn a_program_gets_only_what_it_needs_of_the_environment_and_what_is_passed() {
         "FORGE_INBOX",
         "FORGE_OUTBOX",
         "FORGE_ROLE",
+        "FORGE_RUN",
         "GIT_CONFIG_GLOBAL",
         "GIT_TERMINAL_PROMPT",
         "HOME",
@@ -103,7 +104,7 @@ fn a_program_gets_only_what_it_needs_of_the_environment_and_what_is_passed() {
     ];
     assert_eq!(names(""), needed);
     let mut with_one_more = needed.to_vec();
-    with_one_more.insert(9, "MY_KEY");
+    with_one_more.insert(10, "MY_KEY");
     assert_eq!(names("\"MY_KEY\", \"NOT_SET\""), with_one_more);
 }
 
@@ -139,13 +140,20 @@ fn a_huge_brief_arrives_whole_and_then_the_input_ends() {
     let rules: Vec<String> =
         (0..4_000).map(|n| format!("Rule {n} is a rule like any other.\n\n")).collect();
     world.write(".forge/instructions.md", rules.concat());
+    world.write("AGENTS.md", "Tabs, always.\n");
+    world.write("CLAUDE.md", "@AGENTS.md\n");
+    world.git(&["add", "AGENTS.md", "CLAUDE.md"]);
+    world.git(&["commit", "--quiet", "-m", "what agents should know"]);
     let request = "a long wish, ".repeat(5_000);
     let said = world.forge(&["run", "--flow", "one", &request]);
     assert_eq!(said.code, DONE, "{said}");
     let brief = fs::read_to_string(world.beside("brief")).unwrap();
     assert_eq!(brief, world.brief(&world.latest(), "work#1"));
     assert!(brief.len() > 190_000, "{}", brief.len());
-    has(&brief, &["Rule 3999 is", request.trim()]);
+    has(
+        &brief,
+        &["Rule 3999 is", "From the project's `AGENTS.md`", "Tabs, always.", request.trim()],
+    );
 }
 
 #[test]

@@ -81,23 +81,30 @@ fn a_turn_without_a_price_does_not_make_the_cap_forget_the_others() {
 }
 
 #[test]
-fn a_silent_call_counts_as_all_that_was_held_back_and_the_run_parks_and_says_so() {
+fn a_silent_call_counts_as_the_cap_of_a_call_and_the_run_parks_and_says_so() {
     let world = mine::world(&format!("{BEGINS}result x"));
+    let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    world.write("forge.toml", format!("{settings}[limits]\ncall_budget = \"0.50\"\n"));
     world.flow("two", &format!("{}{}", mine::ONE, mine::ONE.replace("\"work\"", "\"more\"")));
     let said = world.run("two", &["--budget", "0.50"]);
     assert_eq!(said.code, PARKED, "{said}");
-    has(
-        &said.out,
-        &["cost unknown", "used up", "1 call of unknown cost counts as the $0.50 held back for it"],
-    );
+    has(&said.out, &["cost unknown", "used up", "1 call of unknown cost counts as $0.50"]);
     let run = world.latest();
     assert_eq!(begun(&world), ["work#1"]);
     assert_eq!(adds_up(&world, &run).unknown_calls, 1);
     assert_eq!(world.view(&run)["unknown_at_most"], 500_000);
-    let said = world.forge(&["resume", &run, "--budget", "1"]);
+    let wrong = ["resume", &run, "--set", "limits.call_bugdet=1"];
+    has(&world.refused(&wrong), &["limits.call_bugdet", "limits.call_budget"]);
+    has(&world.refused(&["resume", &run, "--set", "flow=draft"]), &["`flow` is not one that can"]);
+    let set = ["--set", "limits.call_budget=0.20", "--set", "verify.commands=[]", "--model", "m2"];
+    let said = world.forge(&[&["resume", &run, "--budget", "1"], &set[..]].concat());
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(begun(&world), ["work#1", "more#1"]);
     assert_eq!(adds_up(&world, &run).unknown_calls, 2);
+    assert_eq!(world.view(&run)["unknown_at_most"], 700_000, "the new cap of a call");
+    let line = "set limits.call_budget = 0.20, model = m2, verify.commands = []; evidence made before counts no more";
+    has(&world.ok(&["show", &run]), &["limits.call_budget = 0.20"]);
+    has(&world.ok(&["log", &run]), &[line]);
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn repair_brief(world: &World, run: &str) -> String {
 
 /// Starts a run and waits until a turn has begun.
 fn started(world: &World, turn: &str) -> (Running, String) {
-    let mut running = world.start(&["run", "--flow", "one", "do it"]);
+    let mut running = world.start(&["run", "--flow", "one", "--budget", "5", "do it"]);
     running.until_says("work#1 started");
     let run = world.latest();
     until_turn(world, &run, turn);
@@ -193,8 +193,9 @@ fn everybody_dies_in_the_repair(alive: Alive) {
 #[test]
 fn an_interrupted_attempt_goes_on_in_its_session_and_its_brief_says_so() {
     let world = world(&format!(
-        "{KEPT}[[play]]\nattempt = 1\nsay = [\"I begin.\"]\nusage = {{ cost = \"0.01\" }}\nhang = true\n\
-         [[play]]\nturn = \"resume\"\nartifacts = {{ \"notes.md\" = \"n\" }}\nusage = {{ cost = \"0.02\" }}\n"
+        "{KEPT}[[play]]\nattempt = 1\nsay = [\"I begin.\"]\nartifacts = {{ \"notes.md\" = \"n\", \"half.md\" = \"h\" }}\n\
+         usage = {{ cost = \"0.01\" }}\nhang = true\n\
+         [[play]]\nturn = \"resume\"\nrun = \"cat $FORGE_OUTBOX/half.md > $HOME/half\"\nusage = {{ cost = \"0.02\" }}\n"
     ));
     let (running, run) = started(&world, "work#1");
     let transcript = world.attempt(&run, "work#1").join("transcript");
@@ -209,6 +210,7 @@ fn an_interrupted_attempt_goes_on_in_its_session_and_its_brief_says_so() {
     assert_eq!(turns(&world, &run), ["work#1", "work#2 resume"]);
     let brief = world.brief(&run, "work#2");
     assert!(brief.starts_with("You began this work in this session"), "{brief}");
+    assert_eq!(fs::read_to_string(world.beside("half")).unwrap(), "h", "its outbox is as it was");
     assert_eq!(adds_up(&world, &run).known, 30_000);
 }
 

@@ -130,7 +130,7 @@ fn a_program_that_is_old_silent_or_broken_is_named() {
     for (script, wrong) in [
         (
             "echo '2.1.9 (Claude Code)'",
-            "it is older than 2.1.325, with which this Forge was tested",
+            "version 2.1.9 is too old: this Forge works with 2.1.310 and later",
         ),
         ("exit 3", "it does not say its version"),
         ("echo hello", "it does not say a version"),
@@ -139,7 +139,7 @@ fn a_program_that_is_old_silent_or_broken_is_named() {
         let said = finish(&mut world.agents(&["--json"]));
         let claude = row(&said, "claude");
         has(claude["wrong"].as_str().unwrap(), &[wrong]);
-        assert_eq!(claude["next"], "npm install -g @anthropic-ai/claude-code");
+        assert_eq!(claude["next"], "npm install -g @anthropic-ai/claude-code@2.1.325");
     }
 }
 

@@ -209,7 +209,10 @@ fn an_issue_is_the_request_and_its_points_are_the_effort() {
         assert_eq!(start["params"]["effort"], effort, "{points}");
         assert_eq!(start["params"]["source"], "jira");
         assert_eq!(start["source"], "https://h.net/browse/AB-7");
-        assert_eq!(start["request"], "# Show sums\n\nOf the list.\n");
+        assert_eq!(
+            start["request"],
+            "# Show sums\n\nOf the list.\n\nIssue: https://h.net/browse/AB-7\n"
+        );
     }
     world.write("forge.toml", "[effort]\nstory_points = \"points\"\n");
     world.write("issue.json", issue("4").replace("customfield_10016", "points"));

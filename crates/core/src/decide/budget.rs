@@ -118,25 +118,12 @@ impl Draft {
                 };
                 let unknown = match ledger.n_unknown {
                     0 => String::new(),
-                    1 => format!(
-                        "; 1 call of unknown cost counts as the {} held back for it",
-                        ledger.unknown_at_most
-                    ),
-                    n => format!(
-                        "; {n} calls of unknown cost count as the {} held back for them",
-                        ledger.unknown_at_most
-                    ),
-                };
-                // What a run holds back for a call was settled when it started.
-                let has_cap = self.run.definition().start.limits.call_budget.is_some();
-                let hint = if ledger.n_unknown == 0 || has_cap {
-                    ""
-                } else {
-                    ": for the next run set limits.call_budget, so that less is held back for each"
+                    1 => format!("; 1 call of unknown cost counts as {}", ledger.unknown_at_most),
+                    n => format!("; {n} calls of unknown cost count as {}", ledger.unknown_at_most),
                 };
                 let parts = match (estimated.as_str(), unknown.as_str()) {
                     ("", "") => String::new(),
-                    (_, _) => format!(" ({} known{estimated}{unknown}{hint})", ledger.known),
+                    (_, _) => format!(" ({} known{estimated}{unknown})", ledger.known),
                 };
                 let spent = ledger.committed();
                 let what = if spent < cap {

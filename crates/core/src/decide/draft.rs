@@ -63,6 +63,17 @@ impl Draft {
             (_, Phase::Fresh) => Err(Refusal::NotStarted),
             (Command::Resume { by, budget }, phase) => self.resume(by, *budget, &phase),
             (
+                Command::ChangeSettings { change, by },
+                Phase::Going | Phase::Held(_) | Phase::Over(End::Failed | End::Blocked),
+            ) => {
+                if let Some(call) = self.run.calls().keys().next() {
+                    return Err(Refusal::UnderWay(call.unit().clone()));
+                }
+                let (change, by) = (change.clone(), by.clone());
+                self.record(Event::SettingsChanged { change, by });
+                Ok(())
+            }
+            (
                 Command::Abandon { .. },
                 Phase::Going | Phase::Held(_) | Phase::Over(End::Failed | End::Blocked),
             ) => {
@@ -127,7 +138,9 @@ impl Draft {
         match phase {
             Phase::Fresh => return Err(Refusal::NotStarted),
             Phase::Over(end @ (End::Done | End::Abandoned)) => return Err(Refusal::Over(*end)),
-            Phase::Going if budget.is_none() => return Err(Refusal::AlreadyGoing),
+            Phase::Going if budget.is_none() && !self.has_waits() => {
+                return Err(Refusal::AlreadyGoing);
+            }
             Phase::Going | Phase::Held(_) | Phase::Over(End::Failed | End::Blocked) => {}
         }
         let committed = self.run.ledger().committed();
@@ -143,7 +156,7 @@ impl Draft {
             }
             (None, Some(_) | None) => {}
         }
-        if *phase != Phase::Going {
+        if *phase != Phase::Going || self.has_waits() {
             self.record(Event::RunResumed { by: by.clone() });
         }
         // What failed in a run that is not over stays failed until the run is over: a person may
@@ -162,6 +175,12 @@ impl Draft {
             self.reopen_failed(unit);
         }
         Ok(())
+    }
+
+    /// Returns true if a unit waits for a moment that has not come.
+    fn has_waits(&self) -> bool {
+        let now = self.run.now();
+        self.run.units().iter().any(|(_, _, unit)| unit.not_before > now)
     }
 
     /// Opens a failed unit again. An `each` that failed because of its items wakes with them.

@@ -1,7 +1,7 @@
 //! What can come in: commands of persons, reports of workers, time.
 
 use crate::{
-    event::{Answer, Edit, Outcome, Person, Receipt, Ruling, Start},
+    event::{Answer, Edit, Outcome, Person, Receipt, Ruling, SettingsChange, Start},
     id::{AttemptId, JudgementId, QuestionId, UnitId},
     item::Item,
     money::Money,
@@ -37,6 +37,8 @@ pub enum Command {
         /// A new cap for the whole run.
         budget: Option<Money>,
     },
+    /// Change settings of a run in which nothing is under way.
+    ChangeSettings { change: Box<SettingsChange>, by: Person },
     /// Give it up, for good.
     Abandon { by: Person },
     /// Choose, where the run asks.

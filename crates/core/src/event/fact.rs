@@ -13,7 +13,7 @@ use crate::{
 
 use super::{
     Answer, Approval, Call, Edit, End, FailureKind, Hold, Outcome, Person, Question, Receipt,
-    ResultChange, Ruling, SentBack, Start, Waiver,
+    ResultChange, Ruling, SentBack, SettingsChange, Start, Waiver,
 };
 
 /// All facts of one decision. It is in the journal whole, or it never happened.
@@ -44,6 +44,8 @@ pub enum Event {
         budget: Money,
         by: Person,
     },
+    /// A person changed settings of the run at a stop.
+    SettingsChanged { change: Box<SettingsChange>, by: Person },
     /// A stage reported the items that a later `each` goes over.
     ItemsListed {
         /// The table in which the list can be seen.

@@ -79,6 +79,34 @@ pub struct Limits {
     pub at_once: u32,
 }
 
+/// A change of a run's settings by a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingsChange {
+    /// The keys that were set, with their values as they were said.
+    pub set: BTreeMap<String, String>,
+    /// All settings of the run from here on, as a blob.
+    pub settings: Blob,
+    /// The limits from here on. The cap of the whole run is not among them.
+    pub limits: Limits,
+    /// Whether evidence from before still counts.
+    #[serde(default)]
+    pub evidence: Before,
+    /// Void where an agent or a model changed: no session of the one before goes on.
+    #[serde(default)]
+    pub sessions: Before,
+}
+
+/// The fate of what was made before a change of the settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Before {
+    /// It counts as before.
+    #[default]
+    Kept,
+    /// It was made under other settings, and counts no more.
+    Void,
+}
+
 /// The treatment of human gates marked `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -11,6 +11,9 @@ use crate::{
     money::{Cost, Money, Spent},
 };
 
+/// Where no cap of a call is set, the untold part of an unknown cost counts as at most this part of the run's budget.
+const UNTOLD_PART: u64 = 10;
+
 impl Run {
     /// Starts a call, in the session that the call before it left for it.
     pub(super) fn call_started(&mut self, id: CallId, call: &Call, session: Option<String>) {
@@ -27,14 +30,24 @@ impl Run {
     /// Settles the cost of an ended call.
     pub(super) fn settle(&mut self, call: &CallId, receipt: &Receipt) {
         let held = self.calls.remove(call).and_then(|call| call.reserved).unwrap_or_default();
+        let untold = self.untold(receipt.spent, held);
         self.sessions.remove(call);
-        self.ledger.settle(call, receipt.spent);
+        self.ledger.settle(call, receipt.spent, untold);
         let unit = call.unit();
         if self.has(unit) {
             let (_, unit) = self.unit_without_opening(unit);
-            unit.pay(receipt.spent, held);
+            unit.pay(receipt.spent, untold);
             unit.tokens += receipt.spent.tokens;
         }
+    }
+
+    /// Returns what a call of unknown cost may have cost beside what was told of it: the cap of one call, or where
+    /// none is set a part of the run's budget, but no more than was held back.
+    fn untold(&self, spent: Spent, held: Money) -> Money {
+        let call_budget = self.definition().start.limits.call_budget;
+        let part = self.budget.map(|budget| Money(budget.0 / UNTOLD_PART));
+        let left = held.minus(spent.at_least);
+        call_budget.or(part).map_or(left, |most| most.min(left))
     }
 
     /// Returns the session that a call leaves: its own, or the one that it was to go on in, if it did not
@@ -70,9 +83,8 @@ impl Run {
 }
 
 impl Unit {
-    /// Adds what a call cost. An unknown cost counts as what was held back for it, or as what
-    /// is known of it if that is more.
-    fn pay(&mut self, spent: Spent, held: Money) {
+    /// Adds what a call cost. An unknown cost counts as what was told of it, and the untold part.
+    fn pay(&mut self, spent: Spent, untold: Money) {
         match spent.cost {
             Cost::Known(cost) => self.spent += cost,
             Cost::Estimated(cost) => {
@@ -80,7 +92,8 @@ impl Unit {
                 self.estimated += cost;
             }
             Cost::Unknown => {
-                let counts_as = held.max(spent.at_least);
+                let mut counts_as = spent.at_least;
+                counts_as += untold;
                 self.spent += counts_as;
                 self.unknown_at_most += counts_as;
                 self.n_unknown += 1;

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     Time,
     event::{
-        Answer, Call, Colour, End, Event, Evidence, Hold, Outcome, Question, Receipt, Record,
-        Ruling, SentBack, Start, Waiver,
+        Answer, Before, Call, Colour, End, Event, Evidence, Hold, Limits, Outcome, Question,
+        Receipt, Record, Ruling, SentBack, SettingsChange, Start, Waiver,
     },
     failure::{Fault, FaultClass, fingerprint},
     flow::{Check, Flow, Stage, Work, followers},
@@ -14,7 +14,7 @@ use crate::{
     item::Item,
     ledger::Ledger,
     money::Money,
-    verdict::{Finding, Proof, Verdict},
+    verdict::{BlockerClass, Finding, Proof, Verdict},
 };
 
 use super::history::History;
@@ -69,7 +69,7 @@ pub struct Run {
 }
 
 /// The parts of a run that were frozen at the start.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct RunDefinition {
     /// The table.
     pub flow: Flow,
@@ -158,8 +158,11 @@ impl Run {
             Event::RunResumed { .. } => {
                 self.phase = Phase::Going;
                 self.failures = Arc::default();
+                // Who resumes wants it tried now.
+                Arc::make_mut(&mut self.root).end_waits();
             }
             Event::BudgetRaised { budget, .. } => self.budget = Some(*budget),
+            Event::SettingsChanged { change, .. } => self.change_settings(change),
             Event::RunEnded { end } => self.phase = Phase::Over(*end),
             Event::ItemsListed { scope, list, items } => {
                 self.lists.insert((scope.clone(), list.clone()), Arc::new(items.clone()));
@@ -249,6 +252,20 @@ impl Run {
         self.definition = Some(Arc::new(RunDefinition { flow, start: start.clone() }));
     }
 
+    /// Puts other settings in the place of those that were frozen.
+    fn change_settings(&mut self, change: &SettingsChange) {
+        let definition = self.definition.as_mut().expect("a run that started has a definition");
+        let start = &mut Arc::make_mut(definition).start;
+        start.settings = Some(change.settings.clone());
+        start.limits = Limits { budget: start.limits.budget, ..change.limits };
+        if change.evidence == Before::Void {
+            self.evidence = Arc::default();
+        }
+        if change.sessions == Before::Void {
+            Arc::make_mut(&mut self.root).forget_sessions();
+        }
+    }
+
     pub(super) fn attempt_started(&mut self, attempt: &AttemptId, call: Option<&Call>) {
         let now = self.now;
         let members = match &self.stage(&attempt.unit).work {
@@ -324,12 +341,21 @@ impl Run {
                 unit.misses += u32::from(*class != FaultClass::OutOfBudget);
                 unit.setbacks = 0;
                 unit.fault = Some(Fault { class: *class, what: what.clone() });
+                unit.session = session.filter(|_| class.cuts_short());
             }
-            Outcome::Partial { .. } | Outcome::Blocked { .. } => {
+            Outcome::Partial { .. } => {
                 unit.state = State::Waiting;
                 unit.misses = 0;
                 unit.setbacks = 0;
                 unit.fault = None;
+            }
+            Outcome::Blocked { class, .. } => {
+                unit.state = State::Waiting;
+                unit.misses = 0;
+                unit.setbacks = 0;
+                unit.fault = None;
+                // Whoever is let in again goes on.
+                unit.session = session.filter(|_| *class == BlockerClass::NoAccess);
             }
             Outcome::Limited { until, what } => {
                 unit.state = State::Waiting;
@@ -418,15 +444,17 @@ impl Run {
             Ruling::Fault { class, .. } => {
                 unit.faults += u32::from(*class != FaultClass::OutOfBudget);
                 unit.setbacks = 0;
+                unit.session = session.filter(|_| class.cuts_short());
             }
             Ruling::Unverified { .. } => {
                 unit.setbacks = 0;
                 unit.faults = 0;
                 unit.reviews_clean = AllReviewsClean::No;
             }
-            Ruling::Blocked { .. } => {
+            Ruling::Blocked { class, .. } => {
                 unit.setbacks = 0;
                 unit.faults = 0;
+                unit.session = session.filter(|_| *class == BlockerClass::NoAccess);
             }
             Ruling::Limited { until, what } => {
                 unit.setbacks += 1;

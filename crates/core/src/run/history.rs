@@ -11,7 +11,7 @@ use crate::{
     Time,
     event::{
         Answer, Approval, Coherence, Edit, Event, FailureKind, Hold, Outcome, Person, Question,
-        Remark, ResultChange, Ruling, SentBack, TriageOutcome, Waiver,
+        Remark, ResultChange, Ruling, SentBack, SettingsChange, TriageOutcome, Waiver,
     },
     id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     money::{Spent, Used},
@@ -45,6 +45,8 @@ pub struct History {
     pub landed: SharedLog<LandedUnit>,
     /// Manual changes by persons.
     pub edited: SharedLog<ManualEdit>,
+    /// Changes of the settings, with who made them.
+    pub settings: SharedLog<(SettingsChange, Person)>,
     /// Effects outside that happened once.
     pub done: SharedLog<DoneEffect>,
     /// Notes for the person, with their units.
@@ -320,6 +322,9 @@ impl History {
                 let (unit, edit) = (attempt.unit.clone(), edit.clone());
                 let (by, why) = (by.clone(), why.clone());
                 Arc::make_mut(history).edited.push(ManualEdit { unit, edit, by, why });
+            }
+            Event::SettingsChanged { change, by } => {
+                Arc::make_mut(history).settings.push((change.as_ref().clone(), by.clone()));
             }
             Event::EffectDone { attempt, reference, .. } => {
                 let (attempt, reference) = (attempt.clone(), reference.clone());

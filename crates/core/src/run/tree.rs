@@ -358,6 +358,16 @@ impl Table {
         }
     }
 
+    /// Lets nothing wait for a moment any more.
+    pub(super) fn end_waits(&mut self) {
+        for unit in &mut self.units {
+            unit.not_before = 0;
+            for table in &mut unit.inner.tables {
+                Arc::make_mut(table).end_waits();
+            }
+        }
+    }
+
     /// Begins again, but for the items inside that are good already.
     fn reset(&mut self, stages: &[Stage]) {
         self.opened = TableOpened::NotYet;

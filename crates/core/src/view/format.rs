@@ -56,10 +56,11 @@ pub fn day(at: Time) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Returns a moment, in UTC: `2026-11-15 14:05 UTC`.
+/// Returns a moment, in UTC: `2026-11-15 14:05:30 UTC`.
 pub fn moment(at: Time) -> String {
-    let minutes = at % DAY_MS / 60_000;
-    format!("{} {:02}:{:02} UTC", day(at), minutes / 60, minutes % 60)
+    let seconds = at % DAY_MS / 1_000;
+    let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+    format!("{} {hours:02}:{minutes:02}:{:02} UTC", day(at), seconds % 60)
 }
 
 /// Returns a moment for programs, in UTC: `2026-11-15T14:05:30Z`.
@@ -160,7 +161,7 @@ mod tests {
         assert_eq!(day(1_709_164_800_000), "2024-02-29");
         assert_eq!(day(1_735_689_599_999), "2024-12-31");
         assert_eq!(day(4_107_542_400_000), "2100-03-01", "2100 has no leap day");
-        assert_eq!(moment(1_794_751_530_000), "2026-11-15 14:05 UTC");
+        assert_eq!(moment(1_794_751_530_000), "2026-11-15 14:05:30 UTC");
         assert!(moment(u64::MAX).ends_with(" UTC"), "the end of time has a name, too");
         assert_eq!(stamp(1_794_751_530_999), "2026-11-15T14:05:30Z");
     }

@@ -6,13 +6,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    open_findings::{RemainingFinding, open_findings},
+    open_findings::open_findings,
     proof::{ProofState, WaivedView},
+    remaining_finding::RemainingFinding,
     remarks::{RemarkView, remarks},
     run_row::RunRow,
+    sentence::settings_changed,
 };
 use crate::{
-    event::{Colour, Event, Evidence, Record, ResultChange},
+    event::{Before, Colour, Event, Evidence, Record, ResultChange},
     flow::Work,
     id::{Scope, UnitId},
     inbox::artifacts,
@@ -155,6 +157,11 @@ fn evidence_and_notes(records: &[Record]) -> (BTreeMap<(String, String), Evidenc
             notes.push(format!("{unit}: {what}"));
         } else if let Event::Edited { attempt, by, why, .. } = fact {
             notes.push(format!("{attempt} was made by hand by {}: {why}", by.who));
+        } else if let Event::SettingsChanged { change, by } = fact {
+            if change.evidence == Before::Void {
+                found.clear();
+            }
+            notes.push(settings_changed(change, by));
         }
     }
     (found, notes)

@@ -110,7 +110,13 @@ impl RunRow {
             standing,
             until: limit.as_ref().map(|(until, _)| *until),
             why: limit.map_or_else(|| why(run), |(_, what)| what),
-            questions: u32::try_from(run.questions().count()).unwrap_or(u32::MAX),
+            questions: match run.phase() {
+                // Nobody has to answer any more.
+                Phase::Over(_) => 0,
+                Phase::Fresh | Phase::Going | Phase::Held(_) => {
+                    u32::try_from(run.questions().count()).unwrap_or(u32::MAX)
+                }
+            },
             working: u32::try_from(run.calls().len()).unwrap_or(u32::MAX),
             spent: run.ledger().known,
             estimated: run.ledger().estimated,

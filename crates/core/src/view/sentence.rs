@@ -3,8 +3,8 @@
 use crate::{
     Time,
     event::{
-        Approval, Colour, Edit, End, Event, Evidence, Hold, Outcome, Question, QuestionReason,
-        ResultChange, Ruling, SentBack, Waiver,
+        Approval, Before, Colour, Edit, End, Event, Evidence, Hold, Outcome, Person, Question,
+        QuestionReason, ResultChange, Ruling, SentBack, SettingsChange, Waiver,
     },
     failure::{FaultClass, main_line},
     money::{Cost, Spent},
@@ -27,6 +27,7 @@ pub fn sentence(event: &Event) -> String {
         Event::RunHeld { hold: reason } => hold(reason),
         Event::RunResumed { by } => format!("{} resumed the run", by.who),
         Event::BudgetRaised { budget, by } => format!("{} set the budget to {budget}", by.who),
+        Event::SettingsChanged { change, by } => settings_changed(change, by),
         Event::ItemsListed { list, items, .. } => {
             let ids: Vec<&str> = items.iter().take(10).map(|item| item.id.as_str()).collect();
             let more = if items.len() > 10 { ", …" } else { "" };
@@ -373,3 +374,14 @@ fn last_line(text: &str) -> String {
 
 /// The most characters of a text inside a sentence.
 const WORDS_MAX: usize = 160;
+
+/// Returns a change of the settings, with what it means for the evidence.
+pub(super) fn settings_changed(change: &SettingsChange, by: &Person) -> String {
+    let set: Vec<String> =
+        change.set.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let evidence = match change.evidence {
+        Before::Kept => "",
+        Before::Void => "; evidence made before counts no more",
+    };
+    format!("{} set {}{evidence}", by.who, set.join(", "))
+}

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Course, ProofState, RunRow, WaivedView, format::Amount, open_findings::open_findings,
-    remarks::remarks, run_row::NOTHING_CHANGED,
+    remarks::remarks, run_row::NOTHING_CHANGED, sentence::settings_changed,
 };
 use crate::{
     Time,
@@ -85,6 +85,7 @@ pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
         more_remarks,
         approvals: approvals(run),
         edits: edits(run),
+        settings: settings(run),
         improvements: advice::improvements(run),
         phases,
         total,
@@ -287,6 +288,12 @@ fn edits(run: &Run) -> Vec<EditView> {
         why: edited.why.clone(),
     });
     cut(view.collect(), TASKS_MAX).0
+}
+
+fn settings(run: &Run) -> Vec<String> {
+    let changes = run.history().settings.iter();
+    let view = changes.map(|(change, by)| settings_changed(change, by)).collect();
+    cut(view, TASKS_MAX).0
 }
 
 fn approvals(run: &Run) -> Vec<ApprovalView> {

@@ -216,6 +216,7 @@ impl Game {
             Event::RunStarted(_)
             | Event::RunResumed { .. }
             | Event::BudgetRaised { .. }
+            | Event::SettingsChanged { .. }
             | Event::AttemptEnded { .. }
             | Event::Judged { .. }
             | Event::GatePassed { .. }

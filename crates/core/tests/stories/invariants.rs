@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{
     Effect, Run, Time,
-    event::{Answer, Approval, End, Event, Outcome, Receipt, Record, Ruling, Waiver},
+    event::{Answer, Approval, Before, End, Event, Outcome, Receipt, Record, Ruling, Waiver},
+    failure::FaultClass,
     flow::{Auto, BuiltIn, Check, Gate, GateWeight, Work, firsts},
     id::{CallId, JudgementId, QuestionId, Scope, UnitId},
     item::overlap,
     money::{Cost, Money, Spent, Tokens},
     path_claims::claims,
     run::{LookState, Phase, State, TableStatus},
-    verdict::Verdict,
+    verdict::{BlockerClass, Verdict},
     view::{Axis, PhasesView, spendings, stats, summary},
     wanted,
 };
@@ -30,6 +31,9 @@ pub(crate) struct Watch {
     estimated: Money,
     unknown_at_most: Money,
     n_unknown: u32,
+    /// The cap of the whole run, and that of one call.
+    budget: Option<Money>,
+    call_budget: Option<Money>,
     tokens: Tokens,
     landed: BTreeSet<UnitId>,
     settled: BTreeSet<CallId>,
@@ -116,6 +120,7 @@ impl Watch {
                 }
                 Event::RunResumed { .. }
                 | Event::BudgetRaised { .. }
+                | Event::SettingsChanged { .. }
                 | Event::RunEnded { end: End::Abandoned } => {
                     matches!(end, End::Failed | End::Blocked)
                 }
@@ -126,6 +131,7 @@ impl Watch {
         match fact {
             Event::RunStarted(start) => {
                 *phase = Phase::Going;
+                (self.budget, self.call_budget) = (start.limits.budget, start.limits.call_budget);
                 // It was over before anything could be held back for it.
                 if let Some(coherence) = &start.coherence {
                     self.pays(&coherence.spent, None);
@@ -134,7 +140,14 @@ impl Watch {
             Event::RunResumed { .. } => *phase = Phase::Going,
             Event::RunHeld { hold } => *phase = Phase::Held(hold.clone()),
             Event::RunEnded { end } => *phase = Phase::Over(*end),
-            Event::BudgetRaised { .. } => self.excused = true,
+            Event::BudgetRaised { budget, .. } => {
+                self.budget = Some(*budget);
+                self.excused = true;
+            }
+            Event::SettingsChanged { change, .. } => {
+                self.call_budget = change.limits.call_budget;
+                self.excused = true;
+            }
             Event::AttemptStarted { attempt, call } => {
                 assert_eq!(*phase, Phase::Going, "{attempt} started in a run that is held");
                 let last = self.attempts.insert(attempt.unit.clone(), attempt.number);
@@ -208,13 +221,25 @@ impl Watch {
                 Outcome::Limited { .. }
                 | Outcome::Deferred { .. }
                 | Outcome::Lost
-                | Outcome::Interrupted => {
+                | Outcome::Interrupted
+                | Outcome::Blocked { class: BlockerClass::NoAccess, .. }
+                | Outcome::Fault {
+                    class: FaultClass::Killed | FaultClass::TimedOut | FaultClass::OutOfBudget,
+                    ..
+                } => {
                     self.leaves(&CallId::Attempt(attempt.clone()), receipt);
                 }
                 _ => self.leaves_nothing(&attempt.unit),
             },
             Event::Judged { judgement, receipt, ruling } => match ruling {
-                Ruling::Limited { .. } | Ruling::Lost | Ruling::Interrupted => {
+                Ruling::Limited { .. }
+                | Ruling::Lost
+                | Ruling::Interrupted
+                | Ruling::Blocked { class: BlockerClass::NoAccess, .. }
+                | Ruling::Fault {
+                    class: FaultClass::Killed | FaultClass::TimedOut | FaultClass::OutOfBudget,
+                    ..
+                } => {
                     self.leaves(&CallId::Judgement(judgement.clone()), receipt);
                 }
                 _ => self.leaves_nothing(&judgement.attempt.unit),
@@ -223,11 +248,17 @@ impl Watch {
                 self.left.remove(unit);
                 self.must_go_on.clear();
             }
+            // The next call is another gate's.
+            Event::GateWaived { unit, .. } => self.leaves_nothing(unit),
             Event::Edited { attempt, .. } => {
                 self.left.remove(&attempt.unit);
                 self.must_go_on.clear();
             }
             Event::ItemsListed { .. } | Event::Answered { .. } => self.must_go_on.clear(),
+            Event::SettingsChanged { change, .. } if change.sessions == Before::Void => {
+                self.left.clear();
+                self.must_go_on.clear();
+            }
             Event::RunRewound { .. } => {
                 self.left.clear();
                 self.must_go_on.clear();
@@ -342,7 +373,10 @@ impl Watch {
             Cost::Unknown => {
                 self.n_unknown += 1;
                 let held = reserved.unwrap_or_default();
-                self.unknown_at_most += held.max(spent.at_least);
+                let part = self.budget.map(|budget| Money(budget.0 / 10));
+                let most = self.call_budget.or(part).unwrap_or(held);
+                self.unknown_at_most += spent.at_least;
+                self.unknown_at_most += most.min(held.minus(spent.at_least));
                 self.excused |= spent.at_least > held;
             }
         }

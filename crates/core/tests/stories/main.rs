@@ -30,6 +30,7 @@ mod reviewers;
 mod rewinds;
 mod rounds;
 mod sessions;
+mod settings;
 mod sprint;
 mod stats;
 mod summaries;

@@ -299,22 +299,43 @@ fn a_big_turn_may_go_over_the_cap_of_the_run_and_then_nothing_more_starts() {
 }
 
 #[test]
-fn a_silent_agent_that_reached_its_cap_counts_as_all_that_was_held_back() {
-    let mut world = World::small(ONE).budget("0.50").cost("work#1", Cost::Unknown).begin();
-    world.ends("work#1", spent_out());
-    let what = "the run's budget of $0.50 is used up ($0.00 known; 1 call of unknown cost counts \
-                as the $0.50 held back for it: for the next run set limits.call_budget, so that \
-                less is held back for each)";
-    world.is(&Phase::Held(Hold::OutOfBudget { what: what.to_owned() }));
+fn a_call_that_was_interrupted_in_its_first_turn_leaves_the_rest_of_the_budget_to_the_next() {
+    for outcome in [Outcome::Interrupted, Outcome::Lost] {
+        let mut world = World::small(ONE)
+            .budget("5")
+            .cost("work#1", Cost::Unknown)
+            .at_least("work#1", cents(1))
+            .begin();
+        assert_eq!(reserved(&world, "work#1"), Some(cents(500)), "alone, it may have all of it");
+        world.stop();
+        world.ends("work#1", outcome);
+        assert_eq!(world.run.ledger().unknown_at_most, cents(51), "what was told, and a tenth");
+        assert_eq!(world.unit("work").spent, cents(51));
+        world.resume();
+        assert_eq!(reserved(&world, "work#2"), Some(cents(449)), "within the same budget");
+    }
 }
 
 #[test]
-fn whoever_set_the_cap_of_a_call_is_not_told_to_set_it() {
+fn what_an_unknown_cost_counts_as_is_never_more_than_was_held_back() {
+    let mut world = World::small(ONE)
+        .budget("5")
+        .cost("work#1", Cost::Known(cents(490)))
+        .cost("work#1/critic#1", Cost::Unknown)
+        .at_least("work#1/critic#1", cents(4))
+        .begin();
+    world.end("work#1");
+    world.end("work#1/critic#1");
+    assert_eq!(world.run.ledger().committed(), cents(500));
+}
+
+#[test]
+fn a_run_that_calls_of_unknown_cost_have_used_up_says_what_they_count_as() {
     let mut world =
         World::small(ONE).budget("0.50").call_budget("0.50").cost("work#1", Cost::Unknown).begin();
     world.end("work#1");
     let what = "the run's budget of $0.50 is used up ($0.00 known; 1 call of unknown cost counts \
-                as the $0.50 held back for it)";
+                as $0.50)";
     world.is(&Phase::Held(Hold::OutOfBudget { what: what.to_owned() }));
 }
 

@@ -3,8 +3,10 @@
 use forge_core::{
     Input, Run,
     event::{Answer, Outcome, Receipt, Ruling},
+    failure::FaultClass,
     id::CallId,
-    money::Spent,
+    money::{Cost, Money, Spent},
+    verdict::BlockerClass,
 };
 
 use crate::world::{World, fault, partial, revises, unread, writes};
@@ -67,12 +69,64 @@ fn a_stopped_run_goes_on_in_its_sessions_when_it_is_resumed() {
     assert_eq!(session(&world, "work#2"), Some("s1".into()));
 }
 
+fn cut_short(class: FaultClass) -> Outcome {
+    Outcome::Fault { class, what: "cut short".to_owned() }
+}
+
+#[test]
+fn work_that_was_cut_short_from_outside_goes_on_in_its_session() {
+    for class in [FaultClass::TimedOut, FaultClass::Killed] {
+        assert_eq!(session(&after(cut_short(class)), "work#2"), Some("s1".into()), "{class:?}");
+    }
+    let mut world = after(cut_short(FaultClass::OutOfBudget));
+    world.say(1, Answer::Retry, "");
+    assert_eq!(session(&world, "work#2"), Some("s1".into()), "with the cap once more");
+    let what = "not logged in".to_owned();
+    let mut world = after(Outcome::Blocked { class: BlockerClass::NoAccess, what: what.clone() });
+    world.say(1, Answer::Retry, "");
+    assert_eq!(session(&world, "work#2"), Some("s1".into()), "logged in again");
+    let mut world = after(Outcome::Blocked { class: BlockerClass::NoAccess, what });
+    world.say(1, Answer::Retry, "leave the tests alone");
+    assert_eq!(session(&world, "work#2"), None, "it is other work");
+}
+
+#[test]
+fn work_that_used_up_the_run_goes_on_in_its_session_with_more_money() {
+    let mut world = World::small(ONE)
+        .budget("0.50")
+        .cost("work#1", Cost::Known(Money(500_000)))
+        .leaves("work#1", in_session("s1"))
+        .begin();
+    world.ends("work#1", cut_short(FaultClass::OutOfBudget));
+    world.resume_with("2").unwrap();
+    assert_eq!(session(&world, "work#2"), Some("s1".into()));
+}
+
+#[test]
+fn a_review_that_was_cut_short_from_outside_goes_on_in_its_session() {
+    let what = || "cut short".to_owned();
+    let rulings = [
+        Ruling::Fault { class: FaultClass::Killed, what: what() },
+        Ruling::Fault { class: FaultClass::OutOfBudget, what: what() },
+        Ruling::Blocked { class: BlockerClass::NoAccess, what: what() },
+    ];
+    for ruling in rulings {
+        let mut world = World::small(ONE).leaves("work#1/critic#1", in_session("r1")).begin();
+        world.end("work#1");
+        world.rules("work#1/critic#1", ruling);
+        if world.calls().is_empty() {
+            world.say(1, Answer::Retry, "");
+        }
+        assert_eq!(session(&world, "work#1/critic#2"), Some("r1".into()));
+    }
+}
+
 #[test]
 fn an_attempt_after_any_other_end_begins_anew() {
     for outcome in [fault("no result"), partial("the rest")] {
         assert_eq!(session(&after(outcome), "work#2"), None);
     }
-    let class = forge_core::verdict::BlockerClass::ToolingFailure;
+    let class = BlockerClass::ToolingFailure;
     let mut world = after(Outcome::Blocked { class, what: "no tool".to_owned() });
     world.say(1, Answer::Retry, "");
     assert_eq!(session(&world, "work#2"), None);

@@ -1,13 +1,13 @@
 //! Limits are timers, and time only goes forward.
 
 use forge_core::{
-    Input,
+    Command, Input, Refusal,
     event::{Choice, End, Outcome, Ruling},
     run::Phase,
     view::{RunRow, RunView, Standing},
 };
 
-use crate::world::World;
+use crate::world::{World, person};
 
 const ONE: &str = r#"
 [[stage]]
@@ -35,7 +35,7 @@ fn a_limit_says_how_long_and_why() {
     let mut world = World::small(ONE).begin();
     let what = "the provider's rate limit".to_owned();
     world.ends("work#1", Outcome::Limited { until: 1_794_751_500_000, what });
-    world.says("work#1 has to wait until 2026-11-15 14:05 UTC: the provider's rate limit");
+    world.says("work#1 has to wait until 2026-11-15 14:05:00 UTC: the provider's rate limit");
     let view = RunView::new("r", &world.run);
     let (until, why) = (Some(1_794_751_500_000), "the provider's rate limit");
     assert_eq!((view.row.until, view.row.why.as_str()), (until, why));
@@ -47,8 +47,9 @@ fn a_limit_says_how_long_and_why() {
     world.end("work#2");
     let what = "the provider's usage limit".to_owned();
     world.rules("work#2/critic#1", Ruling::Limited { until: 1_794_837_900_000, what });
-    world
-        .says("work#2/critic#1 has to wait until 2026-11-16 14:05 UTC: the provider's usage limit");
+    world.says(
+        "work#2/critic#1 has to wait until 2026-11-16 14:05:00 UTC: the provider's usage limit",
+    );
     assert_eq!(RunRow::new("r", &world.run).why, "the provider's usage limit");
 }
 
@@ -56,7 +57,7 @@ fn a_limit_says_how_long_and_why() {
 fn a_limit_of_an_old_journal_says_how_long() {
     let mut world = World::small(ONE).begin();
     world.ends("work#1", Outcome::Limited { until: 900_000, what: String::new() });
-    world.says("work#1 has to wait until 1970-01-01 00:15 UTC");
+    world.says("work#1 has to wait until 1970-01-01 00:15:00 UTC");
 }
 
 #[test]
@@ -107,7 +108,7 @@ fn a_held_run_needs_no_waking() {
     world.pause();
     assert_eq!(world.wanted(), [] as [String; 0]);
     world.resume();
-    assert_eq!(world.wanted(), ["wake at 900000"]);
+    assert_eq!(world.calls(), ["work#2"], "who resumes wants it tried");
 }
 
 #[test]
@@ -115,9 +116,9 @@ fn records_never_go_back_in_time() {
     let mut world = World::small(ONE).begin();
     world.input_at(500_000, &Input::Tick).unwrap();
     world.ends("work#1", Outcome::Done);
-    let input = Input::Command(forge_core::Command::Pause { by: crate::world::person("ada") });
+    let input = Input::Command(Command::Pause { by: person("ada") });
     world.input_at(600_000, &input).unwrap();
-    let resume = forge_core::Command::Resume { by: crate::world::person("ada"), budget: None };
+    let resume = Command::Resume { by: person("ada"), budget: None };
     let record = world.input_at(5, &Input::Command(resume)).unwrap();
     assert_eq!(record.at, 600_000);
 }
@@ -127,4 +128,23 @@ fn a_tick_that_changes_nothing_is_no_record() {
     let mut world = World::small(ONE).begin();
     assert_eq!(world.input(&Input::Tick).unwrap().facts, []);
     assert_eq!(world.journal.len(), 1);
+}
+
+#[test]
+fn a_person_who_resumes_cuts_a_wait_short() {
+    let mut world = World::small(ONE).begin();
+    world.ends("work#1", Outcome::Limited { until: 900_000, what: "a limit".to_owned() });
+    assert_eq!(world.calls(), [] as [String; 0]);
+    world.resume();
+    world.says("ada resumed the run");
+    assert_eq!(world.calls(), ["work#2"], "it is tried now");
+    assert_eq!(
+        world.command(Command::Resume { by: person("ada"), budget: None }),
+        Err(Refusal::AlreadyGoing)
+    );
+    let mut world = World::small(ONE).begin();
+    world.ends("work#1", Outcome::Limited { until: 900_000, what: "a limit".to_owned() });
+    world.stop();
+    world.resume();
+    assert_eq!(world.calls(), ["work#2"], "also after a stop");
 }

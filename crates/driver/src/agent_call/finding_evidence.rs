@@ -46,22 +46,22 @@ pub fn look_at_evidence(
     if findings.is_empty() {
         return Ok(());
     }
-    let given = Given::new(context, run, call, made)?;
+    let readable = ReadableTexts::new(context, run, call, made)?;
     for finding in findings {
-        finding.doubt = given.doubt(finding)?;
+        finding.doubt = readable.doubt(finding)?;
     }
     Ok(())
 }
 
 /// What an agent could read: the code as it stands, and as it was before, and its inbox.
-struct Given<'a> {
+struct ReadableTexts<'a> {
     context: &'a RunContext<'a>,
     run: &'a Run,
     call: &'a CallId,
     commits: Vec<String>,
 }
 
-impl<'a> Given<'a> {
+impl<'a> ReadableTexts<'a> {
     fn new(
         context: &'a RunContext<'a>,
         run: &'a Run,

@@ -26,14 +26,14 @@ use serde_json::Value;
 use crate::{
     Error,
     context::RunContext,
+    optional_keys::refused_result_keys,
     outcome::{CommandEnd, command_end, without_result},
-    result_keys::refused_result_keys,
 };
 
 /// The most findings of a worker that are kept, the worst of them.
 const FOUND_MAX: usize = 50;
 /// The most bytes of one artifact.
-const ARTIFACT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+pub const ARTIFACT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// The valid result and the artifacts of an agent.
 pub struct AgentOutput {
@@ -356,17 +356,8 @@ fn take_artifacts(
     call: &CallId,
     folder: &AttemptFolder,
 ) -> Result<Result<BTreeMap<String, Blob>, String>, Error> {
-    let stage = run.stage(call.unit());
-    let writes = match call {
-        CallId::Attempt(_) => &stage.writes,
-        CallId::Judgement(judgement) => {
-            let gate = stage.gate(&judgement.gate).expect("a judgement names a gate of its stage");
-            &stage.gates[gate].writes
-        }
-    };
     let mut artifacts = BTreeMap::new();
-    for name in writes {
-        let name = artifact_name(name, &call.unit().scope);
+    for name in declared_artifacts(run, call) {
         let bytes = match context.executor.collect(&folder.outbox(), &name, ARTIFACT_BYTES_MAX) {
             Ok(bytes) => bytes,
             Err(flaw) => return Ok(Err(flaw.to_string())),
@@ -377,6 +368,19 @@ fn take_artifacts(
         artifacts.insert(name, Blob(blob.as_str().to_owned()));
     }
     Ok(Ok(artifacts))
+}
+
+/// The names of the artifacts that a call leaves.
+pub fn declared_artifacts(run: &Run, call: &CallId) -> Vec<String> {
+    let stage = run.stage(call.unit());
+    let writes = match call {
+        CallId::Attempt(_) => &stage.writes,
+        CallId::Judgement(judgement) => {
+            let gate = stage.gate(&judgement.gate).expect("a judgement names a gate of its stage");
+            &stage.gates[gate].writes
+        }
+    };
+    writes.iter().map(|name| artifact_name(name, &call.unit().scope)).collect()
 }
 
 /// Reads the result as it will be kept: without secrets, whoever put them there.

@@ -58,6 +58,12 @@ const WAIT_MS_MIN: u64 = 1_000;
 /// No provider has a longer window: a month. Then it is tried again, whatever was said.
 const WAIT_MS_MAX: u64 = 31 * 24 * 3_600_000;
 
+const MINUTE_MS: u64 = 60_000;
+/// SIGKILL and SIGTERM, which come from outside: a system without memory, or a person.
+const KILLED_BY: [i32; 2] = [9, 15];
+/// Programs that are told to end by a signal say so by an exit code above this.
+const SIGNALS: i32 = 128;
+
 /// The sum of all turns of a call.
 pub struct Turned {
     /// How the last one ended.
@@ -324,15 +330,21 @@ fn ended(
                     last_words(plan.context.executor, folder),
                     errors(plan.context.executor, folder)
                 );
-                fault(FaultClass::Crashed, &outcome::ended(&words, what))
+                let class =
+                    if is_killed(&ending.how) { FaultClass::Killed } else { FaultClass::Crashed };
+                fault(class, &outcome::ended(&words, what))
             }
         },
         AgentEnd::SessionGone => fault(FaultClass::Crashed, "its session is gone"),
         AgentEnd::Stopped(Watchdog::Wall) => {
-            fault(FaultClass::TimedOut, "it took longer than it may")
+            let minutes = plan.context.limits().wall_ms / MINUTE_MS;
+            let what = format!("it took longer than {minutes} min (limits.wall_minutes)");
+            fault(FaultClass::TimedOut, &what)
         }
         AgentEnd::Stopped(Watchdog::Silence) => {
-            fault(FaultClass::TimedOut, "it said nothing for too long")
+            let minutes = plan.context.limits().silence_ms / MINUTE_MS;
+            let what = format!("it said nothing for {minutes} min (limits.silence_minutes)");
+            fault(FaultClass::TimedOut, &what)
         }
         AgentEnd::Stopped(Watchdog::Output) => {
             fault(FaultClass::TooMuchOutput, "it printed more than it may")
@@ -340,6 +352,20 @@ fn ended(
         AgentEnd::NotStarted { why } => fault(FaultClass::NotStarted, why),
         AgentEnd::Interrupted => Err(Outcome::Interrupted),
         AgentEnd::Lost => Err(Outcome::Lost),
+    }
+}
+
+/// Whether something outside ended a program.
+fn is_killed(how: &ExitReason) -> bool {
+    match how {
+        ExitReason::Signalled { signal } => KILLED_BY.contains(signal),
+        ExitReason::Exited { code } => KILLED_BY.contains(&(code - SIGNALS)),
+        ExitReason::TimedOut
+        | ExitReason::Silent
+        | ExitReason::TooMuchOutput
+        | ExitReason::OverBudget
+        | ExitReason::Interrupted
+        | ExitReason::NotStarted { .. } => false,
     }
 }
 

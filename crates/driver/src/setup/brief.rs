@@ -18,7 +18,7 @@ use forge_project::catalog::Role;
 
 use forge_agents::CodeAccess;
 
-use crate::result_keys::optional_result_keys;
+use crate::optional_keys::optional_result_keys;
 
 /// The most findings that a brief lists in full. Others are counted.
 const FINDINGS_MAX: usize = 40;
@@ -40,7 +40,7 @@ const FILES_MAX: usize = 100;
 
 /// What an agent hears first when it goes on.
 const GO_ON: &str = "You began this work in this session and were stopped in the middle of it, which was nobody's \
-    fault. Files are as you left them. See what is there already, then go on from it. The brief follows again: the \
+    fault. Files are as you left them, also those in your outbox, but for `result.json`: leave it anew. See what is there already, then go on from it. The brief follows again: the \
     name of the attempt and the folders are new, everything else is as it was.";
 
 /// The part of a brief about the code.

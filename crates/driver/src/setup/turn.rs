@@ -1,6 +1,6 @@
 //! One turn of an agent: its program, its brief and its inbox.
 
-use std::{ffi::OsString, path::Path};
+use std::{collections::BTreeSet, ffi::OsString, path::Path};
 
 use forge_agents::{
     Earlier, REPAIR_TURN, RESUME_TURN, Session, TURN_VARIABLE, result_schema, session_id,
@@ -9,6 +9,7 @@ use forge_core::{
     Run,
     id::CallId,
     inbox::{self, InboxEntry, InboxSource, artifact_name},
+    result::RESULT_FILE,
     run::{CallKind, Due},
 };
 use forge_keeper::{AttemptFolder, Spec};
@@ -18,11 +19,13 @@ use forge_workspace::Diff;
 
 use crate::{
     Error,
+    agent_call::output::{ARTIFACT_BYTES_MAX, declared_artifacts},
     checkouts::{DIFF_BYTES_MAX, judged_commit, own_commit, scope_of, so_far, span},
     checks::checks_at,
     context::{RunContext, damaged, read_file_text},
+    optional_keys::refused_result_keys,
     plan::step::Turn,
-    result_keys::{refused_result_keys, required_result_keys},
+    result_keys::required_result_keys,
     setup::{
         brief::{
             CHANGE, ChangedFiles, CodeBrief, Given, Hearing, LAST, Leaves, Places, SINCE,
@@ -32,6 +35,9 @@ use crate::{
         launch::AgentLaunch,
     },
 };
+
+/// The most files that are brought from one outbox to another.
+const OUTBOX_FILES_MAX: usize = 200;
 
 /// What an agent is told, in the folder of each of its turns.
 pub const BRIEF: &str = "brief.md";
@@ -173,6 +179,9 @@ impl RunContext<'_> {
         if *turn == Turn::First {
             let made = self.executor.make_boxes(&boxes);
             made.map_err(|error| Error::file(&boxes.path, &error))?;
+            if run.session(call).is_some() && agent.can_resume() {
+                self.refill_outbox(run, call, &boxes)?;
+            }
         }
         let text = match turn {
             Turn::Repair { flaw, .. } => repair(run, call, &role, flaw, &places),
@@ -222,6 +231,33 @@ impl RunContext<'_> {
         };
         let path = folder.path.join(BRIEF);
         replace_on(self.disk, &path, text.as_bytes()).map_err(|error| Error::file(&path, &error))
+    }
+
+    /// Puts into the outbox of a call that goes on in a session what the call before it had left in its own. Not the
+    /// result: that names the other call.
+    fn refill_outbox(&self, run: &Run, call: &CallId, boxes: &AttemptFolder) -> Result<(), Error> {
+        let is_same = |other: &CallId| other.unit() == call.unit() && other.gate() == call.gate();
+        let calls = run.history().calls.iter().rev().filter(|ended| is_same(&ended.call));
+        let mut outboxes = calls.map(|ended| self.boxes(ended.ordinal).outbox());
+        // A call that made way has none.
+        let Some(before) = outboxes.find(|outbox| self.disk.list(outbox).is_ok()) else {
+            return Ok(());
+        };
+        let entries = self.executor.entries(&before).into_iter().take(OUTBOX_FILES_MAX);
+        let entries = entries.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
+        let mut names: BTreeSet<String> = entries.collect();
+        names.extend(declared_artifacts(run, call));
+        names.remove(RESULT_FILE);
+        for name in names {
+            // What cannot be read as a file is the agent's to write again.
+            let Ok(bytes) = self.executor.collect(&before, &name, ARTIFACT_BYTES_MAX) else {
+                continue;
+            };
+            let path = boxes.outbox().join(&name);
+            replace_on(self.disk, &path, &self.redacted(&bytes))
+                .map_err(|error| Error::file(&path, &error))?;
+        }
+        Ok(())
     }
 
     /// Gives the agent of a unit that was sent back what it wrote itself and does not find in its inbox; returns the names.

@@ -344,6 +344,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("agent", &["scripted", "claude"]),
     ("flow", &["feature", "my_flow-2"]),
     ("coherence", &["on", "off"]),
+    ("agents_md", &["on", "off"]),
     ("budget", &["1", "2.50", "0.000001"]),
     ("at_once", &["1", "7", "256"]),
     ("_minutes", &["1", "7", "256"]),

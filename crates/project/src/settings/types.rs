@@ -35,6 +35,8 @@ pub struct SettingValues {
     pub flow: PlainName,
     /// Whether an agent looks at a request before its run begins.
     pub coherence: Switch,
+    /// Whether agents are told what the project's AGENTS.md and CLAUDE.md say.
+    pub agents_md: Switch,
     pub limits: LimitSettings,
     #[serde(rename = "agents")]
     pub agent_tables: AgentTables,
@@ -253,6 +255,7 @@ impl Default for SettingValues {
             agent: None,
             flow: shipped("feature".to_owned()),
             coherence: Switch::On,
+            agents_md: Switch::On,
             limits: LimitSettings::default(),
             agent_tables: AgentTables::default(),
             roles: BTreeMap::new(),

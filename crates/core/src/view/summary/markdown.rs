@@ -109,6 +109,9 @@ fn head(view: &SummaryView, text: &mut String) {
         let (who, why) = (plain(&edit.who), plain(&edit.why));
         line!(text, "- {}: {what} changed by hand by {who}: {why}", edit.unit);
     }
+    for change in &view.settings {
+        line!(text, "- {}", plain(change));
+    }
     line!(text);
 }
 

@@ -11,8 +11,8 @@ use crate::{
 
 use crate::view::{
     format::Amount,
-    open_findings::RemainingFinding,
     proof::{ProofState, WaivedView},
+    remaining_finding::RemainingFinding,
     remarks::RemarkView,
     standing::Standing,
     stats::{CallEnd, StatsRow},
@@ -76,6 +76,9 @@ pub struct SummaryView {
     /// Edits by persons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<EditView>,
+    /// Changes of the settings by persons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
     /// Advice for the next run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub improvements: Vec<Improvement>,

@@ -1,0 +1,195 @@
+//! Which settings of a run a person may change at a stop, and what that means for what was made before.
+//!
+//! Not here: whether a value is right (`forge_project::settings`), and that nothing is under way (`forge_core`).
+//!
+//! Invariant: a key that is not named here stays as it was frozen.
+
+use forge_core::event::{Before, Limits};
+
+use forge_driver::Error;
+use forge_project::settings::{AgentChoice, Frozen, FrozenAgent, Sessions, Settings};
+
+/// The tables whose change makes evidence void: what is checked, where, and what may be committed.
+const EVIDENCE_TABLES: [&str; 3] = ["verify", "workspace", "secrets"];
+
+/// The settings of a run, while they are being changed.
+#[derive(Debug)]
+pub(super) struct RunSettings {
+    pub(super) frozen: Frozen,
+    pub(super) limits: Limits,
+    /// Whether evidence from before still counts.
+    pub(super) evidence: Before,
+    /// Void where an agent or a model changed: no session of the one before goes on.
+    pub(super) sessions: Before,
+}
+
+impl RunSettings {
+    pub(super) fn new(frozen: Frozen, limits: Limits) -> Self {
+        Self { frozen, limits, evidence: Before::Kept, sessions: Before::Kept }
+    }
+
+    /// Takes the value of a key from settings in which it was set.
+    pub(super) fn set(&mut self, settings: &Settings, key: &str) -> Result<(), Error> {
+        let words: Vec<&str> = key.split('.').collect();
+        if EVIDENCE_TABLES.contains(&words[0]) {
+            self.evidence = Before::Void;
+        }
+        let fresh = settings.freeze(AgentChoice::Nobody);
+        let frozen = &mut self.frozen;
+        match words.as_slice() {
+            ["limits", "at_once"] => self.limits.at_once = settings.limits.at_once.into(),
+            ["limits", "call_budget"] => self.limits.call_budget = settings.limits.call_budget(),
+            ["limits", "wall_minutes"] => frozen.wall_ms = fresh.wall_ms,
+            ["limits", "silence_minutes"] => frozen.silence_ms = fresh.silence_ms,
+            ["limits", "output_mib"] => frozen.output_bytes = fresh.output_bytes,
+            ["limits", "budget"] => {
+                let what = "the budget of a run has a flag of its own";
+                return Err(Error::usage(what, "forge resume RUN --budget AMOUNT"));
+            }
+            ["workspace", "setup"] => frozen.setup = fresh.setup,
+            ["workspace", "setup_inputs"] => frozen.setup_inputs = fresh.setup_inputs,
+            ["workspace", "copy"] => frozen.copy = fresh.copy,
+            ["workspace", "cache"] => frozen.cache = fresh.cache,
+            ["workspace", "claims"] => frozen.claims = fresh.claims,
+            ["verify", "commands"] => {
+                (frozen.verify.commands, frozen.verify.from) =
+                    (fresh.verify.commands, fresh.verify.from);
+            }
+            ["verify", "timeout_minutes"] => frozen.verify.timeout_ms = fresh.verify.timeout_ms,
+            ["verify", "output_mib"] => frozen.verify.output_bytes = fresh.verify.output_bytes,
+            ["verify", "final"] => frozen.verify.r#final = fresh.verify.r#final,
+            ["secrets", "files"] => frozen.secrets.files = fresh.secrets.files,
+            ["land", "record"] => frozen.kept = fresh.kept,
+            ["agents", name, "model"] if frozen.agents.contains_key(*name) => {
+                let agent = frozen.agents.get_mut(*name).expect("it is there");
+                agent.model.clone_from(&settings.agents[*name].model);
+            }
+            ["roles", role, "model"] => {
+                let model = settings.roles.get(*role).and_then(|role| role.model.clone());
+                frozen.roles.entry((*role).to_owned()).or_default().model = model.map(String::from);
+            }
+            ["roles", role, "agent"] => {
+                let agent = settings.roles.get(*role).and_then(|role| role.agent.clone());
+                if let Some(name) = &agent {
+                    self.add_agent(settings, name)?;
+                }
+                let frozen = &mut self.frozen;
+                frozen.roles.entry((*role).to_owned()).or_default().agent = agent.map(String::from);
+                self.sessions = Before::Void;
+            }
+            _ => {
+                let what =
+                    format!("`{key}` is not one that can be changed in a run that has begun");
+                return Err(Error::usage(what, "start a new run with it"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets one agent play all roles.
+    pub(super) fn set_agent(&mut self, settings: &Settings, name: &str) -> Result<(), Error> {
+        self.add_agent(settings, name)?;
+        self.frozen.agent = AgentChoice::Named { name: name.to_owned() };
+        self.frozen.roles.clear();
+        self.sessions = Before::Void;
+        Ok(())
+    }
+
+    /// Lets all agents use one model.
+    pub(super) fn set_model(&mut self, model: &str) {
+        let agents = self.frozen.agents.values_mut();
+        agents.for_each(|agent| agent.model = Some(model.to_owned()));
+        self.frozen.roles.values_mut().for_each(|role| role.model = None);
+    }
+
+    fn add_agent(&mut self, settings: &Settings, name: &str) -> Result<(), Error> {
+        let table = &settings.agents[name];
+        if table.like.plays_scenario() {
+            let what =
+                format!("`{name}` plays from a scenario, which a run has from its start or never");
+            return Err(Error::usage(what, "forge agents"));
+        }
+        let agent = FrozenAgent {
+            name: name.to_owned(),
+            like: table.like,
+            command: table.command.clone().unwrap_or_default(),
+            model: table.model.clone(),
+            pass: table.pass.clone(),
+            scenario: None,
+            sessions: Sessions::default(),
+        };
+        self.frozen.agents.insert(name.to_owned(), agent);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forge_project::settings::Sources;
+
+    use super::*;
+
+    fn changed(flags: &[(&str, &str)]) -> Result<RunSettings, Error> {
+        let flags: Vec<(String, String)> =
+            flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let settings =
+            Settings::from_sources(&Sources { flags: flags.clone(), ..Sources::default() })?;
+        let limits = Limits { budget: None, call_budget: None, at_once: 8 };
+        let frozen = Settings::default().freeze(AgentChoice::Nobody);
+        let mut run = RunSettings::new(frozen, limits);
+        for (key, _) in &flags {
+            run.set(&settings, key)?;
+        }
+        Ok(run)
+    }
+
+    #[test]
+    fn a_key_changes_what_it_names_and_nothing_else() {
+        let run =
+            changed(&[("limits.silence_minutes", "3"), ("limits.call_budget", "0.50")]).unwrap();
+        assert_eq!(run.frozen.silence_ms, 180_000);
+        assert_eq!(run.limits.call_budget.map(|money| money.0), Some(500_000));
+        assert_eq!((run.evidence, run.sessions), (Before::Kept, Before::Kept));
+        let expected =
+            Frozen { silence_ms: 180_000, ..Settings::default().freeze(AgentChoice::Nobody) };
+        assert_eq!(run.frozen, expected);
+    }
+
+    #[test]
+    fn what_was_proved_by_other_checks_or_in_another_place_counts_no_more() {
+        for (key, value) in
+            [("verify.commands", "make"), ("workspace.setup", "[]"), ("secrets.files", ".env")]
+        {
+            assert_eq!(changed(&[(key, value)]).unwrap().evidence, Before::Void, "{key}");
+        }
+        assert_eq!(
+            changed(&[("verify.commands", "make")]).unwrap().frozen.verify.commands,
+            ["make"]
+        );
+    }
+
+    #[test]
+    fn another_agent_for_a_role_begins_anew_and_another_model_goes_on() {
+        let run = changed(&[("roles.reviewer.agent", "claude")]).unwrap();
+        assert_eq!(run.sessions, Before::Void);
+        assert!(run.frozen.agents.contains_key("claude"));
+        let mut run = changed(&[("roles.reviewer.model", "opus")]).unwrap();
+        assert_eq!(run.sessions, Before::Kept);
+        run.set_agent(&Settings::default(), "claude").unwrap();
+        run.set_model("haiku");
+        assert_eq!(run.frozen.who_plays("reviewer").unwrap().model.as_deref(), Some("haiku"));
+    }
+
+    #[test]
+    fn what_is_settled_at_the_start_and_what_is_not_a_setting_is_refused() {
+        for (key, value) in [
+            ("flow", "draft"),
+            ("land.branch", "x"),
+            ("limits.budget", "5"),
+            ("limits.silent", "1"),
+        ] {
+            assert!(changed(&[(key, value)]).is_err(), "{key}");
+        }
+        assert!(changed(&[("limits.silence_minutes", "0")]).is_err());
+    }
+}
