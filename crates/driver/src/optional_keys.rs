@@ -16,8 +16,8 @@ pub fn optional_result_keys(call: &CallId) -> &'static [ResultKey] {
     }
 }
 
-/// Keys that mean nothing in the result of a call, and are refused there.
-pub fn refused_result_keys(call: &CallId, required: &[ResultKey]) -> Vec<ResultKey> {
+/// Keys that have no effect in the result of a call: no schema that an agent's own program checks has them.
+pub fn unused_result_keys(call: &CallId, required: &[ResultKey]) -> Vec<ResultKey> {
     let is_known =
         |key: &ResultKey| required.contains(key) || optional_result_keys(call).contains(key);
     ResultKey::ALL.into_iter().filter(|key| !is_known(key)).collect()

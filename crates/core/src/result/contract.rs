@@ -200,20 +200,6 @@ impl ResultKey {
 }
 
 impl AgentResult {
-    /// Returns the keys that it has something in.
-    pub fn given(&self) -> Vec<ResultKey> {
-        let has = |key: &ResultKey| match key {
-            ResultKey::Verdict => self.verdict.is_some(),
-            ResultKey::Findings => !self.findings.is_empty(),
-            ResultKey::Lists => !self.lists.is_empty(),
-            ResultKey::Must => !self.must.is_empty(),
-            ResultKey::Shown => self.shown.is_some(),
-            ResultKey::Commit => self.commit.is_some(),
-            ResultKey::Settled => !self.settled.is_empty(),
-        };
-        ResultKey::ALL.into_iter().filter(has).collect()
-    }
-
     /// Cuts a summary that is too long, and says so in it.
     pub fn cut_summary(&mut self) {
         if self.summary.chars().count() > SUMMARY_CHARACTERS_MAX {

@@ -37,8 +37,6 @@ pub enum ResultError {
     WrongShape { line: usize, column: usize, what: String },
     #[error("`status` is blocked, and `blocker` does not say by what")]
     NoBlocker,
-    #[error("the key `{key}` is not for this call: leave it out")]
-    RefusedKey { key: &'static str },
     #[error("there are {count} findings, and may be {FINDINGS_MAX}")]
     TooManyFindings { count: usize },
     /// A list, or something in one, has too many entries.

@@ -26,7 +26,6 @@ use serde_json::Value;
 use crate::{
     Error,
     context::RunContext,
-    optional_keys::refused_result_keys,
     outcome::{CommandEnd, command_end, without_result},
 };
 
@@ -138,7 +137,6 @@ pub fn read_agent_output(
     let answered = |answer: Option<&Value>| {
         let bytes = serde_json::to_vec(answer?).expect("what was read as JSON can be written");
         let result = parse_result(&context.redacted_json(&bytes), &call.to_string(), must);
-        let result = result.and_then(|result| only_named_keys(result, call, must));
         Some(result.map_err(|flaw| flaw.to_string()))
     };
     let from_file = || match clean_result(context, folder, call, must) {
@@ -395,21 +393,7 @@ fn clean_result(
     let bytes = result_bytes(collected)?;
     // A flaw is told in the words of the agent, before anything is redacted.
     parse_result(&bytes, name, must)?;
-    let result = parse_result(&context.redacted_json(&bytes), name, must)?;
-    only_named_keys(result, call, must)
-}
-
-/// Refuses what its brief does not name, and would have no effect.
-fn only_named_keys(
-    result: AgentResult,
-    call: &CallId,
-    required: &[ResultKey],
-) -> Result<AgentResult, ResultError> {
-    let given = result.given();
-    match refused_result_keys(call, required).into_iter().find(|key| given.contains(key)) {
-        Some(key) => Err(ResultError::RefusedKey { key: key.as_str() }),
-        None => Ok(result),
-    }
+    parse_result(&context.redacted_json(&bytes), name, must)
 }
 
 /// The lists with the paths that their items write as they really lead, through the symbolic links

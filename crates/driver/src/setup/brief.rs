@@ -302,7 +302,7 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
     leave.push_str(
         "decisions, follow_ups, memory  each a list of texts: what you decided on the way, what is left for \
          later, what whoever works on this later should know; people read them\n```\n\n\
-         Any other key is refused. What is marked with `?` may be left out.",
+         Give no other key: it is refused, or has no effect. What is marked with `?` may be left out.",
     );
     leave
 }

@@ -23,7 +23,7 @@ use crate::{
     checkouts::{DIFF_BYTES_MAX, judged_commit, own_commit, scope_of, so_far, span},
     checks::checks_at,
     context::{RunContext, damaged, read_file_text},
-    optional_keys::refused_result_keys,
+    optional_keys::unused_result_keys,
     plan::step::Turn,
     result_keys::required_result_keys,
     setup::{
@@ -84,8 +84,8 @@ impl RunContext<'_> {
         let cap_micros = under_way.reserved.map(|held| held.0.saturating_sub(spent));
         let schema = if kind.has_native_schema() {
             let required = required_result_keys(self, run, call, role)?;
-            let refused = refused_result_keys(call, &required);
-            Some(result_schema(&call.to_string(), &required, &refused))
+            let unused = unused_result_keys(call, &required);
+            Some(result_schema(&call.to_string(), &required, &unused))
         } else {
             None
         };

@@ -66,14 +66,3 @@ fn headings_for_items_and_the_list_of_items_say_the_same() {
     let unlisted = "it has a heading for `T3`, which the list does not have";
     assert_eq!(flaw("## T1: a\n## T2: b\n## T3: c\n").as_deref(), Some(unlisted));
 }
-
-#[test]
-fn a_key_that_means_nothing_to_a_call_is_refused() {
-    let result = result(r#""status":"done","verdict":"pass","commit":"x""#);
-    let look: CallId = "a#1/judge#1".parse().unwrap();
-    let flaw = only_named_keys(result.clone(), &look, &[ResultKey::Verdict]).unwrap_err();
-    assert_eq!(flaw.to_string(), "the key `commit` is not for this call: leave it out");
-    let work: CallId = "a#1".parse().unwrap();
-    let flaw = only_named_keys(result, &work, &[]).unwrap_err();
-    assert_eq!(flaw.to_string(), "the key `verdict` is not for this call: leave it out");
-}
