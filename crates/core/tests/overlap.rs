@@ -185,7 +185,8 @@ fn what_is_not_a_plain_name_stands_for_everything_beside_it() {
     {
         assert!(overlap(&item(&[path]), &item(&["src/z"])), "{path:?}");
         assert!(!overlap(&item(&[path]), &item(&["lib"])), "{path:?}");
-        assert_eq!(flaw(&[item(&[path])], 9), None, "{path:?}");
+        let is_refused = path.contains(['{', ' ', '\t']);
+        assert_eq!(flaw(&[item(&[path])], 9).is_some(), is_refused, "{path:?}");
     }
     for path in ["!src/a", ":(glob)src/a", ":/src"] {
         assert!(overlap(&item(&[path]), &item(&["lib"])), "{path:?}");
