@@ -14,6 +14,7 @@ use forge_driver::{Error, layout::Home};
 use forge_project::{
     bounded_read::read_text,
     catalog::Catalog,
+    error::help_to_run_git,
     settings::{FILE, Settings},
 };
 use forge_store::{
@@ -265,7 +266,8 @@ fn git() -> HealthFinding {
     match Command::new("git").arg("--version").output() {
         Ok(output) => good(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
         Err(error) => {
-            bad(Error::surroundings(format!("git cannot be run: {error}"), "install git"))
+            let next = help_to_run_git(&error);
+            bad(Error::surroundings(format!("git cannot be run: {error}"), next))
         }
     }
 }

@@ -26,6 +26,7 @@ use forge_driver::{
     clock::now,
     layout::Home,
     person::person,
+    plan::step::steps_of,
     projection::Projector,
     refs,
     refusal::refused,
@@ -35,6 +36,7 @@ use forge_driver::{
     snapshot::frozen,
     summary_file::SUMMARY,
 };
+use forge_keeper::{AttemptFolder, CallerFlaw, check_own_process, is_kept_elsewhere};
 use forge_project::{
     catalog::Catalog,
     refuse_agents,
@@ -49,6 +51,8 @@ use forge_store::{
 
 /// How long a caller waits for a driver to take its command.
 const ANSWER_WAIT: Duration = Duration::from_secs(15);
+/// How long a caller waits for the end of what it stopped.
+const STOP_WAIT: Duration = Duration::from_secs(5);
 /// How often a caller looks whether its command was accepted.
 const ANSWER_LOOK: Duration = Duration::from_millis(20);
 
@@ -143,7 +147,29 @@ impl Forge {
 
     fn take_over(&self, id: &str, lock: RunLock) -> Result<Driver, Error> {
         let journal = Box::new(Store::open(&self.home.dir)?);
-        Driver::take_over(&self.home, Machine::local(&self.home)?, journal, id, lock)
+        let driver = Driver::take_over(&self.home, Machine::local(&self.home)?, journal, id, lock)?;
+        self.refuse_agents_of(id, &driver)?;
+        Ok(driver)
+    }
+
+    /// Fails for an agent, also where no driver is there to look at it: while its keeper lives it can hide in
+    /// namespaces, and after its keeper was killed nobody is above it.
+    fn refuse_agents_of(&self, id: &str, driver: &Driver) -> Result<(), Error> {
+        let refused = |flaw: CallerFlaw| {
+            Error::usage(format!("this command is refused: {flaw}"), "run it in another terminal")
+        };
+        check_own_process(&driver.lost_calls()?).map_err(refused)?;
+        for call in driver.run().calls().values() {
+            let folder = self.home.attempt(id, call.ordinal);
+            let steps = fs::read_dir(steps_of(&folder)).into_iter().flatten().flatten();
+            let folders = steps.map(|step| step.path()).chain([folder]);
+            for folder in folders.map(AttemptFolder::at) {
+                if is_kept_elsewhere(&folder).unwrap_or(false) {
+                    return Err(refused(CallerFlaw::OtherNamespace { namespace: "PID or user" }));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Takes a run up again and drives it until it stops.
@@ -240,6 +266,18 @@ impl Forge {
         }
         driver.show();
         refusal.map_or(Ok(()), |refusal| Err(refused(id, &refusal)))
+    }
+
+    /// Waits a moment for the calls of a run that was stopped. Returns how many have not ended.
+    pub fn wait_for_calls(&self, id: &str) -> Result<usize, Error> {
+        let began = Instant::now();
+        loop {
+            let alive = self.fold(id)?.0.calls().len();
+            if alive == 0 || began.elapsed() >= STOP_WAIT {
+                return Ok(alive);
+            }
+            std::thread::sleep(ANSWER_LOOK);
+        }
     }
 
     fn send_to_driver(&self, id: &str, command: &Command) -> Result<Sent, Error> {

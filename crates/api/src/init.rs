@@ -35,8 +35,8 @@ use forge_project::{
     test_output::excerpt,
 };
 use forge_workspace::{
-    CheckoutLocation, FileAccess, FilesPolicy, OpenCheckout, OpenedCheckout, Operation,
-    OperationResult, RecordBaseline, RestoreFiles, RestoredFiles, perform,
+    CachesAfter, CheckoutLocation, FileAccess, FilesPolicy, OpenCheckout, OpenedCheckout,
+    Operation, OperationResult, RecordBaseline, RestoreFiles, RestoredFiles, perform,
 };
 
 use crate::forge::Forge;
@@ -202,6 +202,7 @@ impl Forge {
             location: checkout,
             at: head.to_owned(),
             access: FileAccess::Write,
+            caches: CachesAfter::Sealed,
         });
         let OperationResult::Restored(RestoredFiles { discarded }) = perform(&order)? else {
             unreachable!("the worker puts back what it is asked to put back")

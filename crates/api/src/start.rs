@@ -296,6 +296,7 @@ impl Forge {
             detail: request.detail,
             coherence,
             base,
+            ending_key: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             by: person(),
         };

@@ -154,6 +154,7 @@ fn start(flow: &str, text: &str) -> Start {
         source: None,
         detail: Detail::Plain,
         coherence: None,
+        ending_key: None,
         version: "bench".to_owned(),
         by: Person { who: "bench".to_owned(), channel: "cli".to_owned() },
     }

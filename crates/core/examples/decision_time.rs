@@ -92,6 +92,7 @@ fn measure(n_items: usize) -> (Vec<Duration>, Vec<Duration>) {
         source: None,
         detail: Detail::Plain,
         coherence: None,
+        ending_key: None,
         version: "0".to_owned(),
         by: Person { who: "ada".to_owned(), channel: "cli".to_owned() },
     };

@@ -9,6 +9,7 @@
 mod call_kind;
 mod calls;
 mod code;
+mod ending_keys;
 mod fold;
 mod history;
 mod lookup;

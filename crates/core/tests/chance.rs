@@ -176,6 +176,7 @@ impl Game {
             source: None,
             detail: Detail::Plain,
             coherence,
+            ending_key: None,
             version: "0.1.0".to_owned(),
             by: somebody(),
         }

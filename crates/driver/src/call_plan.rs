@@ -20,7 +20,8 @@ use forge_core::{
 use forge_keeper::{Ending, ExitReason};
 use forge_project::settings::Claims;
 use forge_workspace::{
-    CommitFiles, FileAccess, FilesPolicy, Operation, OperationResult, RestoreFiles, RestoredFiles,
+    CachesAfter, CommitFiles, FileAccess, FilesPolicy, Operation, OperationResult, RestoreFiles,
+    RestoredFiles,
 };
 
 use crate::{
@@ -95,6 +96,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
                     location,
                     at: opened.head.clone(),
                     access: FileAccess::Read,
+                    caches: CachesAfter::Sealed,
                 }))
             };
             let made = match plan.operation("restore", OnStop::Finish, restore) {
@@ -349,7 +351,10 @@ fn message(plan: &Plan<'_>, result: Option<&AgentResult>) -> String {
 pub fn receipt(report: &mut Report) -> &mut Receipt {
     match report {
         Report::Worked { receipt, .. } | Report::Judged { receipt, .. } => receipt,
-        Report::Noticed { .. } | Report::Intends { .. } | Report::Did { .. } => {
+        Report::Noticed { .. }
+        | Report::Signs { .. }
+        | Report::Intends { .. }
+        | Report::Did { .. } => {
             unreachable!("a call ends with a report that has a receipt")
         }
     }

@@ -114,6 +114,11 @@ impl Calls {
                 return Ok(Vec::new());
             }
         }
+        // How the ending of a step is known is a fact before it can have one.
+        let key = context.executor.ending_key();
+        if !run.has_ending_key(&key) {
+            return Ok(vec![Report::Signs { key }]);
+        }
         let before = self.under_way.remove(call);
         let next = next_step(&plan);
         let unit = call.unit();
@@ -161,7 +166,7 @@ impl Calls {
                     EndedWithoutResult::NeverBegan
                 };
                 context.trusted.given_up(&folder.path);
-                let state = context.executor.give_up(&folder);
+                let state = plan.give_up(&folder);
                 let state = state.map_err(|error| Error::file(&folder.path, &error))?;
                 // Otherwise a keeper was faster: it is followed, or has ended, at the next step.
                 if let StepState::Void = state {
@@ -244,7 +249,7 @@ fn lost(plan: &Plan<'_>) -> Report {
 fn given_up(plan: &Plan<'_>, without: EndedWithoutResult) -> Result<Report, Error> {
     let Plan { context, run, call, .. } = *plan;
     let folder = plan.folder();
-    let state = context.executor.state(&folder);
+    let state = plan.state(&folder);
     let state = state.map_err(|error| Error::file(&folder.path, &error))?;
     let kind = run.call_kind(call);
     if let (StepState::Ended(_), CallKind::Agent { .. }) = (&state, &kind) {

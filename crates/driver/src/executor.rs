@@ -19,7 +19,7 @@ use std::{
 };
 
 use forge_core::Time;
-use forge_keeper::{ArtifactFlaw, AttemptFolder, Ending, Spec, Stop};
+use forge_keeper::{ArtifactFlaw, AttemptFolder, Ending, EndingProof, LostCall, Spec, Stop};
 
 /// Carries out the steps of calls, and tells the time.
 pub trait Executor: Debug {
@@ -41,8 +41,12 @@ pub trait Executor: Debug {
         secrets: &[Vec<u8>],
     ) -> io::Result<()>;
 
-    /// Reads how a step stands. One that is running is waited for from now on.
-    fn state(&self, folder: &AttemptFolder) -> io::Result<StepState>;
+    /// The public key by which the endings of the steps that are started here are known.
+    fn ending_key(&self) -> String;
+
+    /// Reads how a step stands. One that is running is waited for from now on. An ending counts only with its
+    /// proof.
+    fn state(&self, folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<StepState>;
 
     /// Whether a step that was started or found running need not be waited for any more.
     fn has_ended(&self, folder: &AttemptFolder) -> bool;
@@ -51,10 +55,13 @@ pub trait Executor: Debug {
     fn stop(&self, folder: &AttemptFolder, how: Stop) -> io::Result<StopRequest>;
 
     /// Makes sure that a step never starts from now on. If somebody was faster, says how it stands.
-    fn give_up(&self, folder: &AttemptFolder) -> io::Result<StepState>;
+    fn give_up(&self, folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<StepState>;
 
     /// Ends whatever is left of a step whose keeper died.
     fn sweep(&self, folder: &AttemptFolder) -> io::Result<()>;
+
+    /// Looks at the process that gives a command: why it may not, if it may not.
+    fn check_caller(&self, pid: i32, lost: &[LostCall]) -> Result<(), String>;
 
     /// Opens a file that a step left, if it is a regular one.
     fn open_output(&self, file: &Path) -> io::Result<Box<dyn Output>>;

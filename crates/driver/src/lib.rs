@@ -24,6 +24,7 @@ pub mod calls;
 pub mod checkouts;
 pub mod checks;
 pub mod clock;
+pub mod command_sender;
 pub mod context;
 pub mod deliver;
 pub mod error;

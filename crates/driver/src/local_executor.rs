@@ -1,7 +1,8 @@
 //! Steps as processes of this machine: each under a keeper of its own, which outlives the driver.
 //!
 //! Invariant: who holds a claim, and what has an ending, is read from the folder of the step alone, so
-//! that any driver finds the keepers of the one before.
+//! that any driver finds the keepers of the one before. The folder can be written by anybody, so the
+//! ending is believed for its signature, by a key that is in the journal.
 
 use std::{
     cell::RefCell,
@@ -16,37 +17,52 @@ use std::{
     },
     path::{Path, PathBuf},
     process::Child,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use forge_core::{Time, hex::hex};
 use forge_keeper::{
-    ArtifactFlaw, AttemptFolder, AttemptStatus, Keeper, Spec, Stop, collect, give_up, look,
-    open_regular, start_knowing_keeper, sweep,
+    ArtifactFlaw, AttemptFolder, AttemptStatus, EndingProof, EndingSigner, Keeper, LostCall, Spec,
+    Stop, check_caller, collect, give_up, kill, look, open_regular, start_knowing_keeper, sweep,
+    sweep_adopted, wake,
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, PidfdFlags, pidfd_open},
+    process::{Pid, PidfdFlags, getpid, pidfd_open, set_child_subreaper},
 };
 
 use crate::{
     Error, clock,
     executor::{Executor, Output, StepState, StopRequest},
+    notify::sender::NOTIFY,
 };
 
 /// How often a keeper that cannot be watched is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A keeper has this much time after its limit before it is woken.
+const WAKE_AFTER: Duration = Duration::from_millis(500);
+/// And this much more before it is killed: longer than it takes to end a child with its grace, and to wait for one
+/// that hangs in the kernel.
+const KILL_AFTER: Duration = Duration::from_secs(60);
 
 /// The executor of this machine. The default one only reads what steps left.
 #[derive(Default)]
 pub struct LocalExecutor {
     /// Our own program, which is also the keeper.
     program: PathBuf,
+    /// The key of the keepers that are started here.
+    signer: Option<EndingSigner>,
     /// The keepers that are waited for, by the folders of their steps.
-    keepers: RefCell<BTreeMap<PathBuf, ProcessHandle>>,
+    keepers: RefCell<BTreeMap<PathBuf, WatchedKeeper>>,
 }
 
-/// A keeper that is waited for.
+/// A keeper that is waited for, and the moment when it must have ended by its own limits.
+struct WatchedKeeper {
+    process: ProcessHandle,
+    due: Option<Instant>,
+}
+
 enum ProcessHandle {
     /// Started by us. Readable when it has ended.
     Child(Child, OwnedFd),
@@ -56,8 +72,9 @@ enum ProcessHandle {
 
 impl LocalExecutor {
     /// An executor that starts `program` as its keepers.
-    pub fn new(program: PathBuf) -> Self {
-        Self { program, keepers: RefCell::default() }
+    pub fn new(program: PathBuf) -> io::Result<Self> {
+        let signer = Some(EndingSigner::generate()?);
+        Ok(Self { program, signer, keepers: RefCell::default() })
     }
 }
 
@@ -75,17 +92,19 @@ impl Executor for LocalExecutor {
     fn wait(&self, files: &[BorrowedFd<'_>], mut longest: Duration) -> io::Result<()> {
         let mut keepers = self.keepers.borrow_mut();
         let n_before = keepers.len();
-        keepers.retain(|_, keeper| !keeper.has_ended());
+        keepers.retain(|_, keeper| !keeper.process.has_ended());
         if keepers.len() < n_before {
             return Ok(());
         }
         let mut polled: Vec<PollFd<'_>> =
             files.iter().map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN)).collect();
         for keeper in keepers.values() {
-            match keeper.as_fd() {
+            match keeper.process.as_fd() {
                 Some(file) => polled.push(PollFd::from_borrowed_fd(file, PollFlags::IN)),
                 None => longest = longest.min(LOOK_EVERY),
             }
+            let left = keeper.due.map(|due| due.saturating_duration_since(Instant::now()));
+            longest = longest.min(left.map_or(longest, |left| left.max(LOOK_EVERY)));
         }
         wait_for(&mut polled, longest)
     }
@@ -101,20 +120,31 @@ impl Executor for LocalExecutor {
         env: &[(OsString, OsString)],
         secrets: &[Vec<u8>],
     ) -> io::Result<()> {
-        let child = start_knowing_keeper(&self.program, folder, env, secrets)?;
+        // What a killed keeper leaves comes to us, and not to somebody who would keep it.
+        set_child_subreaper(Some(getpid()))?;
+        let due = due(folder);
+        let signer = self.signer.as_ref();
+        let child = start_knowing_keeper(&self.program, folder, env, signer, secrets)?;
         let handle = watch(&child)?;
-        let handle = ProcessHandle::Child(child, handle);
-        self.keepers.borrow_mut().insert(folder.path.clone(), handle);
+        let process = ProcessHandle::Child(child, handle);
+        self.keepers.borrow_mut().insert(folder.path.clone(), WatchedKeeper { process, due });
         Ok(())
     }
 
-    fn state(&self, folder: &AttemptFolder) -> io::Result<StepState> {
-        Ok(self.to_state(folder, look(folder)?))
+    fn ending_key(&self) -> String {
+        self.signer.as_ref().map(EndingSigner::public_key).unwrap_or_default()
+    }
+
+    fn state(&self, folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<StepState> {
+        Ok(self.to_state(folder, look(folder, proof)?))
     }
 
     fn has_ended(&self, folder: &AttemptFolder) -> bool {
         let mut keepers = self.keepers.borrow_mut();
-        let has_ended = keepers.get_mut(&folder.path).is_none_or(ProcessHandle::has_ended);
+        let has_ended = keepers.get_mut(&folder.path).is_none_or(|keeper| {
+            keeper.insist(Instant::now());
+            keeper.process.has_ended()
+        });
         if has_ended {
             keepers.remove(&folder.path);
         }
@@ -124,23 +154,38 @@ impl Executor for LocalExecutor {
     fn stop(&self, folder: &AttemptFolder, how: Stop) -> io::Result<StopRequest> {
         let asked =
             |keeper: &Keeper| keeper.stop(how).map_or(StopRequest::NotNow, |()| StopRequest::Sent);
-        if let Some(ProcessHandle::Found(keeper)) = self.keepers.borrow().get(&folder.path) {
-            return Ok(asked(keeper));
+        if let Some(keeper) = self.keepers.borrow_mut().get_mut(&folder.path) {
+            // Whoever is to stop has no more time than that.
+            let now = Instant::now();
+            keeper.due = Some(keeper.due.map_or(now, |due| due.min(now)));
+            if let ProcessHandle::Found(keeper) = &keeper.process {
+                return Ok(asked(keeper));
+            }
         }
         // Our own keeper may not have claimed its folder yet; then it never will.
-        let status = give_up(folder)?;
+        let status = give_up(folder, &EndingProof::NotNeeded)?;
         let AttemptStatus::Alive(keeper) = status else { return Ok(StopRequest::Sent) };
         Ok(asked(&keeper))
     }
 
-    fn give_up(&self, folder: &AttemptFolder) -> io::Result<StepState> {
+    fn give_up(&self, folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<StepState> {
         fs::create_dir_all(&folder.path)?;
-        Ok(self.to_state(folder, give_up(folder)?))
+        Ok(self.to_state(folder, give_up(folder, proof)?))
     }
 
     fn sweep(&self, folder: &AttemptFolder) -> io::Result<()> {
         sweep(&folder.path)?;
+        let keepers = self.keepers.borrow();
+        let own = keepers.values().filter_map(|keeper| match &keeper.process {
+            ProcessHandle::Child(child, _) => i32::try_from(child.id()).ok(),
+            ProcessHandle::Found(_) => None,
+        });
+        sweep_adopted(&own.collect::<Vec<i32>>(), NOTIFY)?;
         Ok(())
+    }
+
+    fn check_caller(&self, pid: i32, lost: &[LostCall]) -> Result<(), String> {
+        check_caller(pid, lost).map_err(|flaw| flaw.to_string())
     }
 
     fn open_output(&self, file: &Path) -> io::Result<Box<dyn Output>> {
@@ -194,10 +239,30 @@ impl LocalExecutor {
             AttemptStatus::Ended(ending) => StepState::Ended(ending),
             AttemptStatus::Alive(keeper) => {
                 let mut keepers = self.keepers.borrow_mut();
-                keepers.entry(folder.path.clone()).or_insert(ProcessHandle::Found(keeper));
+                keepers.entry(folder.path.clone()).or_insert_with(|| WatchedKeeper {
+                    process: ProcessHandle::Found(keeper),
+                    due: due(folder),
+                });
                 StepState::Running
             }
         }
+    }
+}
+
+/// When a keeper that starts or is found now must have ended by its own limits. Zero is no limit.
+fn due(folder: &AttemptFolder) -> Option<Instant> {
+    let wall_ms = folder.spec().map_or(0, |spec| spec.limits.wall_ms);
+    let wall = Some(Duration::from_millis(wall_ms)).filter(|wall| !wall.is_zero());
+    wall.and_then(|wall| Instant::now().checked_add(wall + WAKE_AFTER))
+}
+
+impl WatchedKeeper {
+    /// A keeper that is past its time was stopped, perhaps by what runs below it: it is woken, so that it ends
+    /// the step itself, and killed if that does not help.
+    fn insist(&self, now: Instant) {
+        let Some(late) = self.due.and_then(|due| now.checked_duration_since(due)) else { return };
+        let Some(keeper) = self.process.as_fd() else { return };
+        let _is_gone = if late < KILL_AFTER { wake(keeper) } else { kill(keeper) };
     }
 }
 
@@ -249,4 +314,58 @@ pub fn watch(child: &Child) -> io::Result<OwnedFd> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let pid = pid.expect("a child has a pid");
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// An executor that waits for this process as for a keeper, which was to end so long ago.
+    fn waits_for(script: &str, late: Duration) -> (LocalExecutor, AttemptFolder) {
+        let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let handle = watch(&child).unwrap();
+        let process = ProcessHandle::Child(child, handle);
+        let due = Instant::now().checked_sub(late);
+        let (executor, folder) = (LocalExecutor::default(), AttemptFolder::at("/no/such/step"));
+        let keeper = WatchedKeeper { process, due };
+        executor.keepers.borrow_mut().insert(folder.path.clone(), keeper);
+        (executor, folder)
+    }
+
+    #[track_caller]
+    fn ends(executor: &LocalExecutor, folder: &AttemptFolder) {
+        let until = Instant::now() + Duration::from_secs(20);
+        while !executor.has_ended(folder) {
+            assert!(Instant::now() < until, "it lives on");
+            executor.wait(&[], LOOK_EVERY).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_keeper_that_is_stopped_when_its_time_is_over_is_woken() {
+        let (executor, folder) = waits_for("kill -STOP $$", Duration::ZERO);
+        ends(&executor, &folder);
+    }
+
+    #[test]
+    fn a_keeper_that_is_stopped_again_and_again_is_killed() {
+        let (executor, folder) = waits_for("while :; do kill -STOP $$; done", KILL_AFTER);
+        ends(&executor, &folder);
+    }
+
+    #[test]
+    fn a_step_without_a_limit_is_never_due_and_another_one_is_after_its_limit() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = |wall_ms: u64| {
+            let limits = forge_keeper::StepLimits { wall_ms, silence_ms: 0, output_bytes: 0 };
+            let argv = vec!["true".to_owned()];
+            let spec = crate::setup::environment::spec("a#1".to_owned(), argv, "/".into(), limits);
+            AttemptFolder::create(&home.path().join(wall_ms.to_string()), &spec).unwrap()
+        };
+        assert_eq!(due(&folder(0)), None);
+        let limit = Duration::from_secs(60);
+        let (before, due) = (Instant::now(), due(&folder(60_000)).unwrap());
+        assert!(due >= before + limit && due <= Instant::now() + limit + WAKE_AFTER);
+    }
 }

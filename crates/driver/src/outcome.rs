@@ -23,6 +23,9 @@ const LAST_WORDS_BYTES: u64 = 4 * 1024;
 /// The last lines of a transcript that a failure shows.
 const LAST_WORDS_LINES: usize = 20;
 
+/// A shell adds the number of a signal to this.
+const SHELL_SIGNAL: i32 = 128;
+
 /// How a call ended without an ending of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndedWithoutResult {
@@ -96,17 +99,33 @@ pub enum CommandEnd {
     Interrupted,
 }
 
+/// Whether others end processes with this signal. Then the work that was looked at is not to blame.
+fn is_stop(signal: i32) -> bool {
+    use rustix::process::Signal;
+    [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP].map(Signal::as_raw).contains(&signal)
+}
+
+fn killed(executor: &dyn Executor, folder: &AttemptFolder, signal: i32) -> CommandEnd {
+    let what = ended(&last_words(executor, folder), &format!("killed by signal {signal}"));
+    CommandEnd::Fault { class: FaultClass::Crashed, what }
+}
+
 pub fn command_end(executor: &dyn Executor, folder: &AttemptFolder, ending: &Ending) -> CommandEnd {
     match &ending.how {
         ExitReason::Exited { code: 0 } => CommandEnd::Success,
+        // A shell tells like this that what it ran was killed.
+        ExitReason::Exited { code } if is_stop(code - SHELL_SIGNAL) => {
+            killed(executor, folder, code - SHELL_SIGNAL)
+        }
         ExitReason::Exited { code } => {
             let what = ended(&last_words(executor, folder), &format!("exit code {code}"));
             CommandEnd::Failure { code: *code, what }
         }
-        // Whoever killed it, the work that it looks at is not to blame.
-        ExitReason::Signalled { signal } => CommandEnd::Fault {
-            class: FaultClass::Crashed,
-            what: ended(&last_words(executor, folder), &format!("killed by signal {signal}")),
+        ExitReason::Signalled { signal } if is_stop(*signal) => killed(executor, folder, *signal),
+        // The program itself did something that it may not.
+        ExitReason::Signalled { signal } => CommandEnd::Failure {
+            code: SHELL_SIGNAL + signal,
+            what: ended(&last_words(executor, folder), &format!("crashed with signal {signal}")),
         },
         ExitReason::TimedOut => CommandEnd::Fault {
             class: FaultClass::TimedOut,
@@ -158,4 +177,57 @@ pub fn last_words(executor: &dyn Executor, folder: &AttemptFolder) -> String {
     let text = read_all(executor, &folder.transcript());
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(LAST_WORDS_LINES)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local_executor::LocalExecutor;
+
+    fn end(how: ExitReason) -> CommandEnd {
+        let ending = Ending {
+            forge: 1,
+            call: "build#1/verify#1".to_owned(),
+            how,
+            started_at_ms: 0,
+            ended_at_ms: 0,
+            output_bytes: 0,
+            swept: 0,
+            transcript_cut: None,
+            left_over: 0,
+            signature: None,
+        };
+        command_end(&LocalExecutor::default(), &AttemptFolder::at("/nowhere"), &ending)
+    }
+
+    #[test]
+    fn a_command_that_was_killed_says_nothing_about_the_work() {
+        for signal in [1, 2, 9, 15] {
+            for how in [ExitReason::Signalled { signal }, ExitReason::Exited { code: 128 + signal }]
+            {
+                let CommandEnd::Fault { class: FaultClass::Crashed, what } = end(how) else {
+                    panic!("{signal} is no verdict")
+                };
+                assert!(what.contains(&format!("killed by signal {signal}")), "{what}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_that_crashes_is_red() {
+        // ILL, ABRT, BUS, FPE, SEGV, PIPE.
+        for signal in [4, 6, 7, 8, 11, 13] {
+            for how in [ExitReason::Signalled { signal }, ExitReason::Exited { code: 128 + signal }]
+            {
+                let CommandEnd::Failure { code, .. } = end(how) else { panic!("{signal} is red") };
+                assert_eq!(code, 128 + signal);
+            }
+        }
+        for code in [1, 2, 9, 124, 126, 127, 128, 255] {
+            assert!(
+                matches!(end(ExitReason::Exited { code }), CommandEnd::Failure { .. }),
+                "{code}"
+            );
+        }
+    }
 }

@@ -12,6 +12,7 @@ pub mod workspace_worker;
 
 use std::{
     cell::RefCell,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -23,7 +24,7 @@ use forge_core::{
     id::CallId,
     money::Spent,
 };
-use forge_keeper::{AttemptFolder, Ending};
+use forge_keeper::{AttemptFolder, Ending, EndingProof};
 use forge_store::atomic_file::replace_on;
 use forge_workspace::{
     FailureCause, OpenedCheckout, Operation, OperationResult, RecordBaseline, WorkspaceError,
@@ -271,6 +272,24 @@ impl Plan<'_> {
         })
     }
 
+    /// How a step of this call stands.
+    pub fn state(&self, folder: &AttemptFolder) -> io::Result<StepState> {
+        self.with_proof(|proof| self.context.executor.state(folder, proof))
+    }
+
+    /// Makes sure that a step of this call never starts from now on.
+    pub fn give_up(&self, folder: &AttemptFolder) -> io::Result<StepState> {
+        self.with_proof(|proof| self.context.executor.give_up(folder, proof))
+    }
+
+    /// What the facts say about how a true ending of this call is known.
+    fn with_proof<T>(&self, look: impl FnOnce(&EndingProof<'_>) -> T) -> T {
+        match self.run.calls().get(self.call).and_then(|call| self.run.ending_keys(call)) {
+            Some(keys) => look(&EndingProof::Signed { call: &self.call.to_string(), keys }),
+            None => look(&EndingProof::NotNeeded),
+        }
+    }
+
     fn step(
         &self,
         path: PathBuf,
@@ -285,7 +304,7 @@ impl Plan<'_> {
         if let Some(aside) = trusted.quarantine_foreign(self.context.executor, &folder.path)? {
             self.notice(foreign_files_notice(&aside));
         }
-        let state = self.context.executor.state(&folder);
+        let state = self.state(&folder);
         match state.map_err(|error| Error::file(&folder.path, &error))? {
             StepState::Ended(ending) => {
                 trusted.ended(&folder.path, &ending);

@@ -14,12 +14,13 @@ use std::{io::ErrorKind, path::PathBuf, rc::Rc, sync::Arc, time::Duration};
 
 use forge_core::{
     Command, Effect, Input, Refusal, Report, Run, Time, decide,
-    event::{self, Event},
+    event::{self, Event, Outcome, Ruling},
     id::UnitId,
+    run::CallEnding,
     view::{Course, Standing},
     wanted,
 };
-use forge_keeper::Redactor;
+use forge_keeper::{LostCall, Redactor};
 use forge_project::settings::Frozen;
 use forge_store::{
     blobs::Blobs,
@@ -33,6 +34,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error,
     calls::Calls,
+    command_sender,
     context::RunContext,
     executor::Executor,
     layout::Home,
@@ -123,8 +125,10 @@ impl Machine {
     /// This machine, for the runs of one repository.
     pub fn local(home: &Home) -> Result<Self, Error> {
         let program = own_program()?;
+        let executor = LocalExecutor::new(program.clone());
+        let executor = executor.map_err(|error| Error::file(&program, &error))?;
         Ok(Self {
-            executor: Rc::new(LocalExecutor::new(program.clone())),
+            executor: Rc::new(executor),
             disk: Arc::new(RealDisk),
             code: Rc::new(home.repository.clone()),
             program,
@@ -172,6 +176,7 @@ impl Driver {
         frozen: Frozen,
     ) -> Result<Self, Error> {
         let lock = journal.lock(id)?;
+        let start = event::Start { ending_key: Some(machine.executor.ending_key()), ..start };
         let input = Input::Command(Command::Start(Box::new(start)));
         let record = decide(&Run::new(), machine.executor.now(), &input)
             .map_err(|refusal| refused(id, &refusal))?;
@@ -344,7 +349,10 @@ impl Driver {
             return Ok(());
         }
         for command in self.journal.open_commands(&self.id)? {
+            let (executor, lost) = (&*self.machine.executor, self.lost_calls()?);
+            let refusal = command_sender::refusal(executor, &*self.journal, &command, &lost)?;
             let outcome = match serde_json::from_str::<Command>(&command.body) {
+                _ if refusal.is_some() => refusal,
                 Err(error) => Some(format!("it cannot be read: {error}")),
                 Ok(Command::Start(_)) => Some("a run is started by its driver".to_owned()),
                 Ok(wanted) => {
@@ -360,6 +368,22 @@ impl Driver {
         }
         self.seen = Some(version);
         Ok(())
+    }
+
+    /// The times of all calls whose keepers were killed.
+    pub fn lost_calls(&self) -> Result<Vec<LostCall>, Error> {
+        let is_lost = |ending: &CallEnding| {
+            matches!(ending, CallEnding::Work(Outcome::Lost) | CallEnding::Look(Ruling::Lost))
+        };
+        if !self.run.history().calls.iter().any(|call| is_lost(&call.ending)) {
+            return Ok(Vec::new());
+        }
+        let records = self.journal.read(&self.id, 1)?;
+        let mut all = Vec::new();
+        for record in &records {
+            all.extend(facts(record)?.into_iter().map(|fact| (record.at, fact)));
+        }
+        Ok(command_sender::lost_calls(all.iter().map(|(at, fact)| (*at, fact))))
     }
 
     /// Drives until the run stops: done, failed, held, waiting for a person.

@@ -211,7 +211,7 @@ mod tests {
     use crate::local_executor::LocalExecutor;
 
     fn executor() -> LocalExecutor {
-        LocalExecutor::new(PathBuf::from("forge"))
+        LocalExecutor::new(PathBuf::from("forge")).unwrap()
     }
     use crate::plan::step::OnStop;
 

@@ -4,8 +4,10 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
-use forge_keeper::Monitor;
+use forge_keeper::{AttemptFolder, Monitor};
+use rustix::process::{getpid, set_child_subreaper};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
@@ -26,14 +28,33 @@ fn main() -> ExitCode {
             writeln!(io::stdout(), "killed: {}", swept.killed).expect("somebody listens");
             ExitCode::SUCCESS
         }
+        // A driver whose keeper is killed once its child has written that file.
+        (Some("adopt"), [folder, file]) => {
+            adopt(folder.as_ref(), file.as_ref()).expect("a killed keeper can be swept")
+        }
         // A keeper with a mistake in it, after it has started a child.
-        (Some("panic"), [pid_file]) => forge_keeper::keeper::leaving_nobody(|_log| {
+        (Some("panic"), [pid_file]) => forge_keeper::keeper::leaving_nobody(Vec::new(), |_log| {
             let child = Command::new("sleep").arg("600").spawn()?;
             std::fs::write(pid_file, child.id().to_string())?;
             panic!("a promise was broken");
         }),
         _ => ExitCode::from(2),
     }
+}
+
+fn adopt(folder: &Path, file: &Path) -> io::Result<ExitCode> {
+    set_child_subreaper(Some(getpid()))?;
+    let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let folder = AttemptFolder::at(folder);
+    let mut keeper = forge_keeper::start_keeper(&std::env::current_exe()?, &folder, &env)?;
+    while !std::fs::read_to_string(file).is_ok_and(|text| text.ends_with('\n')) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    keeper.kill()?;
+    keeper.wait()?;
+    forge_keeper::sweep(&folder.path)?;
+    forge_keeper::sweep_adopted(&[], "__notify")?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn no_monitor(_settings: &serde_json::Value) -> Result<Box<dyn Monitor>, String> {

@@ -4,6 +4,7 @@
 
 pub mod claim;
 pub mod dir;
+pub mod ending_signature;
 pub mod keeper_handle;
 pub mod outbox;
 pub mod status;

@@ -20,6 +20,7 @@ pub mod monitor;
 mod output;
 mod signals;
 
+use std::env;
 use std::fmt::Display;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,6 +33,9 @@ use rustix::process::{getpid, set_child_subreaper, setsid};
 
 use crate::attempt::claim::{self, CLAIM_LOST_EXIT, Claiming};
 use crate::attempt::dir::{AttemptFolder, Ending, ExitReason, FORMAT, Spec, Stderr};
+use crate::attempt::ending_signature::EndingSigner;
+use crate::redact::unpacked;
+use crate::variables::SECRETS_VARIABLE;
 use log::Log;
 use monitor::OpenMonitor;
 use output::{ChildOutput, ChildOutputs};
@@ -41,9 +45,27 @@ const BROKEN_EXIT: u8 = 70;
 /// Between two rounds of killing, when there is no poll loop any more.
 const KILL_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
+/// What the driver passes through the pipe: the seed of the key for the ending, then secret values.
+struct FromDriver {
+    /// None for a keeper that was started by hand.
+    signer: Option<EndingSigner>,
+    secrets: Vec<Vec<u8>>,
+}
+
+impl FromDriver {
+    fn read() -> Self {
+        let is_told = env::var_os(SECRETS_VARIABLE).is_some();
+        let values = if is_told { unpacked(io::stdin().lock()) } else { Vec::new() };
+        let mut values = values.into_iter();
+        let signer = values.next().and_then(|seed| EndingSigner::from_seed(&seed));
+        Self { signer, secrets: values.collect() }
+    }
+}
+
 /// Main of `forge __keep DIR`.
 pub fn keep(folder: &Path, open_monitor: OpenMonitor) -> ExitCode {
-    leaving_nobody(|log| {
+    let FromDriver { signer, secrets } = FromDriver::read();
+    leaving_nobody(secrets, |log| {
         let folder = AttemptFolder::at(std::path::absolute(folder)?);
         // A terminal must not be able to end us. It fails only if we already lead a session.
         let _ = setsid();
@@ -55,15 +77,18 @@ pub fn keep(folder: &Path, open_monitor: OpenMonitor) -> ExitCode {
         };
         // The kernel unlocks it after we can no longer be found: until then a sweep spares us.
         std::mem::forget(claim);
-        run(&folder, open_monitor, signals, log)?;
+        run(&folder, open_monitor, signals, signer.as_ref(), log)?;
         Ok(ExitCode::SUCCESS)
     })
 }
 
 /// Does `work`; if that fails or panics, says so and kills everybody below us.
 #[doc(hidden)]
-pub fn leaving_nobody(work: impl FnOnce(&mut Log) -> io::Result<ExitCode>) -> ExitCode {
-    let mut log = Log::begin();
+pub fn leaving_nobody(
+    secrets: Vec<Vec<u8>>,
+    work: impl FnOnce(&mut Log) -> io::Result<ExitCode>,
+) -> ExitCode {
+    let mut log = Log::begin(secrets);
     // The panic's own message is already in the log when it arrives here.
     let trouble = match catch_unwind(AssertUnwindSafe(|| work(&mut log))) {
         Ok(Ok(code)) => return code,
@@ -79,6 +104,7 @@ fn run(
     folder: &AttemptFolder,
     open_monitor: OpenMonitor,
     signals: signals::SignalPipes,
+    signer: Option<&EndingSigner>,
     log: &mut Log,
 ) -> io::Result<()> {
     let started_at_ms = now_ms();
@@ -99,7 +125,7 @@ fn run(
         (Err(error), _) => (String::new(), event_loop::ChildOutcome::not_started(error)),
     };
     ending::sync_outbox(&outbox, log);
-    let ending = Ending {
+    let mut ending = Ending {
         forge: FORMAT,
         call,
         how: sayable(outcome.how, log),
@@ -109,7 +135,11 @@ fn run(
         swept: outcome.swept,
         transcript_cut: outcome.transcript_cut.map(|why| log.redact(&why)),
         left_over: outcome.left_over,
+        signature: None,
     };
+    if let Some(signer) = signer {
+        signer.sign(folder, &mut ending);
+    }
     ending::write(folder, prepared.ok(), &ending, log)
 }
 

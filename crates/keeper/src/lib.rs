@@ -18,6 +18,8 @@
 //! that the ending does not count as `left_over`.
 
 pub mod attempt;
+pub mod caller;
+mod hex;
 pub mod keeper;
 pub mod launch;
 mod processes;
@@ -26,16 +28,20 @@ pub mod variables;
 
 pub use attempt::claim::{CLAIM_LOST_EXIT, Identity};
 pub use attempt::dir::{
-    AttemptFolder, Ending, ExitReason, Spec, Stderr, Stdout, StepLimits, open_regular,
+    AttemptFolder, CallVariables, Ending, ExitReason, Spec, Stderr, Stdout, StepLimits,
+    open_regular,
 };
-pub use attempt::keeper_handle::{Keeper, Stop, start_keeper, start_knowing_keeper};
+pub use attempt::ending_signature::{EndingProof, EndingSigner};
+pub use attempt::keeper_handle::{Keeper, Stop, kill, start_keeper, start_knowing_keeper, wake};
 pub use attempt::outbox::{ArtifactFlaw, collect};
-pub use attempt::status::{AttemptStatus, give_up, look};
-pub use attempt::sweep::{Swept, inside_attempt, sweep};
+pub use attempt::status::{AttemptStatus, give_up, is_kept_elsewhere, look};
+pub use attempt::sweep::{Swept, inside_attempt, sweep, sweep_adopted};
+pub use caller::{CallerFlaw, LostCall, check_caller, check_own_process};
 pub use keeper::keep;
 pub use keeper::monitor::{Monitor, OpenMonitor};
 pub use launch::launch;
 pub use redact::{Redactor, known_secrets, secrets_in_file};
 pub use variables::{
-    ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, KEEP, LAUNCH, OUTBOX_VARIABLE,
+    ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, KEEP, LAUNCH, MARK_VARIABLE,
+    OUTBOX_VARIABLE,
 };

@@ -5,6 +5,7 @@
 //! Invariant: a process is named by pid *and* start time; the pid alone names nobody.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
@@ -13,18 +14,25 @@ use std::path::Path;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::variables::ATTEMPT_DIR_VARIABLE;
+use crate::hex::to_hex;
+use crate::variables::{ATTEMPT_DIR_VARIABLE, MARK_VARIABLE};
 
 /// More of an environment than this is not looked at. The kernel allows 6 MiB.
 const ENVIRONMENT_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// No chain of parents is longer than this.
 const ANCESTORS_MAX: usize = 4096;
+/// So much of a hash tells two attempts apart.
+const MARK_BYTES: usize = 16;
+
+/// Namespaces in which a process can hide where it comes from.
+pub(crate) const NAMESPACES: [&str; 2] = ["pid", "user"];
 
 /// One line of the process table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
     pub(crate) parent: i32,
+    pub(crate) session: i32,
     /// Clock ticks since boot: field 22 of `/proc/PID/stat`.
     pub(crate) start: u64,
     pub(crate) life: Life,
@@ -57,8 +65,9 @@ fn parse_stat(text: &[u8]) -> Option<Process> {
         _ => Life::Alive,
     };
     let parent = fields.next()?.parse().ok()?;
-    let start = fields.nth(22 - 5)?.parse().ok()?;
-    Some(Process { pid, parent, start, life })
+    let session = fields.nth(6 - 5)?.parse().ok()?;
+    let start = fields.nth(22 - 7)?.parse().ok()?;
+    Some(Process { pid, parent, session, start, life })
 }
 
 /// Reads the whole process table. Processes which end meanwhile are left out.
@@ -123,8 +132,8 @@ pub(crate) fn own_pid() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
-/// Which attempt the environment of `pid` names, if it does and if we may read it.
-pub(crate) fn marker(pid: i32) -> Option<Vec<u8>> {
+/// What the environment of `pid` says about its attempt, if it says anything and if we may read it.
+pub(crate) fn marker(pid: i32) -> Option<Marker> {
     let environment = fs::File::open(format!("/proc/{pid}/environ")).ok()?;
     let mut environment = BufReader::new(environment.take(ENVIRONMENT_BYTES_MAX));
     let mut variable = Vec::new();
@@ -134,16 +143,49 @@ pub(crate) fn marker(pid: i32) -> Option<Vec<u8>> {
             return None;
         }
         let text = variable.strip_suffix(&[0]).unwrap_or(&variable);
-        let value = text.strip_prefix(ATTEMPT_DIR_VARIABLE.as_bytes());
-        if let Some(value) = value.and_then(|rest| rest.strip_prefix(b"=")) {
-            return Some(value.to_vec());
+        let value = |name: &str| text.strip_prefix(name.as_bytes())?.strip_prefix(b"=");
+        if let Some(mark) = value(MARK_VARIABLE) {
+            return Some(Marker::Mark(mark.to_vec()));
+        }
+        if let Some(folder) = value(ATTEMPT_DIR_VARIABLE) {
+            return Some(Marker::Folder(folder.to_vec()));
         }
     }
 }
 
+/// How an environment names an attempt.
+pub(crate) enum Marker {
+    Mark(Vec<u8>),
+    /// By its folder, as an older Forge marked all of its processes.
+    Folder(Vec<u8>),
+}
+
+/// The mark of the attempt in this folder.
+pub(crate) fn mark(folder: &Path) -> String {
+    let hash = ring::digest::digest(&ring::digest::SHA256, folder.as_os_str().as_bytes());
+    to_hex(&hash.as_ref()[..MARK_BYTES])
+}
+
 /// Whether the environment of `pid` names exactly this attempt.
 pub(crate) fn is_marked(pid: i32, folder: &Path) -> bool {
-    marker(pid).is_some_and(|value| value == folder.as_os_str().as_bytes())
+    match marker(pid) {
+        Some(Marker::Mark(found)) => found == mark(folder).as_bytes(),
+        Some(Marker::Folder(found)) => found == folder.as_os_str().as_bytes(),
+        None => false,
+    }
+}
+
+/// The namespaces of this process, by which another one can be compared with it.
+pub(crate) fn own_namespaces() -> Option<String> {
+    let names: io::Result<Vec<String>> =
+        NAMESPACES.iter().map(|kind| namespace("self", kind)).collect();
+    Some(names.ok()?.join(" "))
+}
+
+/// Reads which namespace of a kind a process is in.
+pub(crate) fn namespace(process: impl Display, kind: &str) -> io::Result<String> {
+    let name = fs::read_link(format!("/proc/{process}/ns/{kind}"))?;
+    Ok(name.to_string_lossy().into_owned())
 }
 
 /// What tells this boot of this machine from every other one.
@@ -157,9 +199,10 @@ mod tests {
 
     #[test]
     fn a_name_full_of_parentheses_does_not_shift_the_fields() {
-        let stat = b"7 (a) R 1 (b) S 42 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 998877 1 2";
+        let stat = b"7 (a) R 1 (b) S 42 7 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 998877 1 2";
         let process = parse_stat(stat).unwrap();
         assert_eq!((process.pid, process.parent, process.start), (7, 42, 998_877));
+        assert_eq!(process.session, 9);
         assert_eq!(process.life, Life::Alive);
     }
 
@@ -173,7 +216,7 @@ mod tests {
 
     #[test]
     fn below_walks_over_generations_and_leaves_strangers_alone() {
-        let line = |pid, parent| Process { pid, parent, start: 1, life: Life::Alive };
+        let line = |pid, parent| Process { pid, parent, session: 1, start: 1, life: Life::Alive };
         // The grandchild comes before its parent, as after a wrap of pids.
         let table = [line(3, 9), line(9, 1), line(4, 2), line(5, 3)];
         let pids: HashSet<i32> = below(&table, &[1]).iter().map(|found| found.pid).collect();

@@ -7,7 +7,10 @@ pub const KEEP: &str = "__keep";
 /// Argument 1 of the launcher's command line.
 pub const LAUNCH: &str = "__launch";
 
-/// Marks every process of an attempt in its environment; the value is the absolute folder.
+/// Marks every process of an attempt in its environment. The value tells nothing but which attempt, to those who
+/// know its folder.
+pub const MARK_VARIABLE: &str = "KEEPER_MARK";
+/// The absolute folder of the attempt, for agents and commands. Code that is judged is not told.
 pub const ATTEMPT_DIR_VARIABLE: &str = "FORGE_ATTEMPT_DIR";
 /// The folder that an agent may read.
 pub const INBOX_VARIABLE: &str = "FORGE_INBOX";
@@ -15,5 +18,5 @@ pub const INBOX_VARIABLE: &str = "FORGE_INBOX";
 pub const OUTBOX_VARIABLE: &str = "FORGE_OUTBOX";
 /// The name of the call, which `result.json` repeats as `attempt`.
 pub const CALL_VARIABLE: &str = "FORGE_CALL";
-/// Tells a keeper that secret values come on its standard input. No process below it has it.
+/// Tells a keeper that its key and secret values come on its standard input. No process below it has it.
 pub(crate) const SECRETS_VARIABLE: &str = "FORGE_SECRETS";

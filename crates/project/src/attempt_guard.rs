@@ -4,6 +4,12 @@ use crate::Error;
 
 /// Fails inside an attempt: agents change neither runs nor settings.
 pub fn refuse_agents() -> Result<(), Error> {
+    if let Err(flaw) = forge_keeper::caller::check_proc() {
+        return Err(Error::usage(
+            format!("this command is refused: {flaw}"),
+            "run it outside of that namespace",
+        ));
+    }
     match forge_keeper::inside_attempt() {
         None => Ok(()),
         Some(attempt) => Err(Error::usage(

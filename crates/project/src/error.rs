@@ -69,10 +69,27 @@ impl Error {
     }
 }
 
+/// Returns what helps if git cannot be started. Only one that is not there is to be installed.
+pub fn help_to_run_git(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind::{NotFound, OutOfMemory, PermissionDenied, WouldBlock};
+    const TOO_MANY_OPEN_FILES: [i32; 2] = [23, 24]; // ENFILE, EMFILE
+    if error.raw_os_error().is_some_and(|code| TOO_MANY_OPEN_FILES.contains(&code)) {
+        "raise the limit of open files (`ulimit -n`), then run the same command again"
+    } else if [WouldBlock, OutOfMemory].contains(&error.kind()) {
+        "end some processes or raise their limit (`ulimit -u`), then run the same command again"
+    } else if error.kind() == PermissionDenied {
+        "make git executable for this user, then run the same command again"
+    } else if error.kind() == NotFound {
+        "install git"
+    } else {
+        "see that `git --version` works, then run the same command again"
+    }
+}
+
 impl From<GitError> for Error {
     fn from(error: GitError) -> Self {
         let next = match &error {
-            GitError::NotRun(_) => "install git",
+            GitError::NotRun(error) => help_to_run_git(error),
             GitError::TooLarge { .. } => "make it smaller, and commit it",
             GitError::Refused { .. } | GitError::Unreadable { .. } => "forge doctor",
         };
@@ -89,11 +106,38 @@ impl From<WorkspaceError> for Error {
 impl From<FindRepositoryError> for Error {
     fn from(error: FindRepositoryError) -> Self {
         let next = match &error {
-            FindRepositoryError::NoGit(_) => "install git",
+            FindRepositoryError::NoGit(error) => help_to_run_git(error),
             FindRepositoryError::Refused { .. } => {
                 "go into your project, or make it one with `git init`"
             }
         };
         Self::surroundings(error.to_string(), next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn only_a_git_that_is_not_there_is_to_be_installed() {
+        for (code, help) in [
+            (2, "install git"),
+            (24, "ulimit -n"),
+            (23, "ulimit -n"),
+            (11, "ulimit -u"),
+            (12, "ulimit -u"),
+        ] {
+            let not_run = || io::Error::from_raw_os_error(code);
+            for error in [
+                Error::from(GitError::NotRun(not_run())),
+                Error::from(FindRepositoryError::NoGit(not_run())),
+            ] {
+                let next = error.next.unwrap();
+                assert!(next.contains(help), "{code}: {next}");
+                assert_eq!(next.contains("install"), code == 2, "{code}: {next}");
+            }
+        }
     }
 }

@@ -18,6 +18,7 @@
 //! 3. What is read is exactly what was written, or an error. A wrong byte is never passed on.
 //! 4. After damage was noticed no process writes the database again, not even a checkpoint.
 
+mod command_lock;
 mod commands;
 mod connection;
 mod damage;
@@ -36,6 +37,7 @@ mod schema;
 mod simulated;
 mod writer;
 
+pub use command_lock::CommandSender;
 pub use commands::{CommandId, PendingCommand};
 pub use connection::Store;
 pub use error::{Damage, StoreError};

@@ -28,11 +28,11 @@ pub use commit::added_content::{AddedContent, ContentGuard, ContentPart};
 pub use git::error::{FailureCause, GitError, WorkspaceError};
 pub use git::path_names::{decode_path, encode_path};
 pub use protocol::{
-    AttachRecord, AttachedRecord, BranchAdvance, BranchUpdate, CheckoutLocation, CommitFiles,
-    CommittedFiles, FileAccess, FileChange, FileChangeKind, FilesPolicy, HookRefusal, HooksResult,
-    MergeCommits, MergeConflict, MergeResult, MoveRunHead, OpenCheckout, OpenedCheckout, Operation,
-    OperationResult, RecordBaseline, RecordFile, RecordedBaseline, RefusedCommit, RestoreFiles,
-    RestoredFiles, RunHeadUpdate, RunHooks,
+    AttachRecord, AttachedRecord, BranchAdvance, BranchUpdate, CachesAfter, CheckoutLocation,
+    CommitFiles, CommittedFiles, FileAccess, FileChange, FileChangeKind, FilesPolicy, HookRefusal,
+    HooksResult, MergeCommits, MergeConflict, MergeResult, MoveRunHead, OpenCheckout,
+    OpenedCheckout, Operation, OperationResult, RecordBaseline, RecordFile, RecordedBaseline,
+    RefusedCommit, RestoreFiles, RestoredFiles, RunHeadUpdate, RunHooks,
 };
 pub use repository::diff_text::Diff;
 pub use repository::fast_forward::FastForward;

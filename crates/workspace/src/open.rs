@@ -22,8 +22,8 @@ use crate::{
         safe_files::{self, FolderOrigin},
     },
     protocol::{
-        FilesPolicy, OpenCheckout, OpenedCheckout, RecordBaseline, RecordedBaseline, RestoreFiles,
-        RestoredFiles,
+        CachesAfter, FilesPolicy, OpenCheckout, OpenedCheckout, RecordBaseline, RecordedBaseline,
+        RestoreFiles, RestoredFiles,
     },
     repository::locate::Repository,
 };
@@ -190,7 +190,10 @@ pub(crate) fn restore_files(operation: &RestoreFiles) -> Result<RestoredFiles, W
         merging: None,
     };
     agent_repository::create(&private, &locked.dir.join("git.new"))?;
-    cache_seal::seal(&locked.dir, &locked.tree)?;
+    match operation.caches {
+        CachesAfter::Sealed => cache_seal::seal(&locked.dir, &locked.tree)?,
+        CachesAfter::Unsealed => {}
+    }
     let at = Some(at);
     let state = CheckoutState { at, worker: None, baseline, worked: Vec::new(), ..state };
     CheckoutState { progress: OpeningProgress::Whole, ..state }.write(&locked.dir)?;

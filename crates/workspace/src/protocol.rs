@@ -240,6 +240,27 @@ pub struct RestoreFiles {
     pub location: CheckoutLocation,
     pub at: String,
     pub access: FileAccess,
+    #[serde(default, skip_serializing_if = "CachesAfter::are_sealed")]
+    pub caches: CachesAfter,
+}
+
+/// What becomes of the caches of a proof that is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CachesAfter {
+    /// The next proof may use them.
+    #[default]
+    Sealed,
+    /// They count as filled by a stranger: code whose checks are red has run there, and may have left something
+    /// that makes the next checks green.
+    Unsealed,
+}
+
+impl CachesAfter {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn are_sealed(&self) -> bool {
+        *self == Self::Sealed
+    }
 }
 
 /// The files are back.

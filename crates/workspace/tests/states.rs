@@ -32,8 +32,8 @@ use std::{
 };
 
 use forge_workspace::{
-    BranchUpdate, FileAccess, FilesPolicy, MergeCommits, MergeResult, MoveRunHead, RestoreFiles,
-    RunHeadUpdate, RunHooks, decode_path, encode_path,
+    BranchUpdate, CachesAfter, FileAccess, FilesPolicy, MergeCommits, MergeResult, MoveRunHead,
+    RestoreFiles, RunHeadUpdate, RunHooks, decode_path, encode_path,
 };
 
 use chance::Chance;
@@ -282,7 +282,12 @@ impl Case {
         let at = self.some_commit();
         self.tell(&format!("restore {number} to {at}"));
         let location = self.world.location(&number.to_string());
-        let operation = RestoreFiles { location, at: at.clone(), access: FileAccess::Write };
+        let operation = RestoreFiles {
+            location,
+            at: at.clone(),
+            access: FileAccess::Write,
+            caches: CachesAfter::Sealed,
+        };
         restored(&operation);
         assert_eq!(Self::walked(&self.tree(number)), self.listed(&at), "{}", self.story());
         assert_eq!(restored(&operation).discarded, Vec::<String>::new(), "{}", self.story());

@@ -14,7 +14,7 @@ use std::{
 
 use forge_core::{Run, Time, id::CallId, money::Spent};
 use forge_driver::{context::boxes, layout::Home, plan::step::steps_of};
-use forge_keeper::{AttemptFolder, AttemptStatus, open_regular};
+use forge_keeper::{AttemptFolder, AttemptStatus, EndingProof, open_regular};
 use forge_project::settings::Frozen;
 
 use crate::watch::{
@@ -151,7 +151,10 @@ impl LatestLineReader {
         steps.chain([AttemptFolder::at(&self.folder)]).any(|step| {
             let claimed = fs::symlink_metadata(step.claim()).and_then(|found| found.modified());
             claimed.is_ok_and(|at| in_milliseconds(at) <= moment.saturating_add(CLAIM_WAIT_MS))
-                && matches!(forge_keeper::look(&step), Ok(AttemptStatus::Alive(_)))
+                && matches!(
+                    forge_keeper::look(&step, &EndingProof::NotNeeded),
+                    Ok(AttemptStatus::Alive(_))
+                )
         })
     }
 

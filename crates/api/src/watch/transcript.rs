@@ -27,7 +27,7 @@ use forge_driver::{
     local_executor::LocalExecutor,
     plan::step::steps_of,
 };
-use forge_keeper::{AttemptFolder, AttemptStatus, ExitReason, look, open_regular};
+use forge_keeper::{AttemptFolder, AttemptStatus, EndingProof, ExitReason, look, open_regular};
 
 use crate::watch::events::{Age, Form, StartedCall, TurnName, UnitEvent, WatchOutput};
 
@@ -110,9 +110,9 @@ impl TranscriptReader {
         }
     }
 
-    /// Returns how the turn that is read stands.
+    /// Returns how the turn that is read stands, for people. What it proves is for the driver to say.
     pub(super) fn standing(&self) -> Option<AttemptStatus> {
-        look(&self.current.as_ref()?.folder).ok()
+        look(&self.current.as_ref()?.folder, &EndingProof::NotNeeded).ok()
     }
 
     /// Returns what the call has used up so far, as far as it was read.

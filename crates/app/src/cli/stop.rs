@@ -52,7 +52,10 @@ impl StopArgs {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Stop)?;
         forge.send(&run, &Command::Stop { by: person() })?;
-        terminal_output::print(&format!("{run} is stopped; go on with: forge resume {run}"));
+        terminal_output::print(&match forge.wait_for_calls(&run)? {
+            0 => format!("{run} is stopped; go on with: forge resume {run}"),
+            alive => format!("{run} is being stopped; {}", still_running(alive, &run)),
+        });
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -63,10 +66,20 @@ impl AbandonArgs {
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Abandon)?;
         forge.send(&run, &Command::Abandon { by: person() })?;
         let folder = forge.home.run(&run);
+        let alive = forge.wait_for_calls(&run)?;
         terminal_output::print(&format!(
             "{run} is abandoned; what it made is in {}",
             folder.display()
         ));
+        if alive > 0 {
+            terminal_output::print(&still_running(alive, &run));
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What has not ended yet, though it was told to.
+fn still_running(alive: usize, run: &str) -> String {
+    let attempts = if alive == 1 { "1 attempt has" } else { &format!("{alive} attempts have") };
+    format!("{attempts} not ended yet and will be killed within a minute; see: forge status {run}")
 }

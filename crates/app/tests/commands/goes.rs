@@ -423,7 +423,10 @@ fn a_limit_that_is_over_while_there_is_no_room_costs_no_processor() {
 #[test]
 fn what_an_abandoned_run_left_at_work_is_stopped_by_whoever_comes_next() {
     let world = World::new();
-    world.flow("slow", &format!("[[stage]]\nname = \"slow\"\ncommand = \"{UNTIL_GO}\"\n"));
+    world.flow(
+        "slow",
+        &format!("[[stage]]\nname = \"slow\"\ncommand = \"trap '' TERM; {UNTIL_GO}\"\n"),
+    );
     let mut running = world.start(&["run", "--flow", "slow", "do it"]);
     running.until_says("slow#1 started");
     let run = world.latest();
@@ -433,13 +436,13 @@ fn what_an_abandoned_run_left_at_work_is_stopped_by_whoever_comes_next() {
         let pid = i32::try_from(claim.get("pid")?.as_i64()?).ok()?;
         rustix::process::Pid::from_raw(pid)
     });
-    // A keeper that does not listen: the driver journals the end, waits for it, and is killed.
-    rustix::process::kill_process(keeper, rustix::process::Signal::STOP).unwrap();
-    world.ok(&["abandon", &run]);
+    // A command that takes its time to end: the driver journals the end of the run, waits for it, and is killed.
+    let abandoning = world.start(&["abandon", &run]);
     running.until_says("the run was abandoned");
     running.signal(rustix::process::Signal::KILL);
     running.end();
     rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
+    has(&abandoning.end().out, &["1 attempt has not ended yet"]);
     has(&world.ok(&["doctor"]), &["may still be at work", &format!("forge stop {run}")]);
     has(&world.refused(&["stop", &run]), &["the run was abandoned"]);
     assert!(!world.ok(&["doctor"]).contains("at work"), "the call was swept and settled");

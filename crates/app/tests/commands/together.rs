@@ -256,6 +256,70 @@ fn an_agent_cannot_answer_its_own_run_through_an_orphan() {
 }
 
 #[test]
+fn an_agent_cannot_answer_its_own_run_from_namespaces_of_its_own() {
+    let ways = ["unshare -r", "unshare -rpf", "unshare -rpf --mount-proc"];
+    let may = |way: &&str| {
+        let may = std::process::Command::new("sh").args(["-c", &format!("{way} true")]).output();
+        may.is_ok_and(|may| may.status.success())
+    };
+    let ways: Vec<&str> = ways.into_iter().filter(may).collect();
+    if ways.is_empty() {
+        use std::io::Write as _;
+        // Past the test's own capture, so that it is always seen.
+        std::io::stderr().write_all(b"NOT PROVED: namespaces are not allowed here\n").unwrap();
+        return;
+    }
+    let world = World::new();
+    world.roles(&["worker"]);
+    world.flow(
+        "two",
+        "[[stage]]\nname = \"ask\"\ngates = [{ human = \"Go on?\" }]\n\
+         [[stage]]\nname = \"work\"\nafter = []\nagent = \"worker\"\n",
+    );
+    let calls = ["answer 2 Q1 approve", "stop 2", "abandon 2"];
+    let lines: Vec<String> = ways
+        .iter()
+        .flat_map(|way| calls.map(|call| (way, call)))
+        .map(|(way, call)| {
+            format!("env -i PATH=\"$PATH\" {way} {FORGE} {call} >>said 2>&1; echo \"code $? of {call}\" >>said")
+        })
+        .collect();
+    let script =
+        format!("cd {}\n{}\ncd - >/dev/null\ntrue", world.repo.display(), lines.join("\n"));
+    world.scenario(&format!("[[play]]\nrun = '''{script}'''\n"));
+    let said = world.run("two", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let refusals = std::fs::read_to_string(world.repo.join("said")).unwrap();
+    assert_eq!(refusals.matches("code 2 of").count(), lines.len(), "{refusals}");
+    let named = refusals.matches("agents do not change runs").count()
+        + refusals.matches("namespace, so it cannot be seen").count();
+    assert_eq!(named, lines.len(), "{refusals}");
+    assert_eq!(world.view(&world.latest())["questions"], 1);
+}
+
+#[test]
+fn a_command_that_was_written_into_the_database_by_hand_is_refused() {
+    let world = World::new();
+    world.flow("one", "[[stage]]\nname = \"ask\"\ngates = [{ human = \"Go on?\" }]\n");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let run = world.latest();
+    let by = serde_json::json!({"who": "ada", "door": "cli"});
+    let answer = serde_json::json!({"answer": {"question": "Q1", "answer": "approve", "words": "", "by": by}});
+    let mut store = forge_store::journal::Store::open(&world.place()).unwrap();
+    let row = store.insert_command(&run, 1, "cli", "ada", &answer.to_string()).unwrap();
+    // Its process ends, and only the row is left, as if it had been written there.
+    drop(store);
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let store = forge_store::journal::Store::open_to_read(&world.place()).unwrap();
+    has(&store.command_outcome(row).unwrap().unwrap(), &["refused", "nobody knows who gave it"]);
+    assert_eq!(world.view(&run)["questions"], 1);
+    // A person still can.
+    world.ok(&["answer", &run, "Q1", "approve"]);
+}
+
+#[test]
 fn an_agent_may_look_at_its_run() {
     let world = World::new();
     world.roles(&["worker"]);

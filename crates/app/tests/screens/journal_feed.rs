@@ -381,6 +381,7 @@ fn start() -> Start {
         source: None,
         detail: Detail::Plain,
         coherence: None,
+        ending_key: None,
         version: "test".to_owned(),
         by: person(),
     }

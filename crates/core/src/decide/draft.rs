@@ -228,6 +228,11 @@ impl Draft {
                     self.record(Event::Noticed { unit, what });
                 }
             }
+            Report::Signs { key } => {
+                if !self.run.has_ending_key(key) {
+                    self.record(Event::EndingKeyAdded { key: key.clone() });
+                }
+            }
             Report::Intends { attempt, mark } => {
                 if self.is_worked_on(attempt) && self.run.mark(mark).is_none() {
                     let (attempt, mark) = (attempt.clone(), mark.clone());

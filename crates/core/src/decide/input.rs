@@ -62,6 +62,8 @@ pub enum Report {
     Judged { judgement: JudgementId, ruling: Ruling, receipt: Receipt },
     /// Something that a person should know.
     Noticed { unit: UnitId, what: String },
+    /// A driver follows the run, whose calls end with a signature by this public key.
+    Signs { key: String },
     /// Something that must happen once is about to.
     Intends { attempt: AttemptId, mark: String },
     /// It happened.

@@ -164,6 +164,8 @@ pub enum Event {
         branch: Option<String>,
         by: Person,
     },
+    /// Another driver follows the run. From now on endings that are signed by this public key count, too.
+    EndingKeyAdded { key: String },
     /// Something that must happen once is about to.
     EffectIntended {
         attempt: AttemptId,

@@ -61,6 +61,9 @@ pub struct Start {
     /// Who looked at the request before the run began, and what that cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coherence: Option<Coherence>,
+    /// The public key by which endings of the first driver's calls are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending_key: Option<String>,
     /// The Forge that started it.
     pub version: String,
     pub by: Person,

@@ -282,18 +282,32 @@ fn sample(written: &str) -> String {
 
 /// Returns true if an artifact is meant by a name with `*` in it. A `*` stays inside one path component.
 pub fn matches_name(pattern: &str, name: &str) -> bool {
-    fn from(pattern: &[u8], name: &[u8]) -> bool {
-        match (pattern.split_first(), name.split_first()) {
-            (None, None) => true,
-            (Some((b'*', rest)), None) => from(rest, name),
-            (Some((b'*', rest)), Some((first, others))) => {
-                from(rest, name) || (*first != b'/' && from(pattern, others))
-            }
-            (Some((wanted, rest)), Some((first, others))) => wanted == first && from(rest, others),
-            (None, Some(_)) | (Some(_), None) => false,
+    let (pattern, mut names) = (sample(pattern), name.split('/'));
+    let fits = pattern.split('/').all(|part| {
+        names.next().is_some_and(|name| matches_component(part.as_bytes(), name.as_bytes()))
+    });
+    fits && names.next().is_none()
+}
+
+/// Looks at each byte at most once for each star: if a piece of the pattern does not fit, only the last star can
+/// stand for more.
+fn matches_component(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut read) = (0, 0);
+    let mut star = None;
+    while read < name.len() {
+        if pattern.get(at) == Some(&b'*') {
+            star = Some((at, read));
+            at += 1;
+        } else if pattern.get(at) == Some(&name[read]) {
+            (at, read) = (at + 1, read + 1);
+        } else if let Some((last, before)) = star {
+            (at, read) = (last + 1, before + 1);
+            star = Some((last, before + 1));
+        } else {
+            return false;
         }
     }
-    from(sample(pattern).as_bytes(), name.as_bytes())
+    pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
 impl Flow {

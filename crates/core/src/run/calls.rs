@@ -3,6 +3,8 @@
 //!
 //! Invariant: the session of a call does not change while the call is under way.
 
+use std::sync::Arc;
+
 use super::{fold::Run, tree::Unit};
 use crate::{
     event::{Call, Receipt},
@@ -65,6 +67,21 @@ impl Run {
     /// Calls that were started and have no ending, also those that no longer matter.
     pub fn calls(&self) -> &std::collections::BTreeMap<CallId, Call> {
         &self.calls
+    }
+
+    /// Knows endings by one more key.
+    pub(super) fn add_ending_key(&mut self, key: &str) {
+        Arc::make_mut(&mut self.ending_keys).add(key, self.n_calls);
+    }
+
+    pub fn has_ending_key(&self, key: &str) -> bool {
+        self.ending_keys.has(key)
+    }
+
+    /// Returns the public keys of which one must have signed the ending of a call. Nothing for a call that
+    /// was begun by a Forge that did not sign.
+    pub fn ending_keys(&self, call: &Call) -> Option<&[String]> {
+        self.ending_keys.get(call.ordinal)
     }
 
     /// Returns what a call under way may cost, if anything limits it.

@@ -17,8 +17,8 @@ use crate::{
     verdict::{BlockerClass, Finding, Proof, Verdict},
 };
 
+use super::ending_keys::EndingKeys;
 use super::history::History;
-
 use super::tree::{
     AllReviewsClean, LookState, ReviewTally, State, Table, TableOpened, Unit, locate, position,
 };
@@ -45,6 +45,8 @@ pub struct Run {
     pub(super) calls: BTreeMap<CallId, Call>,
     /// Calls ever started.
     pub(super) n_calls: u32,
+    /// How true endings of calls are known.
+    pub(super) ending_keys: Arc<EndingKeys>,
     /// The sessions of agents that calls under way go on in.
     pub(super) sessions: BTreeMap<CallId, String>,
     pub(super) ledger: Ledger,
@@ -121,6 +123,7 @@ impl Run {
             n_questions: 0,
             calls: BTreeMap::new(),
             n_calls: 0,
+            ending_keys: Arc::default(),
             sessions: BTreeMap::new(),
             ledger: Ledger::default(),
             budget: None,
@@ -229,6 +232,7 @@ impl Run {
                 Arc::make_mut(&mut self.root).forget_sessions();
             }
             Event::Edited { attempt, edit, .. } => self.edited(attempt, edit),
+            Event::EndingKeyAdded { key } => self.add_ending_key(key),
             Event::EffectIntended { mark, .. } => {
                 self.marks.entry(mark.clone()).or_insert(EffectMark::Intended);
             }
@@ -246,6 +250,7 @@ impl Run {
         self.root = Arc::new(Table::fresh(&flow.stages));
         self.budget = start.limits.budget;
         self.branch.clone_from(&start.branch);
+        start.ending_key.iter().for_each(|key| self.add_ending_key(key));
         if let Some(coherence) = &start.coherence {
             self.ledger.add(coherence.spent, Money(0));
         }

@@ -342,6 +342,7 @@ impl History {
             | Event::JudgementStarted { .. }
             | Event::UnitAccepted { .. }
             | Event::RunRewound { .. }
+            | Event::EndingKeyAdded { .. }
             | Event::EffectIntended { .. }
             | Event::RunEnded { .. } => {}
         }

@@ -177,6 +177,7 @@ pub fn sentence(event: &Event) -> String {
         Event::RunRewound { from, unit, by, .. } => {
             format!("{} rewound {from} to {unit}; what is above is shared with it", by.who)
         }
+        Event::EndingKeyAdded { .. } => "another process drives the run from here".to_owned(),
         Event::EffectIntended { mark, .. } => format!("about to do {mark}"),
         Event::EffectDone { mark, reference, .. } => format!("did {mark} {reference}"),
         Event::RunEnded { end } => match end {

@@ -223,6 +223,7 @@ impl Game {
             | Event::Answered { .. }
             | Event::UnitAccepted { .. }
             | Event::UnitFailed { .. }
+            | Event::EndingKeyAdded { .. }
             | Event::EffectIntended { .. }
             | Event::EffectDone { .. } => return,
         };

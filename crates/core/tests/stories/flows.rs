@@ -440,4 +440,11 @@ fn names_mean_artifacts_with_stars_inside_one_folder() {
     assert!(!matches_name("impl-*.md", "impl-a/b.md"));
     assert!(!matches_name("impl-*.md", "impl-T1.txt"));
     assert!(matches_name("a*b*c", "aXbYbc"));
+    assert!(matches_name("*/x-*.md", "a/x-1.md") && !matches_name("*/x", "a/b/x"));
+    // A pattern of many stars takes no longer than one of few.
+    let name = "a".repeat(60);
+    for pattern in ["************x".to_owned(), format!("{}x", "*a".repeat(30))] {
+        assert!(!matches_name(&pattern, &name));
+        assert!(matches_name(&pattern, &format!("{name}x")));
+    }
 }

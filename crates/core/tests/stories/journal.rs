@@ -571,3 +571,26 @@ fn a_flow_that_would_be_refused_today_still_goes_on_where_it_was_let_in() {
     run.apply_record(&Record { at: 1, facts: vec![Event::RunStarted(Box::new(start))] });
     assert!(!decide(&run, 2, &Input::Tick).unwrap().facts.is_empty(), "but it can go on");
 }
+
+#[test]
+fn endings_of_calls_that_began_before_there_were_keys_are_read_as_before() {
+    let flow = "name = \"two\"\n[[stage]]\nname = \"make\"\nagent = \"a\"\n[[stage]]\nname = \"tell\"\nagent = \"a\"\n";
+    let keys = |world: &World| {
+        let call = world.run.calls().values().next().unwrap();
+        world.run.ending_keys(call).map(<[String]>::to_vec)
+    };
+    let signs = |key: &str| Input::Report(Report::Signs { key: key.to_owned() });
+    let mut old = World::of(start_of("two", &[("two", flow)], &[])).begin();
+    assert_eq!(keys(&old), None);
+    old.input(&signs("k2")).unwrap();
+    assert_eq!(keys(&old), None, "its keeper may be one that did not sign");
+    old.end("make#1");
+    assert_eq!(keys(&old).unwrap(), ["k2"]);
+    let mut world = World::of(start_of("two", &[("two", flow)], &[]));
+    world.start.ending_key = Some("k1".into());
+    let mut world = world.begin();
+    assert_eq!(keys(&world).unwrap(), ["k1"]);
+    world.input(&signs("k2")).unwrap();
+    world.input(&signs("k2")).unwrap();
+    assert_eq!(keys(&world).unwrap(), ["k1", "k2"], "keepers of the driver before may still end");
+}

@@ -84,6 +84,7 @@ pub(crate) fn start_of(flow: &str, texts: &[(&str, &str)], params: &[(&str, &str
         source: None,
         detail: Detail::Plain,
         coherence: None,
+        ending_key: None,
         version: "0.1.0".to_owned(),
         by: person("ada"),
     }

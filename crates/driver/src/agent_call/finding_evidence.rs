@@ -41,6 +41,7 @@ pub fn look_at_evidence(
         Report::Judged { .. }
         | Report::Noticed { .. }
         | Report::Intends { .. }
+        | Report::Signs { .. }
         | Report::Did { .. } => return Ok(()),
     };
     if findings.is_empty() {

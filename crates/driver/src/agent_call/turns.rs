@@ -180,7 +180,7 @@ pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
         if !context.trusted.knows(&folder.path) {
             continue;
         }
-        match context.executor.state(&folder) {
+        match plan.state(&folder) {
             Ok(StepState::Void | StepState::Unclaimed) => {}
             Ok(StepState::Ended(ending)) => {
                 tally.hear(context.executor, &folder, Some(&ending));

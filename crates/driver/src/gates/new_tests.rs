@@ -15,7 +15,7 @@ use forge_project::{
     protected_files::{ProtectedKind, protected_kind},
     test_output::{TestOutcome, read_test_outcomes},
 };
-use forge_workspace::FileChangeKind;
+use forge_workspace::{CachesAfter, FileChangeKind};
 
 use crate::{
     Error,
@@ -153,6 +153,7 @@ fn said(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Said, Pending> {
                 .unwrap_or_default(),
         );
     }
-    verify::seal(plan, prefix, commit)?;
+    let caches = if said.red.is_empty() { CachesAfter::Sealed } else { CachesAfter::Unsealed };
+    verify::seal(plan, prefix, commit, caches)?;
     Ok(said)
 }

@@ -1,8 +1,8 @@
 //! The project's own checks on the exact commit, run by us.
 //!
 //! The checkout belongs to the run, and no agent is told of it. Before each proof it is brought to
-//! exactly the commit, with nothing in it that the commit does not have but caches of earlier
-//! proofs; afterwards it is looked at whether the checks left the files alone.
+//! exactly the commit, with nothing in it that the commit does not have but caches of an earlier
+//! proof that was green; afterwards it is looked at whether the checks left the files alone.
 //!
 //! Invariant: green evidence is bound to the code tree that the commands ran on.
 //! Invariant: without any command the work is unverified, never passed.
@@ -20,7 +20,7 @@ use forge_project::{
     settings::FinalCheckout,
     test_output::{TestOutcome, excerpt, read_test_outcomes},
 };
-use forge_workspace::{FileAccess, Operation, OperationResult, RestoreFiles};
+use forge_workspace::{CachesAfter, FileAccess, Operation, OperationResult, RestoreFiles};
 
 use crate::{
     Error,
@@ -116,7 +116,8 @@ pub(super) fn prove(
             let took_ms = Some(took_ms);
             proved.evidence.push(Evidence { command, tree, colour, took_ms, failure });
         }
-        if let Some(touched) = touched(plan, prefix, commit)? {
+        let caches = caches_after(&proved.evidence);
+        if let Some(touched) = touched(plan, prefix, commit, caches)? {
             proved.evidence.clear();
             proved.findings.push(touched);
         }
@@ -180,9 +181,14 @@ pub(super) fn transcript(executor: &dyn Executor, folder: &AttemptFolder) -> Res
 }
 
 /// Whether the checks changed files of the commit: then they proved something else.
-fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding>, Pending> {
+fn touched(
+    plan: &Plan<'_>,
+    prefix: &str,
+    commit: &str,
+    caches: CachesAfter,
+) -> Result<Option<Finding>, Pending> {
     let repository = plan.context.code;
-    let discarded = seal(plan, prefix, commit)?;
+    let discarded = seal(plan, prefix, commit, caches)?;
     if discarded.is_empty() {
         return Ok(None);
     }
@@ -199,14 +205,29 @@ fn touched(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Option<Finding
     }))
 }
 
-/// Puts the files back after a proof, so that the next one can use its caches. What differed.
-pub(super) fn seal(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Vec<String>, Pending> {
+/// The next proof may use the caches of one in which every check was green.
+fn caches_after(evidence: &[Evidence]) -> CachesAfter {
+    if evidence.iter().all(|evidence| evidence.colour == Colour::Green) {
+        CachesAfter::Sealed
+    } else {
+        CachesAfter::Unsealed
+    }
+}
+
+/// Puts the files back after a proof. What differed.
+pub(super) fn seal(
+    plan: &Plan<'_>,
+    prefix: &str,
+    commit: &str,
+    caches: CachesAfter,
+) -> Result<Vec<String>, Pending> {
     let order = || {
         let location = plan.context.verification();
         Ok(Operation::Restore(RestoreFiles {
             location,
             at: commit.to_owned(),
             access: FileAccess::Write,
+            caches,
         }))
     };
     let made = plan.operation(&format!("{prefix}seal"), OnStop::Cancel, order)?;
@@ -236,6 +257,7 @@ fn at_the_base(
         return Ok(());
     }
     let prefix = format!("{prefix}base-");
+    let mut caches = CachesAfter::Sealed;
     for (number, command) in (1..).zip(&red) {
         let colour = if let Some(colour) = run.evidence(&base_tree, command) {
             Some(colour)
@@ -259,6 +281,9 @@ fn at_the_base(
             }));
             colour
         };
+        if colour != Some(Colour::Green) {
+            caches = CachesAfter::Unsealed;
+        }
         let words = match colour {
             Some(Colour::Red) => RED_AT_THE_BASE,
             Some(Colour::Green) => "It succeeded where the run started.",
@@ -270,7 +295,7 @@ fn at_the_base(
         }
     }
     if red.iter().any(|command| run.evidence(&base_tree, command).is_none()) {
-        seal(plan, &prefix, base)?;
+        seal(plan, &prefix, base, caches)?;
     }
     Ok(())
 }

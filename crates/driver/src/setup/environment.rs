@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_keeper::{Spec, Stderr, Stdout, StepLimits};
+use forge_keeper::{CallVariables, Spec, Stderr, Stdout, StepLimits};
 use forge_workspace::Repository;
 
 /// What a keeper is to run. Whatever it prints goes through the redactor, and it has time to end.
@@ -24,6 +24,7 @@ pub fn spec(call: String, argv: Vec<String>, dir: PathBuf, limits: StepLimits) -
         stderr: Stderr::Together,
         boxes: None,
         monitor: None,
+        variables: CallVariables::Told,
     }
 }
 
@@ -46,10 +47,13 @@ pub fn passed_on(start: &forge_agents::Launch, pass: &[String]) -> Vec<(OsString
 }
 
 /// What commands of the project get: all that the user has, but what says which repository is
-/// meant. We may have been called from a hook.
+/// meant, and Forge's own. We may have been called from a hook.
 pub fn command_environment() -> Vec<(OsString, OsString)> {
-    let is_git_variable = |name: &OsString| name.to_string_lossy().starts_with("GIT_");
-    std::env::vars_os().filter(|(name, _)| !is_git_variable(name)).collect()
+    let is_left_out = |name: &OsString| {
+        let name = name.to_string_lossy();
+        name.starts_with("GIT_") || name.starts_with("FORGE_")
+    };
+    std::env::vars_os().filter(|(name, _)| !is_left_out(name)).collect()
 }
 
 /// The user's own git settings, without the right to use their passwords. `git config --global`

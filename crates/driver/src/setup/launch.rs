@@ -6,7 +6,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use forge_agents::{AgentKind, Earlier, Listen, SCRIPTED_COMMAND};
-use forge_keeper::{AttemptFolder, Spec, StepLimits, Stop};
+use forge_keeper::{AttemptFolder, EndingProof, Spec, StepLimits, Stop};
 
 use crate::{
     Error,
@@ -77,7 +77,8 @@ pub fn run_to_end(
     signals: &mut Signals,
 ) -> Result<StepState, Error> {
     let error = |error: std::io::Error| Error::file(&folder.path, &error);
-    let executor = LocalExecutor::new(program);
+    let executor = LocalExecutor::new(program).map_err(error)?;
+    let (call, key) = (folder.spec().map_err(error)?.call, executor.ending_key());
     executor.start(folder, env, &[]).map_err(error)?;
     let mut how = Stop::Gently;
     while !executor.has_ended(folder) {
@@ -88,5 +89,5 @@ pub fn run_to_end(
             how = Stop::AtOnce;
         }
     }
-    executor.state(folder).map_err(error)
+    executor.state(folder, &EndingProof::Signed { call: &call, keys: &[key] }).map_err(error)
 }

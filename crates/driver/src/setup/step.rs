@@ -3,7 +3,7 @@
 use std::{ffi::OsString, io, path::Path};
 
 use forge_core::{Run, id::CallId, run::CallKind};
-use forge_keeper::{AttemptFolder, StepLimits};
+use forge_keeper::{AttemptFolder, CallVariables, Spec, StepLimits};
 use forge_project::settings::SecretsTable;
 use forge_store::disk::Disk;
 use forge_workspace::Operation;
@@ -44,7 +44,7 @@ impl RunContext<'_> {
             ),
             (StepKind::Command { .. }, doing) => unreachable!("{doing:?} is no command"),
             (StepKind::Shell { line, dir, limits }, _) => (
-                spec(call.to_string(), shell(line.clone()), dir.clone(), *limits),
+                untold(spec(call.to_string(), shell(line.clone()), dir.clone(), *limits)),
                 command_environment(),
             ),
             (StepKind::Operation(order), _) => {
@@ -57,7 +57,8 @@ impl RunContext<'_> {
                     if is_guarded { self.secrets_table(run) } else { SecretsTable::default() };
                 let argv = worker_argv(&own, &AttemptFolder::at(path.clone()), &secrets);
                 let limits = StepLimits { silence_ms: 0, ..self.limits() };
-                (spec(call.to_string(), argv, path.clone(), limits), command_environment())
+                let spec = spec(call.to_string(), argv, path.clone(), limits);
+                (untold(spec), command_environment())
             }
         };
         self.executor.prepare(path, &spec).map_err(|error| Error::file(path, &error))?;
@@ -93,6 +94,11 @@ impl RunContext<'_> {
         }
         Ok(())
     }
+}
+
+/// Checks, set-ups and hooks run the code that is judged. They are not told where they run.
+fn untold(spec: Spec) -> Spec {
+    Spec { variables: CallVariables::Untold, ..spec }
 }
 
 /// Whether a disk has room for a step at all.

@@ -28,7 +28,9 @@ use forge_driver::{
     executor::{Executor, Output, StepState, StopRequest},
     plan::workspace_worker::OperationAnswer,
 };
-use forge_keeper::{ArtifactFlaw, AttemptFolder, Ending, ExitReason, Spec, Stop};
+use forge_keeper::{
+    ArtifactFlaw, AttemptFolder, Ending, EndingProof, ExitReason, LostCall, Spec, Stop,
+};
 use forge_store::disk::Disk as _;
 use forge_workspace::{Operation, WorkspaceError};
 use serde_json::{Value, json};
@@ -79,6 +81,7 @@ pub(crate) struct Machine {
     waits: Cell<u64>,
     steps: RefCell<BTreeMap<PathBuf, SimulatedStep>>,
     is_second: Cell<u32>,
+    n_drivers: Cell<u32>,
 }
 
 #[derive(Debug, Clone)]
@@ -103,6 +106,8 @@ struct SimulatedStep {
     role: String,
     started_at: Time,
     phase: StepPhase,
+    /// The key of the driver that started it.
+    key: String,
 }
 
 impl fmt::Debug for Machine {
@@ -139,9 +144,16 @@ impl Machine {
             now: Cell::new(1_800_000_000_000),
             idle: Cell::new(0),
             waits: Cell::new(0),
+            n_drivers: Cell::new(0),
             steps: RefCell::default(),
             is_second: Cell::new(0),
         }
+    }
+
+    /// The key of the next driver.
+    pub(crate) fn next_key(&self) -> String {
+        self.n_drivers.set(self.n_drivers.get() + 1);
+        format!("key-{}", self.n_drivers.get())
     }
 
     /// Notes a broken promise.
@@ -248,6 +260,7 @@ impl Machine {
                 swept: 0,
                 transcript_cut: None,
                 left_over: 0,
+                signature: None,
             }),
         };
         self.steps.borrow_mut().get_mut(path).expect("it was there").phase = phase;
@@ -474,9 +487,9 @@ impl Machine {
     }
 }
 
-/// The executor of such a machine.
+/// The executor of such a machine, with the key of its driver.
 #[derive(Debug, Clone)]
-pub(crate) struct SimulatedExecutor(pub Rc<Machine>);
+pub(crate) struct SimulatedExecutor(pub Rc<Machine>, pub String);
 
 impl Executor for SimulatedExecutor {
     fn now(&self) -> Time {
@@ -654,18 +667,39 @@ impl Executor for SimulatedExecutor {
         let role = role.map(|(_, role)| role.to_string_lossy().into_owned()).unwrap_or_default();
         let (started_at, ends) = (machine.now.get(), fault.map_or(Ends::Well, Ends::With));
         let phase = StepPhase::Running { ends_at: started_at + takes, ends };
-        let step = SimulatedStep { spec, role, started_at, phase };
+        let key = self.1.clone();
+        let step = SimulatedStep { spec, role, started_at, phase, key };
         machine.steps.borrow_mut().insert(folder.path.clone(), step);
         Ok(())
     }
 
-    fn state(&self, folder: &AttemptFolder) -> io::Result<StepState> {
-        Ok(match self.0.steps.borrow().get(&folder.path).map(|step| &step.phase) {
-            None => StepState::Unclaimed,
-            Some(StepPhase::Running { .. }) => StepState::Running,
-            Some(StepPhase::Ended(ending)) => StepState::Ended(ending.clone()),
-            Some(StepPhase::Void) => StepState::Void,
-            Some(StepPhase::Dead) => StepState::Dead,
+    fn ending_key(&self) -> String {
+        self.1.clone()
+    }
+
+    fn state(&self, folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<StepState> {
+        let steps = self.0.steps.borrow();
+        let Some(step) = steps.get(&folder.path) else { return Ok(StepState::Unclaimed) };
+        let is_proved = |ending: &Ending| match proof {
+            EndingProof::NotNeeded => false,
+            EndingProof::Signed { call, keys } => *call == ending.call && keys.contains(&step.key),
+        };
+        Ok(match &step.phase {
+            StepPhase::Running { .. } => StepState::Running,
+            StepPhase::Ended(ending) => {
+                let is_alone = !self.0.happened.borrow().contains(&Fault::SecondDriver);
+                if is_proved(ending) {
+                    StepState::Ended(ending.clone())
+                } else {
+                    if is_alone {
+                        let folder = folder.path.display();
+                        self.0.breaks(format!("no fact names the key of {folder}"));
+                    }
+                    StepState::Dead
+                }
+            }
+            StepPhase::Void => StepState::Void,
+            StepPhase::Dead => StepState::Dead,
         })
     }
 
@@ -689,7 +723,7 @@ impl Executor for SimulatedExecutor {
         Ok(StopRequest::Sent)
     }
 
-    fn give_up(&self, folder: &AttemptFolder) -> io::Result<StepState> {
+    fn give_up(&self, folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<StepState> {
         let machine = &self.0;
         if !machine.steps.borrow().contains_key(&folder.path) {
             let spec = Spec {
@@ -705,16 +739,22 @@ impl Executor for SimulatedExecutor {
                 stderr: forge_keeper::Stderr::Together,
                 boxes: None,
                 monitor: None,
+                variables: forge_keeper::CallVariables::Told,
             };
             let (role, started_at, phase) = (String::new(), machine.now.get(), StepPhase::Void);
-            let step = SimulatedStep { spec, role, started_at, phase };
+            let key = String::new();
+            let step = SimulatedStep { spec, role, started_at, phase, key };
             machine.steps.borrow_mut().insert(folder.path.clone(), step);
             machine.disk.write_synced(&folder.claim(), b"void");
         }
-        self.state(folder)
+        self.state(folder, proof)
     }
 
     fn sweep(&self, _: &AttemptFolder) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn check_caller(&self, _: i32, _: &[LostCall]) -> Result<(), String> {
         Ok(())
     }
 

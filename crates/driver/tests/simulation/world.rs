@@ -295,7 +295,7 @@ impl World<'_> {
 
     fn driver_machine(&self) -> DriverMachine {
         DriverMachine {
-            executor: Rc::new(SimulatedExecutor(self.machine.clone())),
+            executor: Rc::new(SimulatedExecutor(self.machine.clone(), self.machine.next_key())),
             disk: self.machine.disk.clone(),
             code: self.machine.history.clone(),
             program: PathBuf::from("/simulated/forge"),
@@ -398,6 +398,7 @@ impl World<'_> {
             source: None,
             detail: Detail::default(),
             coherence: None,
+            ending_key: None,
             version: "0".into(),
             by: person(),
         };

@@ -31,13 +31,17 @@ pub struct Identity {
     pub start: u64,
     /// Which boot of which machine.
     pub boot: String,
+    /// Where its pid means it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespaces: Option<String>,
 }
 
 impl Identity {
     pub(crate) fn own() -> io::Result<Self> {
         let own = processes::process(processes::own_pid());
         let own = own.ok_or_else(|| io::Error::other("`/proc` does not show our own process"))?;
-        Ok(Self { pid: own.pid, start: own.start, boot: processes::boot_id()? })
+        let (boot, namespaces) = (processes::boot_id()?, processes::own_namespaces());
+        Ok(Self { pid: own.pid, start: own.start, boot, namespaces })
     }
 }
 

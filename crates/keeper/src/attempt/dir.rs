@@ -74,6 +74,9 @@ pub struct Spec {
     /// The settings of the monitor that reads the output while the child runs; opaque here.
     #[serde(rename = "listen", default, skip_serializing_if = "Option::is_none")]
     pub monitor: Option<Value>,
+    /// Whether the child is told which call it is part of.
+    #[serde(default, skip_serializing_if = "CallVariables::is_told")]
+    pub variables: CallVariables,
 }
 
 fn grace_ms_default() -> u64 {
@@ -87,6 +90,24 @@ pub enum Stdout {
     Pipe,
     /// A file without a name, for programs which lose their last lines in a pipe.
     UnnamedFile,
+}
+
+/// What a child learns from its environment about the call that it is part of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallVariables {
+    /// Its name, and its folder with inbox and outbox.
+    #[default]
+    Told,
+    /// Nothing: it runs code that is judged by how it ends.
+    Untold,
+}
+
+impl CallVariables {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    fn is_told(&self) -> bool {
+        *self == Self::Told
+    }
 }
 
 /// Where a child's standard error goes.
@@ -140,6 +161,9 @@ pub struct Ending {
     /// Descendants which the kernel could not kill, and which may still be there.
     #[serde(default, skip_serializing_if = "is_nobody")]
     pub left_over: u32,
+    /// Over all of the above; see `ending_signature`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
@@ -334,6 +358,7 @@ mod tests {
             stderr: Stderr::Together,
             boxes: None,
             monitor: None,
+            variables: CallVariables::Told,
         }
     }
 

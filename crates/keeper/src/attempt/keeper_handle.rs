@@ -15,9 +15,10 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::attempt::claim::Identity;
 use crate::attempt::dir::AttemptFolder;
+use crate::attempt::ending_signature::EndingSigner;
 use crate::processes;
 use crate::redact::packed;
-use crate::variables::{ATTEMPT_DIR_VARIABLE, KEEP, SECRETS_VARIABLE};
+use crate::variables::{KEEP, MARK_VARIABLE, SECRETS_VARIABLE};
 
 /// A keeper that is alive, found through its claim.
 #[derive(Debug)]
@@ -64,8 +65,20 @@ impl Keeper {
             Stop::Gently => Signal::TERM,
             Stop::AtOnce => Signal::INT,
         };
-        Ok(pidfd_send_signal(handle, signal)?)
+        pidfd_send_signal(handle, signal)?;
+        wake(handle)
     }
+}
+
+/// Lets a keeper go on that was stopped: it hears signals, and keeps to its limits, only while it runs. Code below
+/// it can stop it.
+pub fn wake(keeper: impl AsFd) -> io::Result<()> {
+    Ok(pidfd_send_signal(keeper, Signal::CONT)?)
+}
+
+/// Ends a keeper that does not react. Its attempt has no ending then, and what it leaves is to be swept.
+pub fn kill(keeper: impl AsFd) -> io::Result<()> {
+    Ok(pidfd_send_signal(keeper, Signal::KILL)?)
 }
 
 /// Starts `program __keep FOLDER` with exactly this environment, which the agent inherits.
@@ -77,15 +90,16 @@ pub fn start_keeper(
     folder: &AttemptFolder,
     env: &[(OsString, OsString)],
 ) -> io::Result<Child> {
-    start_knowing_keeper(program, folder, env, &[])
+    start_knowing_keeper(program, folder, env, None, &[])
 }
 
-/// The same, and tells it which values are secret, besides those of its environment. They go through
-/// a pipe, because they are in no file and the agent must not have them.
+/// The same, and tells it the key for its ending, and which values are secret, besides those of its
+/// environment. They go through a pipe, because they are in no file and the agent must not have them.
 pub fn start_knowing_keeper(
     program: &Path,
     folder: &AttemptFolder,
     env: &[(OsString, OsString)],
+    signer: Option<&EndingSigner>,
     secrets: &[Vec<u8>],
 ) -> io::Result<Child> {
     let path = std::path::absolute(&folder.path)?;
@@ -96,16 +110,15 @@ pub fn start_knowing_keeper(
         .arg(&path)
         .env_clear()
         .envs(env.iter().map(|(name, value)| (name, value)))
-        .env(ATTEMPT_DIR_VARIABLE, &path)
-        .stdin(Stdio::null())
+        .env(MARK_VARIABLE, processes::mark(&path))
+        .env(SECRETS_VARIABLE, "stdin")
+        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(log);
-    if secrets.is_empty() {
-        return command.spawn();
-    }
-    let mut child = command.env(SECRETS_VARIABLE, "stdin").stdin(Stdio::piped()).spawn()?;
+    let mut child = command.spawn()?;
     let mut pipe = child.stdin.take().expect("its input is a pipe");
+    let seed = signer.map(|signer| signer.seed().to_vec()).unwrap_or_default();
     // A keeper that dies before it has read them is found dead.
-    let _ = pipe.write_all(&packed(secrets));
+    let _ = pipe.write_all(&[packed(&[seed]), packed(secrets)].concat());
     Ok(child)
 }

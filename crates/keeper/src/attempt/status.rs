@@ -3,17 +3,19 @@
 //! Not here: what to do about it. A `Dead` attempt wants [`crate::sweep()`] first.
 //!
 //! An agent can write into its own folder, so an `ending.json` is believed only if no keeper lives
-//! that could still replace it, and if it is of this call.
+//! that could still replace it, if it is of this call, and if its keeper signed it.
 //!
 //! Invariant: no file an agent can write makes a call immortal.
 //! Invariant: looking changes nothing, but for putting aside what is no ending.
 
 use std::io;
 
-use crate::attempt::claim::{self, Claim, Claiming};
+use crate::attempt::claim::{self, Claim, Claiming, Identity};
 use crate::attempt::dir::{AttemptFolder, Ending, ExitReason};
+use crate::attempt::ending_signature::EndingProof;
 use crate::attempt::keeper_handle::Keeper;
 use crate::attempt::sweep;
+use crate::processes;
 
 /// A keeper between its last breath and letting go of the lock is asked for again this often.
 const LOOKS_MAX: usize = 3;
@@ -33,7 +35,7 @@ pub enum AttemptStatus {
 }
 
 /// Says how the attempt stands. The claim is asked first: once it is free, the ending is final.
-pub fn look(folder: &AttemptFolder) -> io::Result<AttemptStatus> {
+pub fn look(folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<AttemptStatus> {
     let mut looks = 0;
     loop {
         looks += 1;
@@ -47,12 +49,12 @@ pub fn look(folder: &AttemptFolder) -> io::Result<AttemptStatus> {
                     return Ok(AttemptStatus::Alive(keeper));
                 }
                 if looks == LOOKS_MAX {
-                    return out_of_reach(folder, keeper);
+                    return out_of_reach(folder, keeper, proof);
                 }
                 continue;
             }
         };
-        return Ok(match read_ending(folder) {
+        return Ok(match read_ending(folder, proof) {
             EndingFile::Ending(ending) => AttemptStatus::Ended(ending),
             EndingFile::Nothing => otherwise,
             EndingFile::Forgery => {
@@ -64,13 +66,28 @@ pub fn look(folder: &AttemptFolder) -> io::Result<AttemptStatus> {
     }
 }
 
+/// Whether a keeper holds the claim that lives in other namespaces than this process: then this process cannot
+/// see whom it is about to speak for.
+pub fn is_kept_elsewhere(folder: &AttemptFolder) -> io::Result<bool> {
+    Ok(match claim::read(&folder.claim())? {
+        Claim::Held(Some(Identity { namespaces: Some(theirs), .. })) => {
+            processes::own_namespaces().is_none_or(|own| own != theirs)
+        }
+        Claim::Held(_) | Claim::Nobodys | Claim::Void | Claim::Abandoned => false,
+    })
+}
+
 /// The claim is locked, but not by the one whom it names. If no keeper is there at all, a stranger
 /// locked it, and cannot hide an ending that way.
-fn out_of_reach(folder: &AttemptFolder, keeper: Keeper) -> io::Result<AttemptStatus> {
+fn out_of_reach(
+    folder: &AttemptFolder,
+    keeper: Keeper,
+    proof: &EndingProof<'_>,
+) -> io::Result<AttemptStatus> {
     if sweep::has_keeper(&folder.path)? {
         return Ok(AttemptStatus::Alive(keeper));
     }
-    Ok(match read_ending(folder) {
+    Ok(match read_ending(folder, proof) {
         EndingFile::Ending(ending) => AttemptStatus::Ended(ending),
         EndingFile::Nothing | EndingFile::Forgery => AttemptStatus::Alive(keeper),
     })
@@ -79,13 +96,15 @@ fn out_of_reach(folder: &AttemptFolder, keeper: Keeper) -> io::Result<AttemptSta
 enum EndingFile {
     Ending(Ending),
     Nothing,
-    /// It cannot be understood, or is of another call.
+    /// It cannot be understood, is of another call, or is not signed.
     Forgery,
 }
 
-fn read_ending(folder: &AttemptFolder) -> EndingFile {
+fn read_ending(folder: &AttemptFolder, proof: &EndingProof<'_>) -> EndingFile {
     match folder.read_ending() {
-        Ok(Some(ending)) if is_of_this_call(&ending, folder) => EndingFile::Ending(ending),
+        Ok(Some(ending)) if is_of_this_call(&ending, folder) && proof.accepts(folder, &ending) => {
+            EndingFile::Ending(ending)
+        }
         Ok(None) => EndingFile::Nothing,
         Ok(Some(_)) | Err(_) => EndingFile::Forgery,
     }
@@ -101,10 +120,10 @@ fn is_of_this_call(ending: &Ending, folder: &AttemptFolder) -> bool {
 }
 
 /// Makes sure that no keeper starts from now on. If one was faster, says how that one stands.
-pub fn give_up(folder: &AttemptFolder) -> io::Result<AttemptStatus> {
+pub fn give_up(folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<AttemptStatus> {
     match claim::claim_as_void(folder)? {
         Claiming::Won(_) => Ok(AttemptStatus::Void),
-        Claiming::Lost => look(folder),
+        Claiming::Lost => look(folder, proof),
     }
 }
 
@@ -113,6 +132,7 @@ mod tests {
     use std::fs::{self, File};
 
     use super::*;
+    use crate::attempt::ending_signature::EndingSigner;
 
     fn folder() -> (tempfile::TempDir, AttemptFolder) {
         let home = tempfile::tempdir().unwrap();
@@ -123,10 +143,13 @@ mod tests {
     #[test]
     fn an_unclaimed_attempt_can_be_given_up_once_and_stays_void() {
         let (_home, folder) = folder();
-        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Unclaimed));
-        assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Void));
-        assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Void));
-        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Void));
+        assert!(matches!(
+            look(&folder, &EndingProof::NotNeeded).unwrap(),
+            AttemptStatus::Unclaimed
+        ));
+        assert!(matches!(give_up(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Void));
+        assert!(matches!(give_up(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Void));
+        assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Void));
         assert!(matches!(claim::claim(&folder).unwrap(), Claiming::Lost));
         assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 1, "no temporary files are left");
     }
@@ -137,11 +160,32 @@ mod tests {
         let Claiming::Won(held) = claim::claim(&folder).unwrap() else {
             panic!("nobody else came")
         };
-        let AttemptStatus::Alive(keeper) = look(&folder).unwrap() else { panic!("it is locked") };
+        let AttemptStatus::Alive(keeper) = look(&folder, &EndingProof::NotNeeded).unwrap() else {
+            panic!("it is locked")
+        };
         assert_eq!(keeper.pid(), Some(std::process::id().cast_signed()));
-        assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Alive(_)));
+        assert!(matches!(
+            give_up(&folder, &EndingProof::NotNeeded).unwrap(),
+            AttemptStatus::Alive(_)
+        ));
         drop(held);
-        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
+        assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
+    }
+
+    #[test]
+    fn a_keeper_in_other_namespaces_is_kept_elsewhere_as_long_as_it_lives() {
+        let (_home, folder) = folder();
+        let mut identity = Identity::own().unwrap();
+        identity.namespaces = Some("pid:[1] user:[1]".to_owned());
+        fs::write(folder.claim(), serde_json::to_vec(&identity).unwrap()).unwrap();
+        let lock = File::open(folder.claim()).unwrap();
+        lock.try_lock().unwrap();
+        assert!(is_kept_elsewhere(&folder).unwrap());
+        drop(lock);
+        assert!(!is_kept_elsewhere(&folder).unwrap());
+        let (_home, folder) = self::folder();
+        let Claiming::Won(_held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
+        assert!(!is_kept_elsewhere(&folder).unwrap(), "it is here");
     }
 
     #[test]
@@ -151,24 +195,27 @@ mod tests {
             fs::write(folder.claim(), text).unwrap();
             let lock = File::open(folder.claim()).unwrap();
             lock.try_lock().unwrap();
-            let AttemptStatus::Alive(keeper) = look(&folder).unwrap() else {
+            let AttemptStatus::Alive(keeper) = look(&folder, &EndingProof::NotNeeded).unwrap()
+            else {
                 panic!("it is locked")
             };
             assert_eq!((keeper.pid(), keeper.as_fd().is_some()), (None, false));
             drop(lock);
-            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
+            assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
         }
     }
 
     #[test]
     fn a_reused_pid_is_never_taken_for_a_keeper() {
         let (_home, folder) = folder();
-        let mut identity = claim::Identity::own().unwrap();
+        let mut identity = Identity::own().unwrap();
         identity.start += 1;
         fs::write(folder.claim(), serde_json::to_vec(&identity).unwrap()).unwrap();
         let lock = File::open(folder.claim()).unwrap();
         lock.try_lock().unwrap();
-        let AttemptStatus::Alive(keeper) = look(&folder).unwrap() else { panic!("it is locked") };
+        let AttemptStatus::Alive(keeper) = look(&folder, &EndingProof::NotNeeded).unwrap() else {
+            panic!("it is locked")
+        };
         assert!(keeper.as_fd().is_none());
     }
 
@@ -218,21 +265,27 @@ mod tests {
         for forge in FORGERIES {
             let (_home, folder) = attempt();
             forge(&folder.ending());
-            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Unclaimed));
+            assert!(matches!(
+                look(&folder, &EndingProof::NotNeeded).unwrap(),
+                AttemptStatus::Unclaimed
+            ));
             assert!(fs::symlink_metadata(folder.path.join("ending.unreadable")).is_ok());
             let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
             forge(&folder.ending());
-            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Alive(_)));
+            assert!(matches!(
+                look(&folder, &EndingProof::NotNeeded).unwrap(),
+                AttemptStatus::Alive(_)
+            ));
             assert!(fs::symlink_metadata(folder.ending()).is_ok(), "it is left to the keeper");
             drop(held);
-            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
+            assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
             assert!(fs::symlink_metadata(folder.ending()).is_err());
-            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
+            assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
         }
         let (_home, folder) = attempt();
         fs::write(folder.ending(), "{}").unwrap();
-        assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Void));
-        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Void));
+        assert!(matches!(give_up(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Void));
+        assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Void));
         assert_eq!(fs::read(folder.path.join("ending.unreadable")).unwrap(), b"{}");
     }
 
@@ -241,31 +294,54 @@ mod tests {
         let (_home, folder) = attempt();
         let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
         fs::write(folder.ending(), ending("one#1", EXITED)).unwrap();
-        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Alive(_)));
-        assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Alive(_)));
+        assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Alive(_)));
+        assert!(matches!(
+            give_up(&folder, &EndingProof::NotNeeded).unwrap(),
+            AttemptStatus::Alive(_)
+        ));
         drop(held);
-        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Ended(_)));
+        assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Ended(_)));
+    }
+
+    #[test]
+    fn an_ending_that_its_keeper_did_not_sign_is_none_however_the_keeper_died() {
+        let signer = EndingSigner::generate().unwrap();
+        let keys = [signer.public_key()];
+        let proof = EndingProof::Signed { call: "one#1", keys: &keys };
+        let (_home, folder) = attempt();
+        let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
+        fs::write(folder.ending(), ending("one#1", EXITED)).unwrap();
+        drop(held);
+        assert!(matches!(look(&folder, &proof).unwrap(), AttemptStatus::Dead));
+        assert!(fs::symlink_metadata(folder.path.join("ending.unreadable")).is_ok());
+        let mut with_proof: Ending = serde_json::from_str(&ending("one#1", EXITED)).unwrap();
+        signer.sign(&folder, &mut with_proof);
+        fs::write(folder.ending(), serde_json::to_vec(&with_proof).unwrap()).unwrap();
+        assert!(matches!(look(&folder, &proof).unwrap(), AttemptStatus::Ended(_)));
     }
 
     #[test]
     fn a_stranger_who_locks_the_claim_of_a_dead_keeper_does_not_hide_its_ending() {
         let (_home, folder) = attempt();
-        let mut identity = claim::Identity::own().unwrap();
+        let mut identity = Identity::own().unwrap();
         identity.start += 1;
         fs::write(folder.claim(), serde_json::to_vec(&identity).unwrap()).unwrap();
         let lock = File::open(folder.claim()).unwrap();
         lock.try_lock().unwrap();
         fs::write(folder.ending(), ending("one#1", EXITED)).unwrap();
-        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Ended(_)));
+        assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Ended(_)));
     }
 
     #[test]
     fn a_keeper_that_could_not_read_its_call_is_heard_all_the_same() {
         let (_home, folder) = attempt();
         fs::write(folder.ending(), ending("", NOT_STARTED)).unwrap();
-        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Ended(_)));
+        assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Ended(_)));
         fs::write(folder.ending(), ending("", EXITED)).unwrap();
-        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Unclaimed));
+        assert!(matches!(
+            look(&folder, &EndingProof::NotNeeded).unwrap(),
+            AttemptStatus::Unclaimed
+        ));
     }
 
     #[test]
@@ -273,7 +349,7 @@ mod tests {
         for forge in &FORGERIES[3..] {
             let (_home, folder) = attempt();
             forge(&folder.claim());
-            assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
+            assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
         }
     }
 }

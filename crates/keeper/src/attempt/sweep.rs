@@ -4,7 +4,8 @@
 //! rest is for the time after a keeper was killed, when its orphans belong to somebody else and
 //! only the marker in their environment still tells where they came from.
 //!
-//! Not found by [`sweep`]: an orphan which wiped its environment *and* lost every marked ancestor.
+//! Not found by [`sweep`]: an orphan which wiped its environment *and* lost every marked ancestor. A driver that
+//! is alive has adopted it, and finds it with [`sweep_adopted`].
 //!
 //! Invariant: the caller and its ancestors are never signalled.
 //! Invariant: a keeper is never signalled while it holds the claim, or may still come to hold it.
@@ -20,12 +21,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 
 use crate::attempt::claim::{self, Claim};
 use crate::attempt::dir::AttemptFolder;
-use crate::processes::{self, Life, Process};
-use crate::variables::{ATTEMPT_DIR_VARIABLE, KEEP};
+use crate::processes::{self, Life, Marker, Process};
+use crate::variables::{ATTEMPT_DIR_VARIABLE, KEEP, MARK_VARIABLE};
 
 /// After this many passes something starts processes faster than we can kill them.
 const PASSES_MAX: usize = 1_000;
@@ -43,10 +44,46 @@ pub struct Swept {
 
 /// Kills every process marked with this attempt, and everybody below them, until nobody is left.
 pub fn sweep(marker: &Path) -> io::Result<Swept> {
+    let what = || format!("processes of `{}`", marker.display());
+    kill_until_nobody_is_found(|| of_attempt(marker), what)
+}
+
+/// Kills what keepers that died have left to this process, which started them and adopts orphans: its children in
+/// other sessions than its own, and everybody below them. The keepers that it has are spared, and what it started
+/// of its own program with that argument.
+pub fn sweep_adopted(keepers: &[i32], spared: &str) -> io::Result<Swept> {
+    let own = processes::process(processes::own_pid());
+    let own = own.ok_or_else(|| io::Error::other("`/proc` does not show our own process"))?;
+    let adopted = || {
+        let table = processes::all()?;
+        let is_adopted = |process: &&Process| {
+            process.parent == own.pid
+                && process.session != own.session
+                && !keepers.contains(&process.pid)
+                && !is_run_as(process.pid, spared)
+        };
+        let mut found: Vec<Process> = table.iter().filter(is_adopted).copied().collect();
+        let roots: Vec<i32> = found.iter().map(|process| process.pid).collect();
+        found.extend(processes::below(&table, &roots));
+        for process in found.iter().filter(|process| process.life == Life::Zombie) {
+            // Only we can reap it, and nobody else asks for it.
+            let pid = Pid::from_raw(process.pid).filter(|_| process.parent == own.pid);
+            let _ = pid.map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));
+        }
+        found.retain(|process| process.life == Life::Alive);
+        Ok(found)
+    };
+    kill_until_nobody_is_found(adopted, || "processes of killed keepers".to_owned())
+}
+
+fn kill_until_nobody_is_found(
+    mut find: impl FnMut() -> io::Result<Vec<Process>>,
+    what: impl Fn() -> String,
+) -> io::Result<Swept> {
     let mut killed = HashSet::new();
     let mut clean_passes = 0;
     for _ in 0..PASSES_MAX {
-        let found = of_attempt(marker)?;
+        let found = find()?;
         if found.is_empty() {
             clean_passes += 1;
             if clean_passes == CLEAN_PASSES {
@@ -60,7 +97,7 @@ pub fn sweep(marker: &Path) -> io::Result<Swept> {
         killed.extend(found.iter().map(|process| (process.pid, process.start)));
         wait_for_all(&handles)?;
     }
-    let message = format!("processes of `{}` are still alive", marker.display());
+    let message = format!("{} are still alive", what());
     Err(io::Error::new(io::ErrorKind::TimedOut, message))
 }
 
@@ -128,32 +165,46 @@ fn wait_for_all(handles: &[OwnedFd]) -> io::Result<()> {
 ///
 /// An agent may unset the variable; its ancestors still tell.
 pub fn inside_attempt() -> Option<String> {
-    if let Some(folder) = std::env::var_os(ATTEMPT_DIR_VARIABLE) {
-        return Some(folder.to_string_lossy().into_owned());
+    for name in [ATTEMPT_DIR_VARIABLE, MARK_VARIABLE] {
+        if let Some(value) = std::env::var_os(name) {
+            return Some(value.to_string_lossy().into_owned());
+        }
     }
     let ancestors = processes::ancestors(processes::own_pid());
-    ancestors.into_iter().find_map(|pid| kept_folder(pid).or_else(|| marked_folder(pid)))
+    ancestors.into_iter().find_map(attempt_named_by)
+}
+
+/// The attempt that a process is the keeper of, or is marked with.
+pub(crate) fn attempt_named_by(pid: i32) -> Option<String> {
+    kept_folder(pid).or_else(|| marked_folder(pid))
 }
 
 fn is_keeper(pid: i32) -> bool {
+    is_run_as(pid, KEEP)
+}
+
+/// Whether that is argument 1 of a process.
+fn is_run_as(pid: i32, argument: &str) -> bool {
     let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    command.split(|&byte| byte == 0).nth(1) == Some(KEEP.as_bytes())
+    command.split(|&byte| byte == 0).nth(1) == Some(argument.as_bytes())
 }
 
 fn marked_folder(pid: i32) -> Option<String> {
-    processes::marker(pid).map(|folder| String::from_utf8_lossy(&folder).into_owned())
+    let (Marker::Mark(name) | Marker::Folder(name)) = processes::marker(pid)?;
+    Some(String::from_utf8_lossy(&name).into_owned())
 }
 
-/// The folder of a keeper: a process of our own program whose argument 1 says so.
+/// The folder of a keeper: a process of our own program, or of a copy of it, whose argument 1 says so.
 fn kept_folder(pid: i32) -> Option<String> {
     let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
     let mut arguments = command.split(|&byte| byte == 0).skip(1);
     if arguments.next()? != KEEP.as_bytes() {
         return None;
     }
-    let theirs = fs::metadata(format!("/proc/{pid}/exe")).ok()?;
+    let folder = Path::new(std::ffi::OsStr::from_bytes(arguments.next()?));
     let own = fs::metadata("/proc/self/exe").ok()?;
-    let is_same = (theirs.dev(), theirs.ino()) == (own.dev(), own.ino());
-    let folder = std::ffi::OsStr::from_bytes(arguments.next()?);
-    is_same.then(|| folder.to_string_lossy().into_owned())
+    // In a user namespace of one's own it cannot be read, and then the argument is enough.
+    let is_same = fs::metadata(format!("/proc/{pid}/exe"))
+        .map_or(true, |theirs| (theirs.dev(), theirs.ino()) == (own.dev(), own.ino()));
+    (is_same || processes::is_marked(pid, folder)).then(|| folder.to_string_lossy().into_owned())
 }

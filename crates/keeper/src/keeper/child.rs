@@ -3,7 +3,7 @@
 //! Everything that can be known beforehand to fail is looked at here, because after the launcher
 //! has started, a program which cannot run looks like a program which ended badly.
 //!
-//! Invariant: the child gets the keeper's environment and the four marks, nothing else.
+//! Invariant: the child gets the keeper's environment with its mark, and what it is told of its call, nothing else.
 
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags, access, fcntl_setfl};
 
 use super::output::OutputSource;
-use crate::attempt::dir::{AttemptFolder, Spec, Stderr, Stdout};
+use crate::attempt::dir::{AttemptFolder, CallVariables, Spec, Stderr, Stdout};
 use crate::processes::own_pid;
 use crate::variables::{
     ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, LAUNCH, OUTBOX_VARIABLE, SECRETS_VARIABLE,
@@ -39,9 +39,14 @@ pub(super) fn start(folder: &AttemptFolder, spec: &Spec) -> Result<StartedChild,
     let mut command = Command::new(OWN_PROGRAM);
     command.arg0("forge").arg(LAUNCH).arg("--keeper").arg(own_pid().to_string()).arg("--");
     command.args(&spec.argv).current_dir(&spec.dir);
-    command.env(ATTEMPT_DIR_VARIABLE, &folder.path).env(CALL_VARIABLE, &spec.call);
-    let boxes = boxes(folder, spec);
-    command.env(INBOX_VARIABLE, boxes.inbox()).env(OUTBOX_VARIABLE, boxes.outbox());
+    match spec.variables {
+        CallVariables::Told => {
+            command.env(ATTEMPT_DIR_VARIABLE, &folder.path).env(CALL_VARIABLE, &spec.call);
+            let boxes = boxes(folder, spec);
+            command.env(INBOX_VARIABLE, boxes.inbox()).env(OUTBOX_VARIABLE, boxes.outbox());
+        }
+        CallVariables::Untold => {}
+    }
     command.env_remove(SECRETS_VARIABLE).stdin(stdin(spec.stdin.as_deref())?);
     let no_place = |error: io::Error| format!("cannot make a place for its output: {error}");
     let source = connect(&mut command, folder, spec.stdout).map_err(no_place)?;

@@ -6,8 +6,7 @@ use std::env;
 use std::io::{self, Write};
 use std::panic;
 
-use crate::redact::{Redactor, known_secrets, unpacked};
-use crate::variables::SECRETS_VARIABLE;
+use crate::redact::{Redactor, known_secrets};
 
 /// The keeper's own voice. It knows what must not be said.
 #[derive(Clone)]
@@ -20,9 +19,7 @@ pub struct Log {
 impl Log {
     /// Knows what the driver passed on, and the variables whose names tell that they are secret, and speaks
     /// for panics too.
-    pub(super) fn begin() -> Self {
-        let has_given = env::var_os(SECRETS_VARIABLE).is_some();
-        let given = if has_given { unpacked(io::stdin().lock()) } else { Vec::new() };
+    pub(super) fn begin(given: Vec<Vec<u8>>) -> Self {
         let secrets = [known_secrets(env::vars_os(), &[]), given.clone()].concat();
         let log = Self { secrets, given };
         log.speak_for_panics();

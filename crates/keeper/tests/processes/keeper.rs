@@ -1,7 +1,8 @@
 //! Keepers and their children, as real processes: how they end, and who is left.
 
 use std::fs;
-use std::process::Command;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,9 @@ use crate::world::{
     until_transcript_has,
 };
 use forge_keeper::{
-    AttemptStatus, CLAIM_LOST_EXIT, ExitReason, Stdout, Stop, give_up, inside_attempt, look, sweep,
+    AttemptFolder, AttemptStatus, CLAIM_LOST_EXIT, CallVariables, CallerFlaw, EndingProof,
+    EndingSigner, ExitReason, Spec, Stdout, Stop, check_caller, give_up, inside_attempt, look,
+    start_knowing_keeper, sweep,
 };
 
 /// Says `ready`, and then sleeps through every gentle stop.
@@ -69,7 +72,7 @@ fn the_child_gets_its_input_its_marks_and_exactly_the_given_environment() {
 #[test]
 fn what_cannot_start_is_told_with_its_reason() {
     let world = World::new();
-    let why = |name: &str, change: &dyn Fn(&mut forge_keeper::Spec)| {
+    let why = |name: &str, change: &dyn Fn(&mut Spec)| {
         let mut spec = world.shell("true");
         change(&mut spec);
         let folder = world.folder(name, &spec);
@@ -79,9 +82,8 @@ fn what_cannot_start_is_told_with_its_reason() {
             other => panic!("{other:?}"),
         }
     };
-    let program = |program: &'static str| {
-        move |spec: &mut forge_keeper::Spec| spec.argv = vec![program.to_owned()]
-    };
+    let program =
+        |program: &'static str| move |spec: &mut Spec| spec.argv = vec![program.to_owned()];
     assert_eq!(why("1", &program("no-such-program")), "program `no-such-program` not found");
     assert_eq!(why("2", &program("/no/such")), "program `/no/such` not found");
     assert_eq!(why("3", &program("/etc/passwd")), "program `/etc/passwd` is not executable");
@@ -253,8 +255,8 @@ fn a_killed_keeper_takes_its_agent_along_and_the_rest_is_swept() {
     let (main, left) = (pid_in(&world.work().join("main")), pid_in(&world.work().join("left")));
     keeper.kill().unwrap();
     exited(&mut keeper);
-    assert!(matches!(look(&folder).unwrap(), AttemptStatus::Dead));
-    assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Dead));
+    assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
+    assert!(matches!(give_up(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
     until("the agent is gone", || (!is_alive(main)).then_some(()));
     assert!(is_alive(left));
     assert_eq!(sweep(&world.home.path().join("attempt2")).unwrap().killed, 0, "another's marker");
@@ -289,8 +291,12 @@ fn an_ending_does_not_need_the_driver_and_is_the_same_for_everybody_who_looks() 
     let first = ending(&folder, &mut keeper);
     assert_eq!(first.how, ExitReason::Exited { code: 0 });
     assert_eq!(followed.stop(Stop::Gently).unwrap_err().raw_os_error(), Some(3), "it is gone");
-    assert!(matches!(look(&folder).unwrap(), AttemptStatus::Ended(second) if second == first));
-    assert!(matches!(give_up(&folder).unwrap(), AttemptStatus::Ended(third) if third == first));
+    assert!(
+        matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Ended(second) if second == first)
+    );
+    assert!(
+        matches!(give_up(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Ended(third) if third == first)
+    );
     let mut late = world.start(&folder);
     assert_eq!(exited(&mut late).code(), Some(i32::from(CLAIM_LOST_EXIT)));
 }
@@ -321,14 +327,17 @@ fn either_the_keeper_or_the_one_who_gives_up_wins() {
         while begun.elapsed() < Duration::from_micros(round * 100) {
             thread::yield_now();
         }
-        let standing = give_up(&folder).unwrap();
+        let standing = give_up(&folder, &EndingProof::NotNeeded).unwrap();
         let code = exited(&mut keeper).code();
         let has_run = world.work().join("ran").exists();
         match standing {
             AttemptStatus::Void => {
                 voids += 1;
                 assert_eq!((code, has_run), (Some(i32::from(CLAIM_LOST_EXIT)), false));
-                assert!(matches!(look(&folder).unwrap(), AttemptStatus::Void));
+                assert!(matches!(
+                    look(&folder, &EndingProof::NotNeeded).unwrap(),
+                    AttemptStatus::Void
+                ));
             }
             AttemptStatus::Alive(_) | AttemptStatus::Ended(_) => {
                 assert_eq!((code, has_run), (Some(0), true));
@@ -431,9 +440,106 @@ fn a_forged_ending_is_not_believed_and_the_true_one_takes_its_place() {
         let folder = world.folder("attempt", &world.shell(&script));
         let mut keeper = world.start(&folder);
         until_transcript_has(&folder, "ready");
-        assert!(matches!(look(&folder).unwrap(), AttemptStatus::Alive(_)), "{way}");
+        assert!(
+            matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Alive(_)),
+            "{way}"
+        );
         fs::write(world.work().join("go"), "").unwrap();
         assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Exited { code: 7 }, "{way}");
+    }
+}
+
+#[test]
+fn judged_code_that_forges_its_ending_and_kills_its_keeper_has_no_ending() {
+    let forged = "{\"forge\":1,\"call\":\"build.T2/implement#3\",\"how\":{\"kind\":\"exited\",\"code\":0},\
+        \"started_at_ms\":1,\"ended_at_ms\":2,\"output_bytes\":0,\"swept\":0,\"transcript_cut\":null}";
+    let world = World::new().with_env("FORGED", forged);
+    let signer = EndingSigner::generate().unwrap();
+    let keys = [signer.public_key()];
+    let proof = EndingProof::Signed { call: "build.T2/implement#3", keys: &keys };
+    let start = |folder: &AttemptFolder| {
+        start_knowing_keeper(&program(), folder, &world.env, Some(&signer), &[]).unwrap()
+    };
+    let script = "env; cd ../attempt; printf %s \"$FORGED\" > ending.json
+        kill -9 $(sed 's/.*\"pid\":\\([0-9]*\\).*/\\1/' claim); sleep 600";
+    let spec = Spec { variables: CallVariables::Untold, ..world.shell(script) };
+    let folder = world.folder("attempt", &spec);
+    exited(&mut start(&folder));
+    let printed = transcript(&folder);
+    assert!(!printed.contains("FORGE_"), "{printed}");
+    assert!(!printed.contains(&*folder.path.to_string_lossy()), "{printed}");
+    assert!(matches!(look(&folder, &proof).unwrap(), AttemptStatus::Dead));
+    // What a keeper signs counts, also for whoever knows nothing but the public key.
+    let folder = world.folder("honest", &world.shell("exit 4"));
+    exited(&mut start(&folder));
+    let AttemptStatus::Ended(ending) = look(&folder, &proof).unwrap() else {
+        panic!("it is signed")
+    };
+    assert_eq!(ending.how, ExitReason::Exited { code: 4 });
+    let kept = fs::read_dir(&folder.path).unwrap().flatten();
+    let kept: Vec<u8> = kept.flat_map(|file| fs::read(file.path()).unwrap_or_default()).collect();
+    assert!(!String::from_utf8_lossy(&kept).contains(&keys[0]), "no key is kept in the folder");
+}
+
+#[test]
+fn what_a_killed_keeper_leaves_is_adopted_and_killed_though_it_wiped_its_mark() {
+    let world = World::new();
+    let left = world.work().join("left");
+    let script =
+        "env -i PATH=\"$PATH\" setsid sh -c 'echo $$ > left; exec sleep 600' & exec sleep 600";
+    let folder = world.folder("attempt", &world.shell(script));
+    let mut driver = Command::new(program());
+    let driver = driver.arg("adopt").arg(&folder.path).arg(&left).status().unwrap();
+    assert!(driver.success());
+    assert!(!is_alive(pid_in(&left)));
+}
+
+#[test]
+fn a_keeper_that_was_stopped_from_below_still_obeys() {
+    for stop in [Stop::Gently, Stop::AtOnce] {
+        let world = World::new();
+        let script = "echo ready; kill -STOP $PPID; exec sleep 600";
+        let folder = world.folder("attempt", &world.shell(script));
+        let mut keeper = world.start(&folder);
+        until("it is stopped", || {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", keeper.id())).ok()?;
+            stat.rsplit_once(") ")?.1.starts_with('T').then_some(())
+        });
+        alive(&folder).stop(stop).unwrap();
+        assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Interrupted);
+    }
+}
+
+#[test]
+fn a_process_that_hides_in_namespaces_of_its_own_gives_no_commands() {
+    for way in ["unshare -r", "unshare -rpf", "unshare -rpf --mount-proc"] {
+        let may = Command::new("sh").args(["-c", &format!("{way} true")]).output();
+        if !may.is_ok_and(|may| may.status.success()) {
+            // Past the test's own capture, so that it is always seen.
+            std::io::stderr()
+                .write_all(format!("NOT PROVED: `{way}` is not allowed here\n").as_bytes())
+                .unwrap();
+            continue;
+        }
+        let mut hidden = Command::new("sh");
+        hidden.args(["-c", &format!("exec {way} cat")]).stdin(Stdio::piped());
+        let mut hidden = hidden.spawn().unwrap();
+        let found = |flaw: &dyn Fn(i32) -> bool| {
+            let pids = fs::read_dir("/proc").unwrap().flatten();
+            let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+            pids.into_iter().find(|pid| flaw(*pid))
+        };
+        let is_cat = |pid: i32| {
+            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let parent = format!(" {} ", hidden.id());
+            command == b"cat\0" && (pid == hidden.id().cast_signed() || status.contains(&parent))
+        };
+        let pid = until("it is there", || found(&is_cat));
+        let flaw = check_caller(pid, &[]).unwrap_err();
+        assert!(matches!(flaw, CallerFlaw::OtherNamespace { .. }), "{way}: {flaw}");
+        drop(hidden.stdin.take());
+        exited(&mut hidden);
     }
 }
 

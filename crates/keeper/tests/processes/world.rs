@@ -15,7 +15,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::EXAMPLE;
 use forge_keeper::{
-    AttemptFolder, AttemptStatus, Ending, Keeper, Spec, Stderr, Stdout, StepLimits,
+    AttemptFolder, AttemptStatus, CallVariables, Ending, EndingProof, Keeper, Spec, Stderr, Stdout,
+    StepLimits,
 };
 
 /// Nothing in these tests takes as long, unless it is broken.
@@ -57,6 +58,7 @@ impl World {
             stderr: Stderr::Together,
             boxes: None,
             monitor: None,
+            variables: CallVariables::Told,
         }
     }
 
@@ -133,7 +135,7 @@ pub(crate) fn ending(folder: &AttemptFolder, keeper: &mut Child) -> Ending {
     let status = exited(keeper);
     let log = fs::read_to_string(folder.keeper_log()).unwrap_or_default();
     assert!(status.success(), "{status}: {log}");
-    match forge_keeper::look(folder).unwrap() {
+    match forge_keeper::look(folder, &EndingProof::NotNeeded).unwrap() {
         AttemptStatus::Ended(ending) => ending,
         other => panic!("not ended but {other:?}: {log}"),
     }
@@ -161,10 +163,12 @@ pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 }
 
 pub(crate) fn alive(folder: &AttemptFolder) -> Keeper {
-    until("there is a keeper", || match forge_keeper::look(folder).unwrap() {
-        AttemptStatus::Alive(keeper) if keeper.as_fd().is_some() => Some(keeper),
-        AttemptStatus::Alive(_) | AttemptStatus::Unclaimed => None,
-        other => panic!("not alive but {other:?}"),
+    until("there is a keeper", || {
+        match forge_keeper::look(folder, &EndingProof::NotNeeded).unwrap() {
+            AttemptStatus::Alive(keeper) if keeper.as_fd().is_some() => Some(keeper),
+            AttemptStatus::Alive(_) | AttemptStatus::Unclaimed => None,
+            other => panic!("not alive but {other:?}"),
+        }
     })
 }
 

@@ -2,10 +2,12 @@
 //!
 //! A user interface inserts one, the driver answers it: in the transaction of the facts that follow,
 //! or alone if none do. Each command is answered once. Invariant: what a driver obeys is byte for
-//! byte what was inserted, so every command carries a mark.
+//! byte what was inserted, so every command carries a mark. A mark can be computed by anybody; who stands behind a
+//! command is told by `command_lock`.
 
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
+use super::command_lock::{CommandLock, CommandSender, sender};
 use super::connection::{Store, expect_one_row, integer, unsigned};
 use super::error::{JournalFault, StoreError};
 use super::hash_chain::seal;
@@ -33,7 +35,7 @@ pub struct PendingCommand {
 }
 
 impl Store {
-    /// Inserts a command for the driver of a run.
+    /// Inserts a command for the driver of a run. This process stands behind it as long as the store is open.
     pub fn insert_command(
         &mut self,
         run: &str,
@@ -43,7 +45,8 @@ impl Store {
         body: &str,
     ) -> Result<CommandId, StoreError> {
         let projected = last_projected(self.dir(), run).unwrap_or(0);
-        self.write(Some(run), |transaction| {
+        let dir = self.dir().to_owned();
+        let (id, lock) = self.write(Some(run), |transaction| {
             let Some(row) = find_row(transaction, run)? else {
                 return Err(StoreError::NoSuchRun { run: run.to_owned(), nearest: None }.into());
             };
@@ -60,8 +63,18 @@ impl Store {
                     mark(run, at, interface, person, body)
                 ],
             )?)?;
-            Ok(CommandId(transaction.last_insert_rowid()))
-        })
+            let id = CommandId(transaction.last_insert_rowid());
+            // Before anybody can see the row.
+            let lock = CommandLock::take(&dir, id.0);
+            Ok((id, lock.map_err(|error| StoreError::refused(&dir, error))?))
+        })?;
+        self.sent.push(lock);
+        Ok(id)
+    }
+
+    /// Finds the process that stands behind a command.
+    pub fn command_sender(&self, command: &PendingCommand) -> Result<CommandSender, StoreError> {
+        sender(self.dir(), command.id.0).map_err(|error| StoreError::refused(self.dir(), error))
     }
 
     /// Reads the commands of a run that are not answered, in order of arrival.

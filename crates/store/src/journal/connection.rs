@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 
+use super::command_lock::CommandLock;
 use super::damage::{ScratchFolder, mark_if_damaged, mark_path, refuse_marked};
 use super::error::{JournalFault, StoreError};
 use super::paths::database;
@@ -29,6 +30,8 @@ pub struct Store {
     is_checked: Cell<bool>,
     /// The copy that is read instead of the original. Dropped after the connection.
     copy: Option<ScratchFolder>,
+    /// The locks of the commands that were inserted here.
+    pub(super) sent: Vec<CommandLock>,
 }
 
 impl Store {
@@ -46,6 +49,7 @@ impl Store {
             is_suspect: Cell::new(false),
             is_checked: Cell::new(false),
             copy,
+            sent: Vec::new(),
         }
     }
 

@@ -31,7 +31,7 @@ pub enum StoreError {
     #[error("there are no runs yet")]
     Missing { dir: PathBuf },
     /// Bytes are not what was written.
-    #[error("{0}; it is not written any more, and no record of it is lost yet")]
+    #[error("{0}; nothing is written to it any more")]
     Damaged(Damage),
     /// No space left. Nothing of the refused record was written.
     #[error("the disk that holds {} is full; nothing was written", file.display())]

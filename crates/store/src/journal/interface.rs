@@ -5,6 +5,7 @@
 
 use std::fmt::Debug;
 
+use super::command_lock::CommandSender;
 use super::commands::{CommandId, PendingCommand};
 use super::connection::Store;
 use super::error::StoreError;
@@ -57,6 +58,9 @@ pub trait Journal: Debug {
 
     /// Reads the commands of a run that are not answered, in order of arrival.
     fn open_commands(&self, run: &str) -> Result<Vec<PendingCommand>, StoreError>;
+
+    /// Finds the process that stands behind a command of another one.
+    fn command_sender(&self, command: &PendingCommand) -> Result<CommandSender, StoreError>;
 
     /// Returns a number that changes when another handle has written.
     fn data_version(&self) -> Result<u64, StoreError>;
@@ -111,6 +115,10 @@ impl Journal for Store {
 
     fn open_commands(&self, run: &str) -> Result<Vec<PendingCommand>, StoreError> {
         Store::open_commands(self, run)
+    }
+
+    fn command_sender(&self, command: &PendingCommand) -> Result<CommandSender, StoreError> {
+        Store::command_sender(self, command)
     }
 
     fn data_version(&self) -> Result<u64, StoreError> {

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::command_lock::CommandSender;
 use super::commands::{CommandId, PendingCommand};
 use super::connection::integer;
 use super::error::StoreError;
@@ -56,6 +57,9 @@ struct LogState {
 }
 
 impl SimulatedJournal {
+    /// The interface of a command that no process stands behind.
+    pub const BY_HAND: &str = "by hand";
+
     /// Opens the journal of a folder, and makes it if it is missing.
     pub fn open(disk: Arc<dyn Disk>, dir: &Path) -> Result<SimulatedJournal, StoreError> {
         let (dir, file) = (dir.to_owned(), dir.join("journal.log"));
@@ -293,6 +297,15 @@ impl Journal for SimulatedJournal {
             .iter()
             .filter(|(command, outcome)| command.run == run && outcome.is_none());
         Ok(open.map(|(command, _)| command.clone()).collect())
+    }
+
+    fn command_sender(&self, command: &PendingCommand) -> Result<CommandSender, StoreError> {
+        let is_by_hand = command.interface == SimulatedJournal::BY_HAND;
+        Ok(if is_by_hand {
+            CommandSender::Nobody
+        } else {
+            CommandSender::Process(std::process::id().cast_signed())
+        })
     }
 
     fn data_version(&self) -> Result<u64, StoreError> {

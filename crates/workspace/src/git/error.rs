@@ -69,6 +69,11 @@ pub enum GitError {
 
 /// Messages of git or the system, and the next step for each.
 const HELPS: &[(&str, &str)] = &[
+    (
+        "Resource temporarily unavailable",
+        "end some processes (`ulimit -u` limits them), then `forge resume`",
+    ),
+    ("Cannot allocate memory", "end some processes, then `forge resume`"),
     ("No space left on device", "free some disk space, then `forge resume`"),
     ("Disk quota exceeded", "free some disk space, then `forge resume`"),
     ("Read-only file system", "make the file system writable, then `forge resume`"),

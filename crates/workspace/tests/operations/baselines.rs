@@ -3,7 +3,8 @@
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use forge_workspace::{
-    FileAccess, FilesPolicy, Operation, OperationResult, RecordBaseline, RestoreFiles, perform,
+    CachesAfter, FileAccess, FilesPolicy, Operation, OperationResult, RecordBaseline, RestoreFiles,
+    perform,
 };
 
 use crate::world::{World, committed, git, let_through, opened, read, restored, write};
@@ -84,8 +85,12 @@ fn a_reader_is_not_told_of_what_the_set_up_left_and_the_files_that_git_does_not_
     write(&tree, "a.txt", "of the set-up\n");
     write(&tree, "lock", "1");
     recorded(&world);
-    let restore =
-        RestoreFiles { location: world.location("a"), at: world.head(), access: FileAccess::Read };
+    let restore = RestoreFiles {
+        location: world.location("a"),
+        at: world.head(),
+        access: FileAccess::Read,
+        caches: CachesAfter::Sealed,
+    };
     assert_eq!(restored(&restore).discarded, [] as [&str; 0]);
     assert_eq!(read(&tree, "lock"), "1");
     write(&tree, "lock", "2");

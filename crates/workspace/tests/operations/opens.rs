@@ -8,7 +8,9 @@ use std::{
     },
 };
 
-use forge_workspace::{FileAccess, FilesPolicy, OpenCheckout, Operation, RestoreFiles};
+use forge_workspace::{
+    CachesAfter, FileAccess, FilesPolicy, OpenCheckout, Operation, RestoreFiles,
+};
 
 use crate::world::{World, failure, files, git, opened, read, restored, shell, write};
 
@@ -134,6 +136,7 @@ fn pristine_leaves_nothing_but_the_commit_and_the_cache() {
         location: operation.location.clone(),
         at: world.head(),
         access: FileAccess::Write,
+        caches: CachesAfter::Sealed,
     };
     restored(&put_back);
     write(&tree, "deep/other", "");
@@ -159,6 +162,7 @@ fn a_cache_that_somebody_touched_since_the_files_were_put_back_is_not_kept() {
         location: operation.location.clone(),
         at: world.head(),
         access: FileAccess::Write,
+        caches: CachesAfter::Sealed,
     };
     for touch in ["echo x > target/out", "touch target/new", "mv target/out target/other"] {
         write(&tree, "target/out", "made by the checks");
@@ -170,6 +174,9 @@ fn a_cache_that_somebody_touched_since_the_files_were_put_back_is_not_kept() {
     write(&tree, "target/out", "never put back");
     opened(&operation);
     assert!(!tree.join("target").exists(), "nobody knows who filled it");
+    write(&tree, "target/out", "made by red checks");
+    restored(&RestoreFiles { caches: CachesAfter::Unsealed, ..put_back });
+    assert!(opened(&operation).is_new && !tree.join("target").exists(), "it may be bait");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_workspace::{FileAccess, RestoreFiles};
+use forge_workspace::{CachesAfter, FileAccess, RestoreFiles};
 
 use crate::world::{
     World, committed, files, git, opened, read, restored, shell, write, write_program,
@@ -169,6 +169,7 @@ fn after_any_rampage_a_tree_is_put_back() {
             location: world.location("a"),
             at: world.head(),
             access: FileAccess::Write,
+            caches: CachesAfter::Sealed,
         });
         let tree = tree_of(world);
         assert_eq!(known(&tree), expected, "{script}");
@@ -231,6 +232,7 @@ fn no_settings_of_an_agent_start_a_program() {
         location: world.location("a"),
         at: world.head(),
         access: FileAccess::Write,
+        caches: CachesAfter::Sealed,
     });
     let mut operation = world.opening("a");
     operation.at = made.commit;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use forge_workspace::{FileAccess, FilesPolicy, RestoreFiles, RunHooks};
+use forge_workspace::{CachesAfter, FileAccess, FilesPolicy, RestoreFiles, RunHooks};
 
 use crate::world::{
     WHEN_MS, World, committed, git, hooked, opened, restored, write, write_program,
@@ -29,7 +29,12 @@ fn no_checkout_has_the_records_of_runs_and_git_misses_nothing() {
         write(&tree, ".forge/runs/x/real.py", "");
     }
     let (at, access) = (world.head(), FileAccess::Write);
-    restored(&RestoreFiles { location: world.location("a"), at, access });
+    restored(&RestoreFiles {
+        location: world.location("a"),
+        at,
+        access,
+        caches: CachesAfter::Sealed,
+    });
     assert!(!world.location("a").dir.join("tree/.forge/runs").exists());
 }
 

@@ -2,12 +2,17 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use forge_workspace::{FileAccess, Operation, RestoreFiles};
+use forge_workspace::{CachesAfter, FileAccess, Operation, RestoreFiles};
 
 use crate::world::{World, failure, files, git, opened, read, restored, shell, write};
 
 fn restoring(world: &World, access: FileAccess) -> RestoreFiles {
-    RestoreFiles { location: world.location("a"), at: world.head(), access }
+    RestoreFiles {
+        location: world.location("a"),
+        at: world.head(),
+        access,
+        caches: CachesAfter::Sealed,
+    }
 }
 
 #[test]
@@ -47,6 +52,7 @@ fn a_tree_can_be_put_back_to_an_older_commit_and_be_written_again() {
         location: world.location("a"),
         at: old.clone(),
         access: FileAccess::Write,
+        caches: CachesAfter::Sealed,
     });
     assert!(made.discarded.is_empty() || made.discarded == ["later.txt"], "{made:?}");
     assert!(!tree.join("later.txt").exists());
