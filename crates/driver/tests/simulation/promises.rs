@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use forge_core::{
     Run,
-    event::{Blob, Colour, Event, Outcome, Receipt, Record},
+    event::{Blob, Colour, Event, Outcome, Receipt, Record, Ruling},
 };
 use forge_driver::{layout::Home, projection::state_text};
 use forge_store::{disk::Disk as _, records::fold_facts};
@@ -111,7 +111,12 @@ fn what_was_told_is_there(machine: &Machine, records: &[Record]) {
 /// Forge tries its own steps again; no call pays for them.
 fn what_forge_cannot_do_is_nobodys_fault(machine: &Machine, records: &[Record]) {
     for fact in records.iter().flat_map(|record| &record.facts) {
-        if format!("{fact:?}").contains(OUT_OF_ORDER) {
+        let (Event::AttemptEnded { outcome: Outcome::Fault { what, .. }, .. }
+        | Event::Judged { ruling: Ruling::Fault { what, .. }, .. }) = fact
+        else {
+            continue;
+        };
+        if what.contains(OUT_OF_ORDER) {
             machine
                 .breaks(format!("a step of Forge's own failed, and somebody is blamed: {fact:?}"));
         }
