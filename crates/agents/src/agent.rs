@@ -192,11 +192,20 @@ impl Launch {
     pub fn passes_on(&self, name: &str, is_set: impl Fn(&str) -> bool) -> bool {
         let with = self.pass_with.iter().filter(|(needed, _)| is_set(needed));
         let known = self.pass.iter().chain(with.flat_map(|(_, names)| *names));
-        let mut known = known.chain(TOOLCHAIN_VARIABLES);
-        known.any(|known| match known.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix),
-            None => *known == name,
-        })
+        known.chain(TOOLCHAIN_VARIABLES).any(|known| names(known, name))
+    }
+}
+
+/// Returns true if every program gets a variable of the user: agents, and the project's own commands.
+pub fn is_common_variable(name: &str) -> bool {
+    PASSED_TO_ALL.iter().chain(TOOLCHAIN_VARIABLES).any(|known| names(known, name))
+}
+
+/// A `*` at the end of a known name means every rest.
+fn names(known: &str, name: &str) -> bool {
+    match known.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => known == name,
     }
 }
 

@@ -19,7 +19,9 @@ pub mod signal;
 pub mod stream;
 pub mod variables;
 
-pub use agent::{Agent, CodeAccess, Earlier, Launch, Session, TurnRequest, session_id};
+pub use agent::{
+    Agent, CodeAccess, Earlier, Launch, Session, TurnRequest, is_common_variable, session_id,
+};
 pub use monitor::{Listen, open_monitor};
 pub use registry::AgentKind;
 pub use result::{parse_result, read_result, result_bytes, result_schema};

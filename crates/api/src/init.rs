@@ -15,6 +15,7 @@ use forge_driver::{
     clock::now,
     executor::StepState,
     local_executor::{LocalExecutor, own_program},
+    missing_variables::{find_missing, missing_text},
     outcome::{CommandEnd, command_end, tail_of},
     path_list::short_list,
     person::person,
@@ -31,7 +32,7 @@ use forge_project::{
     error::Kind,
     personal_dirs::state_dir,
     refuse_agents,
-    settings::{FILE, Settings},
+    settings::{AgentChoice, FILE, PassedVariables, Settings},
     test_output::excerpt,
 };
 use forge_workspace::{
@@ -55,6 +56,8 @@ pub struct Tried {
     pub took_ms: u64,
     /// The output, if it failed.
     pub output: String,
+    /// Variables of the environment with which it succeeds.
+    pub missing: Vec<String>,
 }
 
 impl Tried {
@@ -129,6 +132,12 @@ impl Forge {
         // It was only for this; what cannot be removed is no reason to fail.
         let _ = fs::remove_dir_all(&dir);
         let Traces { by_setup, by_checks: touched } = done?;
+        for one in tried.iter().filter(|one| !one.missing.is_empty()) {
+            project.notes.push(format!(
+                "{}; to give it to them, put it into verify.pass in {FILE}",
+                missing_text(&one.command, &one.missing)
+            ));
+        }
         if !by_setup.is_empty() {
             project.notes.push(format!(
                 "the set-up leaves files that git does not ignore ({}); in a run they belong to the checkout and are \
@@ -175,6 +184,7 @@ impl Forge {
         let OperationResult::Opened(OpenedCheckout { tree, .. }) = perform(&order)? else {
             unreachable!("the worker opens what it is asked to open")
         };
+        let pass = self.settings_at(Some(head))?.freeze(AgentChoice::Nobody).verify.pass;
         let setup = project.setup.iter().map(|found| (found, Purpose::SetUp));
         let checks = project.verify.iter().map(|found| (found, Purpose::Check));
         let mut by_setup = Vec::new();
@@ -182,7 +192,16 @@ impl Forge {
         for (number, (found, purpose)) in (1..).zip(setup.chain(checks)) {
             let folder = dir.join(format!("{number:04}"));
             check(signals)?;
-            let one = try_one(&folder, &found.command, purpose, &tree, signals)?;
+            let mut one = try_one(&folder, &found.command, purpose, &tree, &pass, signals)?;
+            if one.colour == Colour::Red {
+                let mut trials = 0..;
+                one.missing = find_missing(&pass, |pass| {
+                    check(signals)?;
+                    let folder = dir.join(format!("{number:04}-{}", trials.next().unwrap_or(0)));
+                    let again = try_one(&folder, &found.command, purpose, &tree, pass, signals)?;
+                    Ok::<bool, Error>(again.colour == Colour::Green)
+                })?;
+            }
             check(signals)?;
             let is_over = purpose == Purpose::SetUp && one.colour == Colour::Red;
             tell(one);
@@ -248,9 +267,10 @@ fn try_one(
     command: &str,
     purpose: Purpose,
     tree: &Path,
+    pass: &PassedVariables,
     signals: &mut Signals,
 ) -> Result<Tried, Error> {
-    let frozen = Settings::default().freeze(forge_project::settings::AgentChoice::Nobody);
+    let frozen = Settings::default().freeze(AgentChoice::Nobody);
     let limits = StepLimits {
         wall_ms: frozen.verify.timeout_ms,
         silence_ms: 0,
@@ -261,7 +281,7 @@ fn try_one(
     let error = |error: std::io::Error| Error::file(folder, &error);
     let made = AttemptFolder::create(folder, &spec).map_err(error)?;
     let executor = LocalExecutor::default();
-    let state = run_to_end(own_program()?, &made, &command_environment(), signals)?;
+    let state = run_to_end(own_program()?, &made, &command_environment(pass), signals)?;
     let StepState::Ended(ending) = state else {
         check(signals)?;
         let what = format!("`{command}` was tried, and nobody can say how it ended");
@@ -277,7 +297,8 @@ fn try_one(
         CommandEnd::Fault { what, .. } => (Colour::Red, what),
     };
     let took_ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
-    Ok(Tried { command: command.to_owned(), purpose, colour, took_ms, output })
+    let missing = Vec::new();
+    Ok(Tried { command: command.to_owned(), purpose, colour, took_ms, output, missing })
 }
 
 /// Returns the settings of a project, with what is to be known about each of them.
@@ -297,6 +318,13 @@ pub fn settings_text(head: &str, project: &DetectedProject, tried: &[Tried]) -> 
     } else {
         let lines = project.verify.iter().map(|found| (found.command.as_str(), found.why.as_str()));
         list(&mut text, "commands", lines);
+    }
+    let mut missing: Vec<String> = tried.iter().flat_map(|one| one.missing.clone()).collect();
+    missing.sort();
+    missing.dedup();
+    if !missing.is_empty() {
+        text.push_str("# More variables of your environment that the project's commands get:\n# ");
+        inline(&mut text, "pass", &missing);
     }
     text.push_str("# timeout_minutes = 30\n");
     let workspace = !project.setup.is_empty() || !project.cache.is_empty();

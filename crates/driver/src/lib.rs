@@ -32,6 +32,7 @@ pub mod executor;
 pub mod gates;
 pub mod layout;
 pub mod local_executor;
+pub mod missing_variables;
 pub mod notify;
 pub mod optional_keys;
 pub mod outcome;

@@ -25,6 +25,7 @@ use forge_core::{
     money::Spent,
 };
 use forge_keeper::{AttemptFolder, Ending, EndingProof};
+use forge_project::settings::PassedVariables;
 use forge_store::atomic_file::replace_on;
 use forge_workspace::{
     FailureCause, OpenedCheckout, Operation, OperationResult, RecordBaseline, WorkspaceError,
@@ -170,8 +171,21 @@ impl Plan<'_> {
         dir: &Path,
         limits: forge_keeper::StepLimits,
     ) -> Result<(AttemptFolder, Ending), Pending> {
+        self.shell_with(&self.context.frozen.verify.pass, name, line, dir, limits)
+    }
+
+    /// The same, with other variables of the person's.
+    pub fn shell_with(
+        &self,
+        pass: &PassedVariables,
+        name: &str,
+        line: &str,
+        dir: &Path,
+        limits: forge_keeper::StepLimits,
+    ) -> Result<(AttemptFolder, Ending), Pending> {
         let path = self.steps().join(name);
-        let what = || Ok(StepKind::Shell { line: line.to_owned(), dir: dir.to_owned(), limits });
+        let (line, dir, pass) = (line.to_owned(), dir.to_owned(), pass.clone());
+        let what = || Ok(StepKind::Shell { line, dir, limits, pass });
         let ending = self.step(path.clone(), OnStop::Cancel, what)?;
         Ok((AttemptFolder::at(path), ending))
     }
@@ -352,6 +366,10 @@ impl Plan<'_> {
                 CommandEnd::Success => {}
                 CommandEnd::Interrupted => return Err(self.interrupted()),
                 CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => {
+                    // Nobody has worked here yet.
+                    if disk.length(&mark).is_err() && self.is_at_the_base(&opened.head)? {
+                        self.name_missing(&name, line, &opened.tree, self.context.limits())?;
+                    }
                     let what = format!("{what}\nthe set-up `{line}` failed");
                     return Err(self.fault(FaultClass::NoWorkspace, what));
                 }

@@ -214,6 +214,7 @@ mod tests {
         LocalExecutor::new(PathBuf::from("forge")).unwrap()
     }
     use crate::plan::step::OnStop;
+    use forge_project::settings::PassedVariables;
 
     fn trusted_folders() -> (tempfile::TempDir, TrustedFolders) {
         let home = tempfile::tempdir().unwrap();
@@ -230,7 +231,7 @@ mod tests {
     fn prepared(trusted: &TrustedFolders, folder: &Path) {
         let (line, dir) = (String::new(), PathBuf::new());
         let limits = forge_keeper::StepLimits { wall_ms: 0, silence_ms: 0, output_bytes: 0 };
-        let what = StepKind::Shell { line, dir, limits };
+        let what = StepKind::Shell { line, dir, limits, pass: PassedVariables::default() };
         trusted.prepared(&Step { folder: folder.to_owned(), what, on_stop: OnStop::Cancel });
     }
 

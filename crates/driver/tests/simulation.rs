@@ -132,6 +132,17 @@ fn a_run_in_which_nothing_goes_wrong_is_done() {
 }
 
 #[test]
+fn a_check_that_only_lacks_a_variable_of_the_person_is_no_agents_fault_and_names_it() {
+    // Set by what runs the tests.
+    let template = Template::with_check(Flow::Change, "needs CARGO_MANIFEST_DIR");
+    let simulated = simulate(&template, &Case::new(1, Flow::Change, &[]));
+    assert_eq!(simulated.broken, [] as [String; 0]);
+    let what = simulated.blocked.first().expect("a person is asked");
+    assert!(what.contains("succeeds with $CARGO_MANIFEST_DIR, which"), "{what}");
+    assert!(what.contains("forge config set verify.pass '[\"CARGO_MANIFEST_DIR\"]'"), "{what}");
+}
+
+#[test]
 fn work_on_checkouts_that_keeps_failing_stops_drivers_and_costs_no_call() {
     let faults = [Fault::JobFails; 60];
     let simulated = simulate(&Template::new(Flow::Change), &Case::new(1, Flow::Change, &faults));

@@ -45,7 +45,8 @@ pub use repository_commands::NotifierKind;
 pub use resolve::{RESERVED, Settings};
 pub use schema::schema;
 pub use snapshot::{
-    AgentChoice, Frozen, FrozenAgent, RoleAgent, SecretsTable, Sessions, Verify, VerifyFrom,
+    AgentChoice, Frozen, FrozenAgent, PassedVariables, RoleAgent, SecretsTable, Sessions, Verify,
+    VerifyFrom,
 };
 pub use sources::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
 pub use types::{AgentTable, Claims, FinalCheckout, RunRecord, SettingValues, Switch};

@@ -45,6 +45,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("verify.commands", "[\"make\"]", "[]", "[\"a\\u202eb\"]"),
     ("verify.timeout_minutes", "5", "1440", "0"),
     ("verify.output_mib", "16", "4096", "99999999999999999999"),
+    ("verify.pass", "[\"A\", \"_b\"]", "[]", "[\"A\", \"1B\"]"),
     ("verify.final", "\"cached\"", "\"pristine\"", "\"Cached\""),
     ("land.branch", "\"a/{run}/b\"", "\"work\"", "\"{date}\""),
     ("land.record", "\"none\"", "\"summary\"", "\"nothing\""),

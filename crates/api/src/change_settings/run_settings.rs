@@ -57,6 +57,7 @@ impl RunSettings {
             }
             ["verify", "timeout_minutes"] => frozen.verify.timeout_ms = fresh.verify.timeout_ms,
             ["verify", "output_mib"] => frozen.verify.output_bytes = fresh.verify.output_bytes,
+            ["verify", "pass"] => frozen.verify.pass = fresh.verify.pass,
             ["verify", "final"] => frozen.verify.r#final = fresh.verify.r#final,
             ["secrets", "files"] => frozen.secrets.files = fresh.secrets.files,
             ["land", "record"] => frozen.kept = fresh.kept,

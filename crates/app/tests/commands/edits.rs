@@ -187,6 +187,28 @@ fn init_finds_the_checks_tries_them_and_writes_what_a_run_then_uses() {
 }
 
 #[test]
+fn checks_get_a_list_of_variables_and_init_names_the_one_that_they_lack() {
+    let world = World::new();
+    world.write("test.sh", "#!/bin/sh\ntest \"$DATABASE\" = here\n");
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "-m", "a check that needs a variable"]);
+    let said = finish(world.command(&["init"]).env("DATABASE", "here"));
+    assert_eq!(said.code, DONE, "{said}");
+    let words = said.err.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(
+        words.contains("succeeds with $DATABASE, which the project's commands do not get"),
+        "{said}"
+    );
+    let path = world.repo.join("forge.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("# pass = [\"DATABASE\"]\n"), "{text}");
+    fs::remove_file(&path).unwrap();
+    let passed = [("DATABASE", "here"), ("FORGE_VERIFY_PASS", "DATABASE")];
+    let said = finish(world.command(&["init"]).envs(passed));
+    assert!(said.err.contains("tried  check `sh test.sh`: green after"), "{said}");
+}
+
+#[test]
 fn init_says_so_where_it_finds_nothing_and_writes_nothing_on_a_dry_run() {
     let world = World::new();
     let said = world.forge(&["init", "--dry-run"]);

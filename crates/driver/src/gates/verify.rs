@@ -34,6 +34,7 @@ use crate::{
         Pending, Plan,
         step::{OnStop, SetUpBefore},
     },
+    setup::environment::variables_left_out,
 };
 
 /// The most lines of red output that a brief repeats.
@@ -253,11 +254,15 @@ fn at_the_base(
         .filter(|evidence| evidence.colour == Colour::Red)
         .map(|evidence| evidence.command.clone())
         .collect();
-    if base_tree == tree || red.is_empty() {
+    if red.is_empty() {
         return Ok(());
     }
     let prefix = format!("{prefix}base-");
+    if base_tree == tree {
+        return name_missing(plan, &prefix, base, &red);
+    }
     let mut caches = CachesAfter::Sealed;
+    let mut red_there = Vec::new();
     for (number, command) in (1..).zip(&red) {
         let colour = if let Some(colour) = run.evidence(&base_tree, command) {
             Some(colour)
@@ -268,7 +273,10 @@ fn at_the_base(
             let took_ms = Some(ending.ended_at_ms.saturating_sub(ending.started_at_ms));
             let colour = match command_end(plan.context.executor, &folder, &ending) {
                 CommandEnd::Success => Some(Colour::Green),
-                CommandEnd::Failure { .. } => Some(Colour::Red),
+                CommandEnd::Failure { .. } => {
+                    red_there.push(command.clone());
+                    Some(Colour::Red)
+                }
                 CommandEnd::Fault { .. } => None,
                 CommandEnd::Interrupted => return Err(plan.interrupted()),
             };
@@ -297,5 +305,21 @@ fn at_the_base(
     if red.iter().any(|command| run.evidence(&base_tree, command).is_none()) {
         seal(plan, &prefix, base, caches)?;
     }
+    name_missing(plan, &prefix, base, &red_there)
+}
+
+/// Ends the look where a check that is red at the base only lacks variables of the person's. Nothing that an
+/// agent made is in the checkout then, neither files nor caches.
+fn name_missing(plan: &Plan<'_>, prefix: &str, base: &str, red: &[String]) -> Result<(), Pending> {
+    if red.is_empty() || variables_left_out(&plan.context.frozen.verify.pass).is_empty() {
+        return Ok(());
+    }
+    let prefix = format!("{prefix}variables-");
+    let opened = open(plan, &prefix, base, Caches::Cleared)?;
+    for (number, command) in (1..).zip(red) {
+        let name = format!("{prefix}check-{number}");
+        plan.name_missing(&name, command, &opened.tree, limits(plan))?;
+    }
+    seal(plan, &prefix, base, CachesAfter::Unsealed)?;
     Ok(())
 }

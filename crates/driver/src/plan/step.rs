@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use forge_agents::Earlier;
+use forge_project::settings::PassedVariables;
 use forge_workspace::Operation;
 
 /// One thing to do under a keeper.
@@ -38,6 +39,8 @@ pub enum StepKind {
         dir: PathBuf,
         /// How much it may take.
         limits: forge_keeper::StepLimits,
+        /// What it gets of the person's environment.
+        pass: PassedVariables,
     },
     /// Work on a checkout.
     Operation(Box<Operation>),

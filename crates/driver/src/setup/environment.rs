@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use forge_agents::is_common_variable;
 use forge_keeper::{CallVariables, Spec, Stderr, Stdout, StepLimits};
+use forge_project::settings::PassedVariables;
 use forge_workspace::Repository;
 
 /// What a keeper is to run. Whatever it prints goes through the redactor, and it has time to end.
@@ -46,14 +48,39 @@ pub fn passed_on(start: &forge_agents::Launch, pass: &[String]) -> Vec<(OsString
     env
 }
 
-/// What commands of the project get: all that the user has, but what says which repository is
-/// meant, and Forge's own. We may have been called from a hook.
-pub fn command_environment() -> Vec<(OsString, OsString)> {
+/// What our own processes get: all that the user has, but what says which repository is meant, and Forge's
+/// own. We may have been called from a hook.
+pub fn own_environment() -> Vec<(OsString, OsString)> {
     let is_left_out = |name: &OsString| {
         let name = name.to_string_lossy();
         name.starts_with("GIT_") || name.starts_with("FORGE_")
     };
     std::env::vars_os().filter(|(name, _)| !is_left_out(name)).collect()
+}
+
+/// What commands of the project get: code that an agent wrote runs in them.
+pub fn command_environment(pass: &PassedVariables) -> Vec<(OsString, OsString)> {
+    let mut env = own_environment();
+    if let PassedVariables::Listed(names) = pass {
+        env.retain(|(name, _)| is_listed(&name.to_string_lossy(), names));
+        if !names.iter().any(|name| name == "TERM") {
+            env.push(("TERM".into(), "dumb".into()));
+        }
+    }
+    env
+}
+
+/// Returns the variables that commands of the project do not get, though they are set.
+pub fn variables_left_out(pass: &PassedVariables) -> Vec<String> {
+    let PassedVariables::Listed(names) = pass else { return Vec::new() };
+    let set = own_environment().into_iter().filter_map(|(name, _)| name.into_string().ok());
+    let mut left_out: Vec<String> = set.filter(|name| !is_listed(name, names)).collect();
+    left_out.sort();
+    left_out
+}
+
+fn is_listed(name: &str, more: &[String]) -> bool {
+    is_common_variable(name) || more.iter().any(|passed| passed == name)
 }
 
 /// The user's own git settings, without the right to use their passwords. `git config --global`

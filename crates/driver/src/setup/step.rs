@@ -15,7 +15,7 @@ use crate::{
         step::{Step, StepKind},
         workspace_worker::{worker_argv, write_order},
     },
-    setup::environment::{command_environment, shell, spec},
+    setup::environment::{command_environment, own_environment, shell, spec},
 };
 
 /// The least room on the disk with which a step is started, in bytes. Its keeper takes some of it for
@@ -40,12 +40,12 @@ impl RunContext<'_> {
             (StepKind::Turn { .. }, doing) => unreachable!("{doing:?} has no turns"),
             (StepKind::Command { dir }, CallKind::Command { run }) => (
                 spec(call.to_string(), shell(run), dir.clone(), self.limits()),
-                command_environment(),
+                command_environment(&self.frozen.verify.pass),
             ),
             (StepKind::Command { .. }, doing) => unreachable!("{doing:?} is no command"),
-            (StepKind::Shell { line, dir, limits }, _) => (
+            (StepKind::Shell { line, dir, limits, pass }, _) => (
                 untold(spec(call.to_string(), shell(line.clone()), dir.clone(), *limits)),
-                command_environment(),
+                command_environment(pass),
             ),
             (StepKind::Operation(order), _) => {
                 // The others write nothing that a guard would look at.
@@ -58,7 +58,7 @@ impl RunContext<'_> {
                 let argv = worker_argv(&own, &AttemptFolder::at(path.clone()), &secrets);
                 let limits = StepLimits { silence_ms: 0, ..self.limits() };
                 let spec = spec(call.to_string(), argv, path.clone(), limits);
-                (untold(spec), command_environment())
+                (untold(spec), own_environment())
             }
         };
         self.executor.prepare(path, &spec).map_err(|error| Error::file(path, &error))?;

@@ -104,6 +104,8 @@ enum Ends {
 struct SimulatedStep {
     spec: Spec,
     role: String,
+    /// Names of its variables.
+    variables: BTreeSet<String>,
     started_at: Time,
     phase: StepPhase,
     /// The key of the driver that started it.
@@ -307,7 +309,10 @@ impl Machine {
             self.history.edit(&step.spec.dir, |files| files.insert("set-up.lock".into(), text));
         }
         let files = self.history.worked(&step.spec.dir);
-        let is_red = files.values().any(|text| text.contains("BUG") || text.contains("<<<<<<<"));
+        let needs = line.strip_prefix("needs ");
+        let is_red = needs.is_some_and(|name| !step.variables.contains(name));
+        let is_red =
+            is_red || files.values().any(|text| text.contains("BUG") || text.contains("<<<<<<<"));
         self.disk.write_synced(&folder.transcript(), b"1 check\n");
         match ends {
             Ends::With(Fault::KeeperDies) => None,
@@ -667,8 +672,9 @@ impl Executor for SimulatedExecutor {
         let role = role.map(|(_, role)| role.to_string_lossy().into_owned()).unwrap_or_default();
         let (started_at, ends) = (machine.now.get(), fault.map_or(Ends::Well, Ends::With));
         let phase = StepPhase::Running { ends_at: started_at + takes, ends };
+        let variables = env.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         let key = self.1.clone();
-        let step = SimulatedStep { spec, role, started_at, phase, key };
+        let step = SimulatedStep { spec, role, variables, started_at, phase, key };
         machine.steps.borrow_mut().insert(folder.path.clone(), step);
         Ok(())
     }
@@ -742,8 +748,8 @@ impl Executor for SimulatedExecutor {
                 variables: forge_keeper::CallVariables::Told,
             };
             let (role, started_at, phase) = (String::new(), machine.now.get(), StepPhase::Void);
-            let key = String::new();
-            let step = SimulatedStep { spec, role, started_at, phase, key };
+            let (variables, key) = (BTreeSet::new(), String::new());
+            let step = SimulatedStep { spec, role, variables, started_at, phase, key };
             machine.steps.borrow_mut().insert(folder.path.clone(), step);
             machine.disk.write_synced(&folder.claim(), b"void");
         }

@@ -10,7 +10,8 @@ use std::{
 
 use forge_core::{
     Command, Run,
-    event::{self, Answer, Approvals, Blob, Choice, Detail, Limits, Person, Start},
+    event::{self, Answer, Approvals, Blob, Choice, Detail, Limits, Person, QuestionReason, Start},
+    run::AskedQuestion,
     view::{Course, Standing},
 };
 use forge_driver::{
@@ -108,6 +109,8 @@ pub(crate) struct Simulated {
     pub(crate) broken: Vec<String>,
     pub(crate) standing: Standing,
     pub(crate) n_records: u64,
+    /// What stood in the way, by calls that were blocked.
+    pub(crate) blocked: Vec<String>,
 }
 
 /// What does not change between cases of a flow, and is costly to make.
@@ -121,6 +124,13 @@ pub(crate) struct Template {
 }
 
 impl Template {
+    /// The same, with another check.
+    pub(crate) fn with_check(flow: Flow, line: &str) -> Self {
+        let mut template = Self::new(flow);
+        template.frozen.verify.commands = vec![line.to_owned()];
+        template
+    }
+
     pub(crate) fn new(flow: Flow) -> Self {
         let catalog = Catalog::from_folder(None);
         let found = catalog.flow(flow.name()).expect("a shipped flow");
@@ -250,12 +260,18 @@ impl World<'_> {
         }
         machine.disk.heal();
         let n_records = promises::at_the_end(machine, &self.template.home);
+        let why = |asked: &AskedQuestion| match &asked.question.why {
+            QuestionReason::Blocked { what, .. } => Some(what.clone()),
+            _ => None,
+        };
+        let blocked = machine.run.borrow().history().asked.iter().filter_map(why).collect();
         Simulated {
             happened: machine.all_that_happened(),
             n_writes: machine.disk.n_writes(),
             broken: machine.broken.borrow().clone(),
             standing,
             n_records,
+            blocked,
         }
     }
 

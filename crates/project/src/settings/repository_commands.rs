@@ -32,6 +32,11 @@ impl Settings {
                 commands.extend(list.iter().cloned());
             }
         }
+        if let Some(Value::List(names)) = self.value_of_repository("verify.pass")
+            && !names.is_empty()
+        {
+            commands.push(format!("# the project's commands get ${}", names.join(", $")));
+        }
         // An agent that does not play is not started.
         let named: BTreeSet<&str> = roles.iter().filter_map(|role| self.agent_for(role)).collect();
         commands.extend(named.into_iter().filter_map(|name| self.agent_of_repository(name)));

@@ -186,8 +186,22 @@ pub struct Verify {
     pub timeout_ms: u64,
     /// How much one may print.
     pub output_bytes: u64,
+    /// What they, the set-up and the commands of the flow get of the person's environment.
+    #[serde(default)]
+    pub pass: PassedVariables,
     /// In what kind of checkout the last verification runs.
     pub r#final: FinalCheckout,
+}
+
+/// The variables of the person's environment that the project's commands get.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PassedVariables {
+    /// All of them, as in the runs that an older Forge began.
+    #[default]
+    Everything,
+    /// Those that every agent gets, and these.
+    Listed(Vec<String>),
 }
 
 /// The origin of the checks.
@@ -274,6 +288,7 @@ impl Settings {
             from,
             timeout_ms: minutes(self.verify.timeout_minutes),
             output_bytes: mebibytes(self.verify.output_mib),
+            pass: PassedVariables::Listed(to_strings(&self.verify.pass)),
             r#final: self.verify.r#final,
         }
     }
@@ -352,6 +367,8 @@ mod tests {
         let later = old.replacen('{', r#"{"verify":{"commands":["x"],"new":1},"newer":2,"#, 1);
         let frozen: Frozen = serde_json::from_str(&later).unwrap();
         assert_eq!(frozen.verify.commands, ["x"]);
+        // It gave its checks the whole environment.
+        assert_eq!(frozen.verify.pass, PassedVariables::Everything);
     }
 
     #[test]

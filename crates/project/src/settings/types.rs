@@ -151,6 +151,8 @@ pub struct VerifySettings {
     pub timeout_minutes: Count<MINUTES_MAX>,
     /// How much one check may print.
     pub output_mib: Count<OUTPUT_MIB_MAX>,
+    /// More variables of your environment that the project's commands get.
+    pub pass: Vec<VariableName>,
     /// The last checkout that is verified: new, or with its caches.
     pub r#final: FinalCheckout,
 }
@@ -297,7 +299,14 @@ impl Default for LimitSettings {
 impl Default for VerifySettings {
     fn default() -> Self {
         let r#final = FinalCheckout::default();
-        Self { commands: None, timeout_minutes: shipped(30), output_mib: shipped(16), r#final }
+        let pass = Vec::new();
+        Self {
+            commands: None,
+            timeout_minutes: shipped(30),
+            output_mib: shipped(16),
+            pass,
+            r#final,
+        }
     }
 }
 
