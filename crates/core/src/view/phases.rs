@@ -468,7 +468,7 @@ fn error(run: &Run, phase: Option<&String>) -> Option<PhaseError> {
     }
     let is_failed =
         |unit: &UnitId| run.has(unit) && matches!(run.unit(unit).state, State::Failed { .. });
-    if let Some(failed) = run.history().failed.newest().filter(|failed| is_failed(&failed.unit)) {
+    if let Some(failed) = run.history().failed.iter().rev().find(|failed| is_failed(&failed.unit)) {
         let phase = label_of(run, &failed.unit, None).or_else(|| phase.cloned());
         let message = format!("{}: {}", failed.unit, failed.reason);
         return Some(PhaseError { phase, message, timestamp: stamp(failed.at) });

@@ -187,6 +187,26 @@ fn whenever_a_question_is_open_its_phase_waits_for_a_person_and_what_failed_is_a
 }
 
 #[test]
+fn the_error_is_of_the_newest_unit_that_is_still_failed() {
+    let stage = |name: &str| {
+        format!(
+            "[[stage]]\nname = \"{name}\"\nafter = []\nagent = \"maker\"\nwrites = [\"{name}.md\"]\n"
+        )
+    };
+    let flow = ["one", "two", "three"].map(stage).concat();
+    let mut world = World::small(&flow).begin();
+    for (question, name) in [(1, "one"), (2, "two")] {
+        for attempt in 1..=2 {
+            world.ends(&format!("{name}#{attempt}"), fault("nothing"));
+        }
+        world.say(question, Answer::GiveUp, "");
+    }
+    assert!(phases(&world).error.unwrap().message.starts_with("two: "));
+    world.edit("two", "two.md");
+    assert!(phases(&world).error.unwrap().message.starts_with("one: "));
+}
+
+#[test]
 fn a_flow_without_labels_has_no_phases() {
     let world = World::small("[[stage]]\nname = \"s\"\nagent = \"x\"\n").begin();
     let view = phases(&world);
