@@ -15,11 +15,13 @@ use forge_project::{
     bounded_read::read_text,
     catalog::Catalog,
     error::help_to_run_git,
+    refuse_agents,
     settings::{FILE, Settings},
 };
 use forge_store::{
     blobs::{BlobId, Blobs},
-    journal::{Completeness, salvage},
+    journal::{Completeness, JournalRecord, SalvageReport, Store, StoreError, restore, salvage},
+    records::{fold, row},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -238,7 +240,30 @@ impl Forge {
                 "name a folder that does not exist yet",
             ));
         }
-        let report = salvage(&self.home.dir, to)?;
+        Ok(Salvaged::new(salvage(&self.home.dir, to)?))
+    }
+
+    /// Makes a damaged journal whole again, from what is left of it and the files that show runs. The damaged files
+    /// are kept in the folder that the report names.
+    pub fn restore(&self) -> Result<Option<Salvaged>, Error> {
+        refuse_agents()?;
+        // Whoever looks leaves a mark of what is wrong, and that keeps all others from writing meanwhile.
+        let damage = match Store::open_to_read(&self.home.dir) {
+            Ok(store) => store.check().err(),
+            Err(error) => Some(error),
+        };
+        match damage {
+            None | Some(StoreError::Missing { .. }) => return Ok(None),
+            Some(StoreError::Damaged(_)) => {}
+            Some(error) => return Err(error.into()),
+        }
+        let row = |run: &str, found: &[JournalRecord]| Ok(row(run, &fold(found)?));
+        Ok(Some(Salvaged::new(restore(&self.home.dir, row)?)))
+    }
+}
+
+impl Salvaged {
+    fn new(report: SalvageReport) -> Self {
         let runs = report.runs.into_iter().map(|run| SalvagedRun {
             run: run.run,
             records: run.records,
@@ -249,11 +274,11 @@ impl Forge {
             },
             first_damaged: run.first_damaged,
         });
-        Ok(Salvaged {
+        Self {
             folder: report.folder.display().to_string(),
             runs: runs.collect(),
             notes: report.notes,
-        })
+        }
     }
 }
 

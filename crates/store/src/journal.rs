@@ -2,8 +2,8 @@
 //!
 //! Bodies are opaque lines of JSON. Read `writer` first (what can be written, and that it is all or
 //! nothing), then `reader` (what is checked before a record is believed), `hash_chain` (the sums),
-//! `connection` (transactions, and what happens on damage), `open`, `salvage` (what to do when bytes
-//! are wrong), and `interface` (what a driver sees, and `simulated` can be instead).
+//! `connection` (transactions, and what happens on damage), `open`, `newest` (how a lost log is noticed),
+//! `salvage` and `restore` (what to do when bytes are wrong), and `interface` (what a driver sees, and `simulated` can be instead).
 //!
 //! ```text
 //!  records(run, seq, …, sum)   the facts; each sum covers the one before       ── the only truth
@@ -27,10 +27,12 @@ mod filesystem;
 mod hash_chain;
 mod interface;
 mod lock;
+mod newest;
 mod open;
 mod paths;
 mod projection;
 mod reader;
+mod restore;
 mod salvage;
 mod schema;
 #[cfg(any(test, feature = "simulation"))]
@@ -46,6 +48,7 @@ pub use interface::Journal;
 pub use lock::{RunLock, is_run_id};
 pub use paths::{database, projection};
 pub use reader::{CheckReport, JournalRow};
+pub use restore::restore;
 pub use salvage::{Completeness, RecoveredRun, SalvageReport, SalvageSource, salvage};
 #[cfg(any(test, feature = "simulation"))]
 pub use simulated::SimulatedJournal;

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use forge_store::journal::{
     Completeness, JournalRecord, RunLock, SalvageReport, SalvageSource, Store, StoreError,
-    database, projection, salvage,
+    database, projection, restore, salvage,
 };
 use tempfile::tempdir;
 use world::{Chance, RECORDS, RUNS, body, copy, fill, flips, project, row};
@@ -53,6 +53,58 @@ fn a_flipped_byte_in_the_log_is_noticed_by_the_projections() {
         noticed += usize::from(run.unwrap_or_else(|_| panic!("{what}")));
     }
     eprintln!("{noticed} of {} flips were noticed by reading", flips());
+}
+
+#[test]
+fn a_log_that_is_lost_or_cut_is_noticed_and_the_projections_bring_the_records_back() {
+    let original = tempdir().unwrap();
+    let (records, bytes, log) = unfolded(original.path());
+    let newest = fs::read(original.path().join("there/forge.db.newest")).unwrap();
+    for kept in [None, Some(0), Some(31), Some(log.len() / 2), Some(log.len() - 1)] {
+        let dir = tempdir().unwrap();
+        let dir = dir.path();
+        fs::write(database(dir), &bytes).unwrap();
+        fs::write(dir.join("forge.db.newest"), &newest).unwrap();
+        if let Some(kept) = kept {
+            fs::write(dir.join("forge.db-wal"), &log[..kept]).unwrap();
+        }
+        // Noticed before any run is looked at, also by whoever comes second.
+        for _ in 0..2 {
+            let refused = Store::open_to_read(dir).unwrap_err();
+            assert!(matches!(&refused, StoreError::Damaged(_)), "{kept:?}: {refused}");
+            let refused = Store::open(dir).unwrap_err();
+            assert!(matches!(&refused, StoreError::Damaged(_)), "{kept:?}: {refused}");
+        }
+        assert_eq!(fs::read(database(dir)).unwrap(), bytes, "{kept:?}");
+        project(dir, &records);
+        let restored = restore(dir, |_, records| Ok(row(records.len() as u64))).unwrap();
+        assert_eq!(restored.notes, [] as [String; 0], "{kept:?}");
+        assert_eq!(fs::read(restored.folder.join("forge.db")).unwrap(), bytes);
+        let mut store = Store::open(dir).unwrap();
+        for (run, records) in RUNS.iter().zip(&records) {
+            assert_eq!(&store.read(run, 1).unwrap(), records);
+        }
+        store.check().unwrap();
+        let mut writer = store.take_over(RunLock::acquire(dir, RUNS[0]).unwrap()).unwrap();
+        store.append(&mut writer, 9999, "{}", "{}", &[]).unwrap();
+    }
+}
+
+#[test]
+fn a_journal_with_a_record_that_is_whole_nowhere_is_not_restored() {
+    let original = tempdir().unwrap();
+    let (_, bytes, log) = unfolded(original.path());
+    let dir = tempdir().unwrap();
+    let dir = dir.path();
+    fs::write(database(dir), &bytes).unwrap();
+    fs::write(dir.join("forge.db-wal"), &log).unwrap();
+    let connection = rusqlite::Connection::open(database(dir)).unwrap();
+    connection.execute("DELETE FROM records WHERE run = ?1 AND seq = 40", [RUNS[1]]).unwrap();
+    drop(connection);
+    let before = fs::read(database(dir)).unwrap();
+    let refused = restore(dir, |_, _| Ok(row(1))).unwrap_err();
+    assert!(matches!(&refused, StoreError::RecordLost { seq: 40, .. }), "{refused}");
+    assert_eq!(fs::read(database(dir)).unwrap(), before);
 }
 
 #[test]
@@ -102,7 +154,7 @@ fn damage_leaves_a_mark_and_nobody_writes_after_it() {
     let refused = reader.read(RUNS[1], 1).unwrap_err();
     let StoreError::Damaged(damage) = &refused else { panic!("{refused}") };
     assert_eq!((damage.run.as_deref(), damage.seq), (Some(RUNS[1]), Some(41)));
-    assert!(refused.next_step().starts_with("forge doctor --salvage"));
+    assert!(refused.next_step().starts_with("forge doctor --restore"));
     let mark: serde_json::Value =
         serde_json::from_slice(&fs::read(dir.join("forge.db.damaged")).unwrap()).unwrap();
     assert_eq!((mark["run"].as_str(), mark["seq"].as_u64()), (Some(RUNS[1]), Some(41)));
@@ -149,7 +201,9 @@ fn a_journal_that_ends_before_its_projection_has_lost_something() {
     ];
     for (number, attempt) in attempts.iter().enumerate() {
         fs::write(database(dir.path()), &earlier).unwrap();
-        let _ = fs::remove_file(dir.path().join("forge.db.damaged"));
+        for beside in ["forge.db.damaged", "forge.db.newest"] {
+            let _ = fs::remove_file(dir.path().join(beside));
+        }
         let mut store = Store::open(dir.path()).unwrap();
         store.read(RUNS[0], 1).expect("the other runs are whole");
         let refused = attempt(&mut store, dir.path()).unwrap_err();

@@ -29,6 +29,9 @@ pub(crate) struct DoctorArgs {
     /// Mend what can be mended without loss, and say what
     #[arg(long, conflicts_with_all = ["salvage", "rebuild"])]
     fix: bool,
+    /// Make a damaged journal whole again from all that is left of it
+    #[arg(long, conflicts_with_all = ["salvage", "rebuild", "fix"])]
+    restore: bool,
     /// Rewrite settings with older names without asking
     #[arg(long, requires = "fix")]
     yes: bool,
@@ -46,6 +49,15 @@ impl DoctorArgs {
                 print_json(&report);
             } else {
                 terminal_output::print(&salvage_text(&report));
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        if self.restore {
+            let report = forge.restore()?;
+            match report {
+                report if self.json => print_json(&report),
+                Some(report) => terminal_output::print(&restored_text(&report)),
+                None => terminal_output::print("the journal is whole; there is nothing to restore"),
             }
             return Ok(ExitCode::SUCCESS);
         }
@@ -125,6 +137,14 @@ impl DoctorArgs {
         }
         code
     }
+}
+
+fn restored_text(report: &Salvaged) -> String {
+    let mut lines = vec!["the journal is whole again".to_owned()];
+    lines.extend(report.runs.iter().map(|run| format!("  {}  {} records", run.run, run.records)));
+    lines.extend(report.notes.iter().map(|note| format!("  note: {note}")));
+    lines.push(format!("the damaged files are kept in {}", report.folder));
+    lines.join("\n")
 }
 
 fn salvage_text(report: &Salvaged) -> String {

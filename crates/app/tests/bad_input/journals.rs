@@ -42,7 +42,7 @@ fn stays_as_it_is(world: &World, run: &str) {
         world.forge(&["log", run]);
         let said = world.forge(&["doctor"]);
         assert_eq!(said.code, WRONG, "{said}");
-        has(&said.out, &["WRONG", "forge.db", "forge doctor --salvage FOLDER"]);
+        has(&said.out, &["WRONG", "forge.db", "forge doctor --restore"]);
     }
     assert_eq!(bytes(&database), before, "not a byte of it was changed");
     assert_eq!(count(&world.place().join("blobs")), blobs, "nothing was added beside it");
@@ -99,12 +99,14 @@ fn a_flipped_byte_in_a_record_is_named_and_everything_before_it_is_brought_out()
     fs::write(world.database(), found).unwrap();
     let said = world.forge(&["doctor"]);
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.out, &["WRONG", "forge.db is damaged", "--salvage"]);
+    has(&said.out, &["WRONG", "forge.db is damaged", "--restore"]);
     // What shows the runs holds a second copy. First without it, then with it.
     for id in &ids {
         let folder = world.place().join("runs").join(id);
         fs::rename(folder.join("events.jsonl"), folder.join("kept")).unwrap();
     }
+    let refused = world.refused(&["doctor", "--restore"]);
+    has(&refused, &["record 4 of run", "nothing was changed", "--salvage"]);
     let records = salvage(&world);
     assert_eq!(records.iter().map(|(_, n)| n).max(), Some(&4), "one run is whole: {records:?}");
     assert_eq!(
@@ -120,6 +122,10 @@ fn a_flipped_byte_in_a_record_is_named_and_everything_before_it_is_brought_out()
     fs::remove_dir_all(world.beside("salvaged")).unwrap();
     assert!(salvage(&world).iter().all(|(_, n)| *n == 4), "the copy fills the gap");
     stays_as_it_is(&world, &run);
+    let said = world.ok(&["doctor", "--restore"]);
+    has(&said, &["the journal is whole again", "damaged-1"]);
+    has(&world.ok(&["doctor"]), &["the journal is whole: 2 runs, 8 records"]);
+    world.ok(&["answer", &run, "Q1", "approve"]);
 }
 
 #[test]

@@ -81,6 +81,10 @@ impl ScratchFolder {
         Ok(ScratchFolder(path))
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// Copies a database and its log into the folder. The shared memory is not copied: `SQLite`
     /// makes it from the log.
     pub(super) fn copy_database(&self, original: &Path) -> io::Result<PathBuf> {

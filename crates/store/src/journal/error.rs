@@ -33,6 +33,11 @@ pub enum StoreError {
     /// Bytes are not what was written.
     #[error("{0}; nothing is written to it any more")]
     Damaged(Damage),
+    /// A damaged journal cannot be made whole again.
+    #[error(
+        "record {seq} of run {run} is whole nowhere, so the journal is not restored; nothing was changed"
+    )]
+    RecordLost { run: String, seq: u64 },
     /// No space left. Nothing of the refused record was written.
     #[error("the disk that holds {} is full; nothing was written", file.display())]
     Full { file: PathBuf, run: Option<String> },
@@ -104,7 +109,8 @@ impl StoreError {
     pub fn next_step(&self) -> String {
         match self {
             StoreError::Missing { .. } => "forge run \"what you want\"".into(),
-            StoreError::Damaged(_) => "forge doctor --salvage FOLDER".into(),
+            StoreError::Damaged(_) => "forge doctor --restore".into(),
+            StoreError::RecordLost { .. } => "forge doctor --salvage FOLDER".into(),
             StoreError::Full { run, .. } => {
                 format!("free some space, then forge resume {}", run.as_deref().unwrap_or("RUN"))
             }

@@ -13,6 +13,7 @@ use super::connection::Store;
 use super::damage::{ScratchFolder, mark_if_damaged, mark_path, refuse_marked};
 use super::error::{Damage, JournalFault, StoreError};
 use super::filesystem::{FileSystemKind, file_system_kind};
+use super::newest::NewestRecord;
 use super::paths::{beside, database};
 use super::schema::{self, APPLICATION, PAGE_BYTES, VERSION, address, connect};
 
@@ -40,7 +41,7 @@ impl Store {
             schema::create(&file)
         };
         let opened = opened.and_then(|()| refuse_cut(&file)).and_then(|()| {
-            let connection = attempt(&file, "?mode=rw", OpenFlags::SQLITE_OPEN_READ_WRITE);
+            let connection = attempt(dir, &file, "?mode=rw", OpenFlags::SQLITE_OPEN_READ_WRITE);
             connection.map_err(|fault| {
                 let error = fault.at(&file, None);
                 // All that `SQLite` says of a folder in which it cannot make its log is "no".
@@ -68,7 +69,7 @@ impl Store {
             return open_copy(dir, &file);
         }
         refuse_cut(&file).inspect_err(|error| mark_if_damaged(dir, error))?;
-        let attempted = attempt(&file, "?mode=ro", OpenFlags::SQLITE_OPEN_READ_ONLY);
+        let attempted = attempt(dir, &file, "?mode=ro", OpenFlags::SQLITE_OPEN_READ_ONLY);
         let connection = match attempted.map_err(|fault| fault.at(&file, None)) {
             Ok(connection) => connection,
             Err(StoreError::Io { .. } | StoreError::Other { .. } | StoreError::ReadOnly { .. }) => {
@@ -92,7 +93,7 @@ fn open_unwritable(dir: &Path, file: &Path) -> Result<Store, StoreError> {
         return open_copy(dir, file);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let connection = attempt(file, "?mode=ro&immutable=1", flags)
+    let connection = attempt(dir, file, "?mode=ro&immutable=1", flags)
         .map_err(|fault| fault.at(file, None))
         .inspect_err(|error| mark_if_damaged(dir, error))?;
     Ok(Store::new(connection, dir, None, None))
@@ -104,7 +105,7 @@ fn open_copy(dir: &Path, file: &Path) -> Result<Store, StoreError> {
     let copy: PathBuf =
         scratch.copy_database(file).map_err(|source| StoreError::refused(file, source))?;
     refuse_cut(&copy).map_err(|error| with_file(error, file))?;
-    let connection = attempt(&copy, "?mode=rw", OpenFlags::SQLITE_OPEN_READ_WRITE)
+    let connection = attempt(dir, &copy, "?mode=rw", OpenFlags::SQLITE_OPEN_READ_WRITE)
         .map_err(|fault| fault.at(file, None))?;
     connection
         .pragma_update(None, "query_only", true)
@@ -112,8 +113,14 @@ fn open_copy(dir: &Path, file: &Path) -> Result<Store, StoreError> {
     Ok(Store::new(connection, dir, None, Some(scratch)))
 }
 
-/// Connects, and checks that the file is a journal that this version can read.
-fn attempt(file: &Path, options: &str, flags: OpenFlags) -> Result<Connection, JournalFault> {
+/// Connects, and checks that the file is a journal that this version can read, with the newest record that was written.
+fn attempt(
+    dir: &Path,
+    file: &Path,
+    options: &str,
+    flags: OpenFlags,
+) -> Result<Connection, JournalFault> {
+    let newest = NewestRecord::read(dir);
     let connection = connect(&address(file, options)?, flags)?;
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let found = pragma("user_version")?;
@@ -124,6 +131,7 @@ fn attempt(file: &Path, options: &str, flags: OpenFlags) -> Result<Connection, J
         }
     }
     if found == VERSION {
+        newest.map_or(Ok(()), |newest| newest.refuse_lost(&connection))?;
         return Ok(connection);
     }
     // The marked copy tells a later Forge from a wrong byte.

@@ -18,6 +18,7 @@ use super::damage::ScratchFolder;
 use super::error::{JournalFault, StoreError};
 use super::hash_chain::{GENESIS, JournalRecord};
 use super::lock::is_run_id;
+use super::newest::NewestRecord;
 use super::paths::database;
 use super::projection::{projected_records, projected_runs};
 use super::reader::JournalRow;
@@ -70,6 +71,9 @@ pub struct SalvageReport {
 /// The records of one run by number, with the source of each.
 type Candidates = BTreeMap<u64, Vec<(SalvageSource, JournalRecord)>>;
 
+/// A run with its records.
+pub(super) type RecoveredRecords = (RecoveredRun, Vec<JournalRecord>);
+
 /// Everything that was found, true or not.
 #[derive(Default)]
 struct SalvageFindings {
@@ -83,6 +87,23 @@ struct SalvageFindings {
 pub fn salvage(dir: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
     let refused = |source| StoreError::refused(to, source);
     fs::create_dir_all(to).map_err(refused)?;
+    let (found, notes) = recover(dir, to)?;
+    let mut runs = Vec::new();
+    for (run, chain) in found {
+        write_lines(&to.join(format!("{}.jsonl", run.run)), &chain).map_err(refused)?;
+        runs.push(run);
+    }
+    Ok(SalvageReport { folder: to.to_owned(), runs, notes })
+}
+
+/// Finds every run of the journal in `dir` with the records that can still be read, and says what cannot. Copies go
+/// into the folder `to`, and leave nothing there.
+pub(super) fn recover(
+    dir: &Path,
+    to: &Path,
+) -> Result<(Vec<RecoveredRecords>, Vec<String>), StoreError> {
+    let refused = |source| StoreError::refused(to, source);
+    let newest = NewestRecord::read(dir);
     let mut findings = SalvageFindings::default();
     let original = database(dir);
     if original.exists() {
@@ -97,7 +118,7 @@ pub fn salvage(dir: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
             findings.add(SalvageSource::Projection, run.clone(), record);
         }
     }
-    let SalvageFindings { records, rows, notes } = findings;
+    let SalvageFindings { records, rows, mut notes } = findings;
     let mut runs = Vec::new();
     let ids: BTreeSet<&String> = records.keys().chain(rows.keys()).collect();
     for run in ids.into_iter().filter(|run| is_run_id(run)) {
@@ -108,10 +129,16 @@ pub fn salvage(dir: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
         if chain.is_empty() && !rows.contains_key(run) {
             continue;
         }
-        write_lines(&to.join(format!("{run}.jsonl")), &chain).map_err(refused)?;
-        runs.push(assess(run, &chain, sources, found, rows.get(run)));
+        runs.push((assess(run, &chain, sources, found, rows.get(run)), chain));
     }
-    Ok(SalvageReport { folder: to.to_owned(), runs, notes })
+    if let Some(NewestRecord { run, seq }) = newest {
+        let n =
+            runs.iter().find(|(found, _)| found.run == run).map_or(0, |(found, _)| found.records);
+        if n < seq {
+            notes.push(format!("run {run} had {seq} records; those after {n} are lost"));
+        }
+    }
+    Ok((runs, notes))
 }
 
 /// Follows the chain for as long as either source has the next record.

@@ -11,6 +11,7 @@ use super::connection::{Store, expect_one_row, integer};
 use super::error::{JournalFault, StoreError};
 use super::hash_chain::{GENESIS, JournalRecord, RecordNumbers};
 use super::lock::RunLock;
+use super::newest::NewestRecord;
 use super::projection::last_projected;
 use super::reader::{JournalRow, find_row, refuse_shorter};
 use super::schema::{totals, totals_mark};
@@ -100,20 +101,22 @@ impl Store {
             if find_row(transaction, &run)?.is_some() {
                 return Err(StoreError::RunExists { run: run.clone() }.into());
             }
-            for record in &records {
-                insert(transaction, &run, record)?;
-            }
-            transaction.execute(
-                "INSERT INTO runs (run, epoch, seq, head, at, row, mark)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                columns(&row),
-            )?;
-            let (version, runs) = totals(transaction)?;
-            let mark = totals_mark(version, runs + 1);
-            let sql = "UPDATE totals SET runs = ?1, mark = ?2 WHERE id = 1";
-            expect_one_row(transaction.execute(sql, params![runs + 1, mark])?)
+            insert_run(transaction, &records, &row)
         })?;
+        NewestRecord { run, seq: row.seq }.note(self.dir());
         Ok(Writer::new(lock, &row))
+    }
+
+    /// Inserts a run with records that were written before, as they were.
+    pub(super) fn insert_again(
+        &mut self,
+        run: &str,
+        records: &[JournalRecord],
+        row: &str,
+    ) -> Result<(), StoreError> {
+        let last = records.last().expect("a run has a record");
+        let row = JournalRow::after(run, last, row);
+        self.write(Some(run), |transaction| insert_run(transaction, records, &row))
     }
 
     /// Takes a run over: from here on every earlier writer is refused. The records are not read here;
@@ -157,6 +160,7 @@ impl Store {
             update(transaction, &row)?;
             settled.iter().try_for_each(|(id, outcome)| answer(transaction, run, *id, outcome))
         })?;
+        NewestRecord { run: row.run.clone(), seq: row.seq }.note(self.dir());
         writer.advance(&row);
         Ok(record.seq)
     }
@@ -196,6 +200,26 @@ fn still_current(transaction: &Transaction<'_>, writer: &Writer) -> Result<(), J
         (row.epoch, row.seq, &row.head) == (writer.epoch, writer.seq, &writer.head)
     });
     if current { Ok(()) } else { Err(StoreError::Overtaken { run: writer.run().into() }.into()) }
+}
+
+/// Inserts a new run: its records, its row, and one more in `totals`.
+fn insert_run(
+    transaction: &Transaction<'_>,
+    records: &[JournalRecord],
+    row: &JournalRow,
+) -> Result<(), JournalFault> {
+    for record in records {
+        insert(transaction, &row.run, record)?;
+    }
+    transaction.execute(
+        "INSERT INTO runs (run, epoch, seq, head, at, row, mark)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        columns(row),
+    )?;
+    let (version, runs) = totals(transaction)?;
+    let mark = totals_mark(version, runs + 1);
+    let sql = "UPDATE totals SET runs = ?1, mark = ?2 WHERE id = 1";
+    expect_one_row(transaction.execute(sql, params![runs + 1, mark])?)
 }
 
 fn insert(
