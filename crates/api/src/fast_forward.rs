@@ -30,7 +30,7 @@ impl Forge {
         let (run, _) = self.fold(id)?;
         let view = forge_core::view::RunView::new(id, &run);
         let start = &run.definition().start;
-        let (Some(onto), Some(branch)) = (&start.onto, &start.branch) else { return Ok(None) };
+        let (Some(onto), Some(branch)) = (&start.onto, run.branch()) else { return Ok(None) };
         let (Standing::Done, Some(commit)) = (view.row.standing, &view.head) else {
             return Ok(None);
         };
@@ -44,7 +44,7 @@ impl Forge {
                 None => format!("git merge --ff-only {branch}"),
                 Some(_) => format!("git switch {onto} && git merge {branch}"),
             },
-            branch: branch.clone(),
+            branch: branch.to_owned(),
             onto: onto.clone(),
             commit: commit.clone(),
             cannot,

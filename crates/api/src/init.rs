@@ -134,7 +134,7 @@ impl Forge {
         let Traces { by_setup, by_checks: touched } = done?;
         for one in tried.iter().filter(|one| !one.missing.is_empty()) {
             project.notes.push(format!(
-                "{}; to give it to them, put it into verify.pass in {FILE}",
+                "{}, which the project's commands do not get: put it into verify.pass in {FILE}",
                 missing_text(&one.command, &one.missing)
             ));
         }

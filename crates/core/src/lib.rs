@@ -29,6 +29,7 @@ pub mod money;
 pub mod path_claims;
 pub mod result;
 pub mod run;
+pub mod slug;
 mod time;
 pub mod verdict;
 

@@ -6,15 +6,12 @@
 
 use std::path::{Path, PathBuf};
 
-use forge_core::hex::hex;
+use forge_core::{hex::hex, slug::slug};
 use forge_project::{personal_dirs::state_dir, settings::Frozen, trust::Trust};
 use forge_workspace::{CheckoutLocation, Repository};
 use sha2::{Digest as _, Sha256};
 
 use crate::{Error, plan::step::call_folder};
-
-/// The most characters of a request that become part of a run's id.
-pub(crate) const SLUG_CHARS_MAX: usize = 40;
 
 /// Forge's place in one repository.
 #[derive(Clone, Debug)]
@@ -88,24 +85,4 @@ impl Home {
     pub fn attempt(&self, run: &str, ordinal: u32) -> PathBuf {
         call_folder(&self.attempts(run), ordinal)
     }
-}
-
-/// The first words of a request, in lower case, with dashes between them.
-pub fn slug(request: &str) -> String {
-    let mut slug = String::new();
-    for word in request.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
-    {
-        let dash = usize::from(!slug.is_empty());
-        if slug.len() + dash + word.len() > SLUG_CHARS_MAX {
-            if slug.is_empty() {
-                slug.push_str(&word[..SLUG_CHARS_MAX].to_ascii_lowercase());
-            }
-            break;
-        }
-        if dash == 1 {
-            slug.push('-');
-        }
-        slug.push_str(&word.to_ascii_lowercase());
-    }
-    slug
 }

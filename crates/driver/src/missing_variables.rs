@@ -72,13 +72,9 @@ fn narrow<E>(
     Ok(needed)
 }
 
-/// Says what a command needs.
+/// Says what a command needs that fails before any agent has worked.
 pub fn missing_text(command: &str, missing: &[String]) -> String {
-    format!(
-        "`{command}` fails before any agent has worked, and succeeds with ${}, which the project's commands do not get \
-         of your environment",
-        missing.join(", $")
-    )
+    format!("`{command}` needs ${} of your environment", missing.join(", $"))
 }
 
 /// Returns the value of `verify.pass` with which they are passed.
@@ -127,10 +123,10 @@ impl Plan<'_> {
             return Ok(());
         }
         let (what, value) = (missing_text(line, &missing), pass_value(pass, &missing));
+        let id = self.context.id;
+        let id = id.rsplit('-').next().unwrap_or(id);
         let what = format!(
-            "{what}; next: forge config set verify.pass '{value}'; for this run forge resume {} --set 'verify.pass={value}', \
-             then answer retry",
-            self.context.id
+            "{what}; next: forge resume {id} --set 'verify.pass={value}', for later runs: forge config set verify.pass '{value}'"
         );
         Err(self.ends(Outcome::Blocked { class: BlockerClass::ExternalDependency, what }))
     }

@@ -1,6 +1,6 @@
 //! Ids of runs: the day, the first words of the request, and four letters of chance.
 
-use crate::layout::slug;
+use forge_core::slug::slug;
 
 /// A new id: `YYYYMMDD-<slug>-<4 base32>`.
 pub fn new_run_id(request: &str) -> String {
@@ -22,7 +22,7 @@ pub fn new_run_id(request: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::SLUG_CHARS_MAX;
+    use forge_core::slug::SLUG_CHARS_MAX;
 
     #[test]
     fn an_id_holds_the_first_words_of_the_request() {

@@ -138,7 +138,7 @@ fn a_check_that_only_lacks_a_variable_of_the_person_is_no_agents_fault_and_names
     let simulated = simulate(&template, &Case::new(1, Flow::Change, &[]));
     assert_eq!(simulated.broken, [] as [String; 0]);
     let what = simulated.blocked.first().expect("a person is asked");
-    assert!(what.contains("succeeds with $CARGO_MANIFEST_DIR, which"), "{what}");
+    assert!(what.contains("needs $CARGO_MANIFEST_DIR of your environment"), "{what}");
     assert!(what.contains("forge config set verify.pass '[\"CARGO_MANIFEST_DIR\"]'"), "{what}");
 }
 

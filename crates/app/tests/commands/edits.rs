@@ -196,7 +196,9 @@ fn checks_get_a_list_of_variables_and_init_names_the_one_that_they_lack() {
     assert_eq!(said.code, DONE, "{said}");
     let words = said.err.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(
-        words.contains("succeeds with $DATABASE, which the project's commands do not get"),
+        words.contains(
+            "needs $DATABASE of your environment, which the project's commands do not get"
+        ),
         "{said}"
     );
     let path = world.repo.join("forge.toml");

@@ -14,6 +14,7 @@ use crate::{
     item::{ITEMS_MAX, Item, flaw},
     money::Money,
     run::{LookState, Phase, Run, State, Table},
+    slug::retitled,
 };
 
 use super::{
@@ -367,7 +368,15 @@ impl Draft {
         let (unit, head) = (unit.clone(), receipt.head.clone());
         let brings =
             ResultChange::between(self.run.code_before(), head.as_ref().unwrap_or(&commit));
-        Ok(Some(Event::Landed { unit, commit, tree, head, brings }))
+        let branch = self.titled_branch();
+        Ok(Some(Event::Landed { unit, commit, tree, head, brings, branch }))
+    }
+
+    /// Returns the name of the run's branch by the title of the change. Once something has landed the branch is there, and
+    /// keeps its name.
+    pub(super) fn titled_branch(&self) -> Option<String> {
+        let (false, Some(branch)) = (self.run.has_landed(), self.run.branch()) else { return None };
+        retitled(branch, &self.run.definition().start.request, self.run.title()?)
     }
 
     /// Delays work that makes way: no person is asked about it, so it must not come back at once.

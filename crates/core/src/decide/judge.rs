@@ -204,7 +204,8 @@ impl Draft {
         let head = receipt.head.clone();
         let brings =
             ResultChange::between(self.run.code_before(), head.as_ref().unwrap_or(&commit));
-        self.record(Event::Landed { unit, commit, tree, head, brings });
+        let branch = self.titled_branch();
+        self.record(Event::Landed { unit, commit, tree, head, brings, branch });
     }
 
     /// Turns a pass with a serious finding that can be acted on into what it says, unless a person is asked next.

@@ -140,6 +140,9 @@ pub enum Event {
         /// Whether the result is another one with it.
         #[serde(default, skip_serializing_if = "ResultChange::is_changed")]
         brings: ResultChange,
+        /// The name of the run's branch from here on, if it is not the one that it had.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
     },
     /// Something that a person should know, and that stops nothing.
     Noticed { unit: UnitId, what: String },

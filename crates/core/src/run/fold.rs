@@ -220,7 +220,10 @@ impl Run {
             }
             Event::UnitAccepted { unit } => self.close(unit, State::Accepted),
             Event::UnitFailed { unit, kind, .. } => self.close(unit, State::Failed { kind: *kind }),
-            Event::Landed { unit, commit, head, .. } => {
+            Event::Landed { unit, commit, head, branch, .. } => {
+                if branch.is_some() {
+                    self.branch.clone_from(branch);
+                }
                 self.unit_mut(unit).1.landed = Some(commit.clone());
                 self.head = Some(head.as_ref().unwrap_or(commit).clone());
             }

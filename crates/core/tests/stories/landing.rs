@@ -2,8 +2,10 @@
 
 use forge_core::{
     Refusal,
-    event::{Answer, Choice, End, Ruling},
+    event::{Answer, Choice, End, Receipt, Ruling},
+    money::Spent,
     run::Phase,
+    verdict::Shown,
 };
 
 use crate::world::{World, revise, revises, unread, writes};
@@ -43,6 +45,35 @@ fn landing_goes_one_at_a_time_in_the_order_of_arrival() {
     assert_eq!(world.calls(), ["build.A/make#1/land#1"]);
     world.go_on();
     world.is(&Phase::Over(End::Done));
+}
+
+#[test]
+fn the_branch_is_called_by_the_title_of_the_change_once_something_lands_there() {
+    let named = |title: &str| {
+        let (approach, key_changes, risk) = (String::new(), Vec::new(), None);
+        let shown = Shown { approach, key_changes, risk, title: title.to_owned() };
+        Receipt { shown: Some(shown), ..Receipt::from_spent(Spent::NOTHING) }
+    };
+    for (branch, title, expected) in [
+        ("forge/20260101-add-a-queue-abcd", "Keep jobs", "forge/20260101-keep-jobs-abcd"),
+        ("forge/20260101-add-a-queue-abcd", "", "forge/20260101-add-a-queue-abcd"),
+        ("work", "Keep jobs", "work"),
+    ] {
+        let mut world = World::small(LANDS)
+            .list("split", vec![writes("A", "a"), writes("B", "b")])
+            .leaves("split#1", named(title))
+            .leaves("split#2", named("Another"));
+        world.start.branch = Some(branch.to_owned());
+        world.start.base = Some("base".to_owned());
+        let mut world = world.begin();
+        world.end("split#1");
+        assert_eq!(world.run.branch(), Some(branch), "nothing is there yet");
+        world.end("build.A/make#1");
+        world.end("build.A/make#1/land#1");
+        assert_eq!(world.run.branch(), Some(expected));
+        world.go_to_the_end();
+        assert_eq!(world.run.branch(), Some(expected), "what is there keeps its name");
+    }
 }
 
 #[test]
@@ -222,7 +253,7 @@ fn where_nothing_was_changed_nothing_lands_and_the_result_stays() {
     world.report(forge_core::Report::Judged {
         judgement: crate::world::judgement("verify#1/land#1"),
         ruling: Ruling::Verdict(pass),
-        receipt: forge_core::event::Receipt::from_spent(forge_core::money::Spent::NOTHING),
+        receipt: Receipt::from_spent(Spent::NOTHING),
     });
     assert_eq!(world.calls(), ["deliver#1"]);
     world.never_says("verify landed");

@@ -124,7 +124,14 @@ mod tests {
 
     fn landed(tree: &str) -> Event {
         let (commit, tree) = ("c".to_owned(), tree.to_owned());
-        Event::Landed { unit: unit(), commit, tree, head: None, brings: ResultChange::Unchanged }
+        Event::Landed {
+            unit: unit(),
+            commit,
+            tree,
+            head: None,
+            brings: ResultChange::Unchanged,
+            branch: None,
+        }
     }
 
     fn waived(gate: &str) -> [Event; 2] {
