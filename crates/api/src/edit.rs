@@ -157,6 +157,7 @@ impl Forge {
             location: checkout_location(&self.home, &frozen, id, &scope)?,
             onto,
             message: format!("{why}\n\nForge-Run: {id}\nForge-Call: {unit} by hand\n"),
+            rewords: None,
             when_ms: now(),
             pin: pin.clone(),
         });

@@ -475,6 +475,8 @@ fn piece(rest: &str, style: MarkdownStyle, before: char) -> (usize, String, Opti
         '\\' if rest[1..].starts_with(|c: char| c.is_ascii_punctuation()) => {
             (2, rest[1..2].to_owned(), None)
         }
+        // What others wrote is kept from being a tag so.
+        '&' if rest.starts_with("&lt;") => ("&lt;".len(), "<".to_owned(), None),
         '`' => {
             let n = rest.bytes().take_while(|byte| *byte == b'`').count();
             match rest[n..].find(&rest[..n]) {
@@ -492,7 +494,7 @@ fn piece(rest: &str, style: MarkdownStyle, before: char) -> (usize, String, Opti
         '_' => mark("_", MarkdownStyle::Slanted).unwrap_or_else(|| plain(1)),
         '[' => link(rest).map_or_else(|| plain(1), |(taken, shown)| (taken, shown, None)),
         _ => {
-            let ordinary = |c: char| !"\\`*_[".contains(c);
+            let ordinary = |c: char| !"\\`*_[&".contains(c);
             let n = rest.find(|c| !ordinary(c)).unwrap_or(rest.len());
             plain(n.max(c.len_utf8()))
         }

@@ -30,7 +30,7 @@ use crate::{
         output,
         turns::{Turned, turns},
     },
-    checkouts::{Place, commit_of, is_shared},
+    checkouts::{Place, commit_of, is_shared, own_commit},
     outcome::without_result,
     path_list::{paths, short_list},
     plan::{
@@ -215,6 +215,7 @@ fn preserve_uncommitted_changes(
                 "Files as they were left before {call}\n\nForge-Run: {}\n",
                 context.id
             ),
+            rewords: None,
             when_ms: context.executor.now(),
             pin: pin.clone(),
         }))
@@ -294,6 +295,9 @@ fn committed(
             location: open.location,
             onto,
             message: message(plan, worked.result()),
+            rewords: own_commit(plan.run, &context.place(plan.run, plan.call.unit()).scope)
+                .filter(|_| worked.result().is_some_and(|result| proposed(result).is_some()))
+                .map(str::to_owned),
             when_ms: worked.ending().ended_at_ms,
             pin: context.pin(plan.ordinal),
         }))
@@ -324,10 +328,7 @@ fn take_in(receipt: &mut Receipt, made: forge_workspace::CommittedFiles) {
 /// The message of the commit: what the agent proposed, or what it says it did.
 fn message(plan: &Plan<'_>, result: Option<&AgentResult>) -> String {
     let Plan { context, run, call, .. } = *plan;
-    let said = result.map(|result| {
-        let proposed = result.commit.as_ref().filter(|message| !message.trim().is_empty());
-        proposed.unwrap_or(&result.summary).clone()
-    });
+    let said = result.map(|result| proposed(result).unwrap_or(&result.summary).clone());
     let title = run.item(&call.unit().scope).map(|item| item.title.clone());
     let text = said
         .into_iter()
@@ -345,6 +346,11 @@ fn message(plan: &Plan<'_>, result: Option<&AgentResult>) -> String {
         message = format!("{message}\n\n{}", rest.trim());
     }
     format!("{message}\n\nForge-Run: {}\nForge-Call: {call}\n", context.id)
+}
+
+/// The message that the agent proposed for all of its work.
+fn proposed(result: &AgentResult) -> Option<&String> {
+    result.commit.as_ref().filter(|message| !message.trim().is_empty())
 }
 
 /// The receipt of a report about a call.

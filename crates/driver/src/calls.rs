@@ -8,7 +8,7 @@
 //! Not here: how a step is carried out (`executor`).
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::{BTreeMap, BTreeSet},
 };
 
@@ -105,7 +105,14 @@ impl Calls {
                 return Ok(Vec::new());
             }
         }
-        let plan = Plan { context, run, call, ordinal, notices: RefCell::default() };
+        let plan = Plan {
+            context,
+            run,
+            call,
+            ordinal,
+            notices: RefCell::default(),
+            took_ms: Cell::default(),
+        };
         if !plan.has_begun() {
             if want == Want::Stops {
                 return Ok(vec![report_without(run, call, EndedWithoutResult::NeverBegan)]);
@@ -180,20 +187,25 @@ impl Calls {
 
 /// Brings a call on as far as it goes: its report, or why not yet.
 fn next_step(plan: &Plan<'_>) -> Result<Report, Pending> {
-    match plan.run.call_kind(plan.call) {
+    let mut report = match plan.run.call_kind(plan.call) {
         CallKind::Agent { .. } | CallKind::Command { .. } => {
             let mut report = call_plan::plan(plan)?;
             look_at_evidence(plan.context, plan.run, plan.call, &mut report)?;
-            Ok(report)
+            return Ok(report);
         }
-        CallKind::Verify => verify::plan(plan),
-        CallKind::Land => land::plan(plan),
-        CallKind::BuiltIn { check: BuiltIn::Changes } => declared_changes::plan(plan),
-        CallKind::BuiltIn { check: BuiltIn::Guarded } => protected_files::plan(plan),
-        CallKind::BuiltIn { check: BuiltIn::NewTests } => new_tests::plan(plan),
-        CallKind::Deliver { what } => deliver::plan(plan, what),
+        CallKind::Verify => verify::plan(plan)?,
+        CallKind::Land => land::plan(plan)?,
+        CallKind::BuiltIn { check: BuiltIn::Changes } => declared_changes::plan(plan)?,
+        CallKind::BuiltIn { check: BuiltIn::Guarded } => protected_files::plan(plan)?,
+        CallKind::BuiltIn { check: BuiltIn::NewTests } => new_tests::plan(plan)?,
+        CallKind::Deliver { what } => deliver::plan(plan, what)?,
         CallKind::Artifact { .. } => unreachable!("we look for artifacts ourselves"),
+    };
+    // All that Forge did itself, set-up included.
+    if let Report::Worked { receipt, .. } | Report::Judged { receipt, .. } = &mut report {
+        receipt.took_ms = plan.took_ms.get();
     }
+    Ok(report)
 }
 
 /// The wish of the run for a call.

@@ -11,7 +11,7 @@ pub mod step;
 pub mod workspace_worker;
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     io,
     path::{Path, PathBuf},
 };
@@ -92,6 +92,8 @@ pub struct Plan<'a> {
     pub ordinal: u32,
     /// What a person should know, and what stops nothing.
     pub notices: RefCell<Vec<String>>,
+    /// How long all steps took that have ended.
+    pub took_ms: Cell<u64>,
 }
 
 impl Plan<'_> {
@@ -312,7 +314,12 @@ impl Plan<'_> {
     ) -> Result<Ending, Pending> {
         let folder = AttemptFolder::at(path);
         let trusted = self.context.trusted;
+        let took = |ending: &Ending| {
+            let ms = ending.ended_at_ms.saturating_sub(ending.started_at_ms);
+            self.took_ms.set(self.took_ms.get().saturating_add(ms));
+        };
         if let Some(ending) = trusted.ending(&folder.path) {
+            took(&ending);
             return Ok(ending);
         }
         if let Some(aside) = trusted.quarantine_foreign(self.context.executor, &folder.path)? {
@@ -322,6 +329,7 @@ impl Plan<'_> {
         match state.map_err(|error| Error::file(&folder.path, &error))? {
             StepState::Ended(ending) => {
                 trusted.ended(&folder.path, &ending);
+                took(&ending);
                 Ok(ending)
             }
             StepState::Running => Err(Pending::Running(folder, on_stop)),

@@ -132,6 +132,15 @@ fn a_run_in_which_nothing_goes_wrong_is_done() {
 }
 
 #[test]
+fn the_time_of_a_verification_is_that_of_its_set_up_too() {
+    let flow = Flow::Change;
+    let simulated = simulate(&Template::new(flow), &Case::new(1, flow, &[]));
+    // A checkout that is opened, set up and put back, and one check.
+    let longest = simulated.verified_in_ms.iter().max().copied().unwrap_or_default();
+    assert!(longest > 200, "{:?}", simulated.verified_in_ms);
+}
+
+#[test]
 fn a_check_that_only_lacks_a_variable_of_the_person_is_no_agents_fault_and_names_it() {
     // Set by what runs the tests.
     let template = Template::with_check(Flow::Change, "needs CARGO_MANIFEST_DIR");

@@ -172,7 +172,7 @@ impl CodeHistory for Repository {
             .env("GIT_COMMITTER_EMAIL", line("%ce")?)
             .env("GIT_COMMITTER_DATE", line("%cd")?)
             .args(["commit-tree", &tree, "-p", onto, "-F", "-"])
-            .input(self.message(commit)?.into_bytes())
+            .input(format!("{}\n", self.message(commit)?).into_bytes())
             .run_line()?;
         self.pin(pin, &squashed)?;
         Ok(squashed)

@@ -162,6 +162,9 @@ pub struct CommitFiles {
     /// The parents: the commit that was opened, and the one that was merged into it, if any.
     pub onto: Vec<String>,
     pub message: String,
+    /// The commit of the same work before. Where nothing has changed since, it is made again with this message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewords: Option<String>,
     /// The date of author and committer, so that repeating gives the same commit.
     pub when_ms: u64,
     /// The ref below `refs/forge/` that keeps it.
@@ -171,7 +174,7 @@ pub struct CommitFiles {
 /// A commit that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommittedFiles {
-    /// The commit. If nothing had changed: the parent itself.
+    /// The commit. If nothing had changed: the parent itself, or the parent with another message.
     pub commit: String,
     /// Its code tree, see [`crate::Repository::code_tree`].
     pub tree: String,

@@ -62,10 +62,15 @@ fn no_line_but_code_is_wider_than_the_width_and_no_word_is_lost() {
 }
 
 #[test]
+fn what_is_written_so_that_it_makes_no_tag_is_shown_as_it_was_meant() {
+    assert!(render("if a &lt;= b\n", 30, Colours::No).contains("if a <= b"));
+}
+
+#[test]
 fn whatever_comes_in_it_ends_and_loses_no_letter() {
     let bits = [
         "**", "*", "_", "`", "```", "[", "](", ")", "|", "\n", "- ", "# ", "> ", "a", " ", "\\",
-        "ä", "1. ", "|-|",
+        "ä", "1. ", "|-|", "&", "&lt;",
     ];
     // A fixed walk through all pairs and triples.
     for one in bits {

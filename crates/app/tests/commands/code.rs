@@ -235,6 +235,21 @@ fn changes_outside_of_what_an_item_declared_send_back() {
 }
 
 #[test]
+fn the_commit_message_of_a_retry_counts_for_what_the_attempt_before_it_changed() {
+    let world = project(CHECKED);
+    world.scenario(
+        "[[play]]\nattempt = 1\nfiles = { \"src/b.txt\" = \"good\\n\" }\nno_result = true\n\
+         [[play]]\nresult = { commit = \"Put b right\\n\\nIt was wrong.\" }\n",
+    );
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    let messages = world.git(&["log", "--format=%B", &format!("main..forge/{run}")]);
+    assert!(messages.starts_with("Put b right\n\nIt was wrong.\n\nForge-Run: "), "{messages}");
+    assert_eq!(messages.matches("Forge-Run").count(), 1, "one commit: {messages}");
+}
+
+#[test]
 fn an_agent_that_changes_the_settings_is_sent_back_and_checked_as_before() {
     let world = project(CHECKED);
     let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();

@@ -9,7 +9,8 @@
 use std::fmt::Write as _;
 
 use forge_core::{
-    event::Colour,
+    event::{Colour, ResultChange},
+    flow::Work,
     inbox::{self, InboxSource},
     run::{Run, State},
     verdict::{Risk, Shown},
@@ -99,6 +100,19 @@ fn parts(run: &Run) -> Option<String> {
             };
             let title = flat(&item.title);
             lines.push(format!("| {} | {title} | {state} |", each.item(&item.id)));
+        }
+    }
+    // What landed beside the items, such as what a look at the whole mended. The record of the run is no part of it.
+    for landed in run.history().landed.iter() {
+        let unit = &landed.unit;
+        let is_part = unit.scope.is_root()
+            && landed.brings == ResultChange::Changed
+            && run.has(unit)
+            && !matches!(run.stage(unit).work, Work::Deliver { .. });
+        if is_part && !lines.is_empty() {
+            let summary = run.unit(unit).receipt.as_ref().map(|receipt| flat(&receipt.summary));
+            let (what, commit) = (summary.unwrap_or_default(), short_commit(&landed.commit));
+            lines.push(format!("| {unit} | {what} | `{commit}` |"));
         }
     }
     (!lines.is_empty())

@@ -11,7 +11,7 @@ use std::{
 use forge_core::{
     Command, Run,
     event::{self, Answer, Approvals, Blob, Choice, Detail, Limits, Person, QuestionReason, Start},
-    run::AskedQuestion,
+    run::{AskedQuestion, EndedCall},
     view::{Course, Standing},
 };
 use forge_driver::{
@@ -111,6 +111,8 @@ pub(crate) struct Simulated {
     pub(crate) n_records: u64,
     /// What stood in the way, by calls that were blocked.
     pub(crate) blocked: Vec<String>,
+    /// How long each look of `verify` took that ran something.
+    pub(crate) verified_in_ms: Vec<u64>,
 }
 
 /// What does not change between cases of a flow, and is costly to make.
@@ -264,6 +266,10 @@ impl World<'_> {
             QuestionReason::Blocked { what, .. } => Some(what.clone()),
             _ => None,
         };
+        let verified_in =
+            |call: &EndedCall| (call.call.gate()? == "verify").then_some(call.took_ms);
+        let verified_in_ms =
+            machine.run.borrow().history().calls.iter().filter_map(verified_in).collect();
         let blocked = machine.run.borrow().history().asked.iter().filter_map(why).collect();
         Simulated {
             happened: machine.all_that_happened(),
@@ -272,6 +278,7 @@ impl World<'_> {
             standing,
             n_records,
             blocked,
+            verified_in_ms,
         }
     }
 

@@ -110,12 +110,19 @@ pub(crate) fn commit_files(
         notes.extend(unresolved(&user, &tree, outcome)?);
     }
     let is_unchanged = user.tree(&parents[0])? == tree;
-    let commit = if is_unchanged && parents.len() == 1 {
-        parents[0].clone()
-    } else {
-        let git = Git::in_git_dir(&user.common_dir).durably();
-        let git = checkout.settings.identity().sign(git, operation.when_ms);
-        objects::commit_tree(git, &tree, &parents, &message)?
+    let rewords = operation.rewords.as_ref().filter(|before| **before == parents[0]);
+    let new_parents = match (is_unchanged && parents.len() == 1, rewords) {
+        (true, None) => None,
+        (true, Some(before)) => Some(user.parents(before)?),
+        (false, _) => Some(parents.clone()),
+    };
+    let commit = match new_parents {
+        None => parents[0].clone(),
+        Some(new_parents) => {
+            let git = Git::in_git_dir(&user.common_dir).durably();
+            let git = checkout.settings.identity().sign(git, operation.when_ms);
+            objects::commit_tree(git, &tree, &new_parents, &message)?
+        }
     };
     user.pin(&operation.pin, &commit)?;
     let changes = user.changes(&parents[0], &commit)?;

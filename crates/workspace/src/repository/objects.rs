@@ -15,6 +15,13 @@ use crate::{
 };
 
 impl Repository {
+    /// Returns the parents of a commit.
+    pub(crate) fn parents(&self, commit: &str) -> Result<Vec<String>, GitError> {
+        let git =
+            self.git().args(["show", "--no-patch", "--format=%P", "--end-of-options", commit]);
+        Ok(git.run_line()?.split_whitespace().map(str::to_owned).collect())
+    }
+
     /// Returns the content of a regular file of a commit; none if there is none, or something else.
     pub fn file_at(
         &self,

@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::{PermissionsExt as _, symlink},
 };
 
-use forge_workspace::{FileChangeKind, Operation};
+use forge_workspace::{CommitFiles, FileChangeKind, Operation};
 
 use crate::world::{WHEN_MS, World, committed, failure, git, opened, shell, write};
 
@@ -69,6 +69,26 @@ fn without_a_change_the_commit_is_the_parent() {
     let made = committed(&world.committing("a", &[&base]));
     assert_eq!(made.commit, base);
     assert_eq!(made.changes, []);
+}
+
+#[test]
+fn a_message_that_comes_later_replaces_that_of_the_same_files() {
+    let world = World::new();
+    let base = world.head();
+    write(&opened(&world.opening("a")).tree, "new", "x");
+    let first = committed(&world.committing("a", &[&base])).commit;
+    let again = CommitFiles {
+        message: "Say why".to_owned(),
+        rewords: Some(first.clone()),
+        ..world.committing("a", &[&first])
+    };
+    let reworded = committed(&again);
+    let shown = world.git(&["show", "-s", "--format=%P|%B", &reworded.commit]);
+    assert_eq!(shown.trim(), format!("{base}|Say why"));
+    assert_eq!(world.content(&reworded.commit, "new").as_deref(), Some("x"));
+    // Somebody else's commit keeps its message.
+    let foreign = CommitFiles { rewords: Some(base.clone()), ..again };
+    assert_eq!(committed(&foreign).commit, first);
 }
 
 #[test]

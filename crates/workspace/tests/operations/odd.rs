@@ -249,6 +249,7 @@ fn a_repository_and_a_checkout_with_odd_names_work() {
         location,
         onto: vec![operation.at],
         message: "m".to_owned(),
+        rewords: None,
         when_ms: 0,
         pin: "refs/forge/x".to_owned(),
     };

@@ -129,6 +129,7 @@ impl World {
             location: self.location(name),
             onto: onto.iter().map(|parent| (*parent).to_owned()).collect(),
             message: "work".to_owned(),
+            rewords: None,
             when_ms: WHEN_MS,
             pin: format!("refs/forge/test/{name}"),
         }

@@ -86,7 +86,7 @@ fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
                 "name the check in .forge/instructions.md, so that it is run before the work ends"
             }
             Some(Check::Review { .. }) => {
-                "say in the request or in .forge/instructions.md what the review asks for"
+                "if it is a rule of the project, say it in .forge/instructions.md"
             }
             Some(Check::Artifact { .. }) => {
                 "say in the role's prompt what the artifact must look like"

@@ -14,6 +14,7 @@ use crate::{
         remarks::RemarkView,
         sentence::short_commit,
         standing::Standing,
+        stats::StatsRow,
     },
 };
 
@@ -244,7 +245,7 @@ fn improvements(view: &SummaryView, text: &mut String) {
 fn stats(view: &SummaryView, text: &mut String) {
     line!(text, "## Execution stats");
     line!(text);
-    line!(text, "| phase | stage | attempts | calls | time | tokens | cost |");
+    line!(text, "| phase | stage | attempts | calls | work | tokens | cost |");
     line!(text, "|---|---|--:|--:|--:|--:|--:|");
     for PhaseRow { stage, phase, attempts, used } in &view.phases {
         line!(
@@ -253,7 +254,7 @@ fn stats(view: &SummaryView, text: &mut String) {
             phase.as_deref().unwrap_or("-"),
             used.calls,
             span(used.took_ms),
-            used.tokens.total(),
+            tokens(used),
             used.amount().to_short_text()
         );
     }
@@ -263,10 +264,24 @@ fn stats(view: &SummaryView, text: &mut String) {
         "| all | | {attempts} | {} | {} | {} | {} |",
         view.total.calls,
         span(view.total.took_ms),
-        view.total.tokens.total(),
+        tokens(&view.total),
         view.total.amount().to_short_text()
     );
     line!(text);
+    let took_ms = view.at.saturating_sub(view.started_at);
+    if view.total.took_ms > took_ms {
+        line!(text, "What was done side by side adds up: the run itself took {}.", span(took_ms));
+        line!(text);
+    }
+}
+
+/// Formats what a phase used. Agents that tell nothing of their tokens used some all the same.
+fn tokens(used: &StatsRow) -> String {
+    match (used.calls, used.tokens.total()) {
+        (0, 0) => "-".to_owned(),
+        (_, 0) => "unknown".to_owned(),
+        (_, total) => total.to_string(),
+    }
 }
 
 fn debug(view: &SummaryView, text: &mut String) {
