@@ -28,7 +28,7 @@ use forge_driver::{
 use forge_keeper::{AttemptFolder, StepLimits};
 use forge_project::{
     commit_files::CommitTree,
-    detect::{self, DetectedProject},
+    detect::{self, DetectedCommand, DetectedProject},
     error::Kind,
     personal_dirs::state_dir,
     refuse_agents,
@@ -310,6 +310,12 @@ pub fn settings_text(head: &str, project: &DetectedProject, tried: &[Tried]) -> 
          # The project's checks. Forge runs them itself, on the exact commit, in a checkout that no\n\
          # agent is given; nothing lands unless they succeed.\n",
     );
+    if !project.offers.is_empty() {
+        text.push_str("# Also set up here, and not run unless you add it to the commands:\n");
+        for DetectedCommand { command, why, .. } in &project.offers {
+            let _ = writeln!(text, "#   {},  # {}", quoted(command), one_line(why));
+        }
+    }
     if project.verify.is_empty() {
         text.push_str(
             "# None were found. Until there is one, work is unverified, and a person is asked once in each run.\n\
@@ -382,4 +388,28 @@ fn quoted(value: &str) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_offered_is_in_the_settings_as_a_comment_only() {
+        let found = |command: &str| DetectedCommand {
+            command: command.to_owned(),
+            why: "there is a tox.ini".to_owned(),
+            file: "tox.ini".to_owned(),
+        };
+        let project = DetectedProject {
+            verify: vec![found("python -m pytest")],
+            offers: vec![found("python -m mypy .")],
+            ..DetectedProject::default()
+        };
+        let text = settings_text("0123456789", &project, &[]);
+        assert!(text.contains("#   \"python -m mypy .\",  # there is a tox.ini\n"), "{text}");
+        let table: toml_edit::DocumentMut = text.parse().unwrap();
+        let commands = table["verify"]["commands"].as_array().unwrap();
+        assert_eq!(commands.len(), 1, "{text}");
+    }
 }

@@ -16,6 +16,7 @@ mod dotnet;
 mod go;
 mod java;
 mod just;
+mod linters;
 mod make;
 mod mix;
 mod node;
@@ -40,6 +41,8 @@ const NOTES_MAX: usize = 40;
 pub struct DetectedProject {
     /// The checks, in the order in which they are run.
     pub verify: Vec<DetectedCommand>,
+    /// Linters and type checks that the project configures and that no check runs. They are offered, never run.
+    pub offers: Vec<DetectedCommand>,
     /// Commands that make a fresh checkout ready.
     pub setup: Vec<DetectedCommand>,
     /// Files after whose change the setup is done again.
@@ -76,6 +79,7 @@ pub fn detect(files: &dyn ProjectFiles) -> DetectedProject {
     }
     let checks = drop_wrapped_checks(&mut places);
     for (mut findings, folder) in places {
+        project.offers.extend(findings.offers.into_iter().map(|found| found.below(folder)));
         project.setup.extend(findings.setup.into_iter().map(|found| found.below(folder)));
         for path in findings.setup_inputs {
             push_new(&mut project.setup_inputs, below(folder, &path));
@@ -200,6 +204,7 @@ fn detect_in<'a>(
         all.cache.extend(findings.cache);
         all.notes.extend(findings.notes);
     }
+    all.offers = linters::configured(place, &all.checks);
     all
 }
 

@@ -33,6 +33,11 @@ impl InitArgs {
         for found in project.setup.iter().chain(&project.verify) {
             terminal_output::print_stderr(&format!("found  {}  ({})", found.command, found.why));
         }
+        for offer in &project.offers {
+            let line =
+                format!("offer  {}  ({}); not run, see forge.toml", offer.command, offer.why);
+            terminal_output::print_stderr(&line);
+        }
         let found = project.notes.len();
         print_notes(&project.notes);
         let tried = if self.no_try || self.dry_run {

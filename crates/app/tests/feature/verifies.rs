@@ -156,6 +156,7 @@ fn finds_much(n_minor: usize, last: &str) -> String {
         r#"
 [[play]]
 role = "comprehensive-reviewer"
+files = {{ "src/whole" = "mended a little\n" }}
 artifacts = {{ "comprehensive-review.md" = "Much.\n" }}
 result = {{ summary = "much", commit = "none", findings = [{}] }}
 "#,
@@ -176,6 +177,7 @@ fn what_the_last_reviewer_leaves_and_a_person_takes_is_in_the_summary_and_in_the
     has(&summary, &["- major (note), review F1: it is slow | and | odd", "src/greet: nit 2"]);
     let offer = world.ok(&["show", &run, "pull-request.md"]);
     has(&offer, &["## What is left", "- major (note), review: it is slow \\| and \\| odd"]);
+    has(&offer, &["| build.T2 |", "| review | much | `"]);
 }
 
 #[test]

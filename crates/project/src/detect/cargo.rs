@@ -44,10 +44,6 @@ pub(super) fn detect(place: &ProjectFolder) -> Findings {
     if place.exists(".config/nextest.toml") {
         findings.add_note("nextest is set up; `cargo test` was chosen because it is always there");
     }
-    if place.first_existing(&["clippy.toml", ".clippy.toml"]).is_some() || has_lints(&manifest) {
-        findings
-            .add_note("lints are set up; add `cargo clippy` to the checks if they must stay clean");
-    }
     findings
 }
 
@@ -65,14 +61,6 @@ pub(super) fn covers(top: &ProjectFolder, folder: &str) -> bool {
 
 fn read(place: &ProjectFolder) -> Option<Table> {
     place.read(MANIFEST)?.parse().ok()
-}
-
-fn has_lints(manifest: &Table) -> bool {
-    let workspace = manifest.get("workspace").and_then(Value::as_table);
-    [Some(manifest), workspace]
-        .into_iter()
-        .flatten()
-        .any(|table| table.get("lints").and_then(|lints| lints.get("clippy")).is_some())
 }
 
 /// Returns the build folder that the project configures.

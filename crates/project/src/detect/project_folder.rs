@@ -34,6 +34,8 @@ pub struct DetectedCommand {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) checks: Vec<DetectedCheck>,
+    /// Linters that no check runs.
+    pub(super) offers: Vec<DetectedCommand>,
     pub(super) setup: Vec<DetectedCommand>,
     pub(super) setup_inputs: Vec<String>,
     pub(super) cache: Vec<String>,

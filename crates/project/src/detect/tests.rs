@@ -44,7 +44,7 @@ fn found(files: &[(&str, &str)]) -> DetectedProject {
 
 /// Asserts the properties of every detected project.
 fn hold(project: &DetectedProject, tree: &Tree) {
-    for found in project.verify.iter().chain(&project.setup) {
+    for found in project.verify.iter().chain(&project.setup).chain(&project.offers) {
         assert!(tree.exists(&found.file), "{found:?}");
         assert!(!found.why.is_empty() && !found.why.contains('\n'), "{found:?}");
         assert!(!found.command.contains('\n'), "{found:?}");
@@ -70,6 +70,40 @@ fn check(rows: &[Row]) {
         let project = found(files);
         assert_eq!(commands(&project.verify), *verify, "{files:?} {:?}", project.notes);
         assert_eq!(commands(&project.setup), *setup, "{files:?}");
+    }
+}
+
+#[test]
+fn linters_that_are_configured_are_offered_and_are_no_checks() {
+    const PACKAGE: (&str, &str) =
+        ("package.json", r#"{"scripts": {"test": "jest", "lint": "eslint ."}}"#);
+    const TOX: &str = "[pytest]\n[testenv:types]\ncommands = mypy src\n[flake8]\n";
+    for (files, offers) in [
+        (
+            &[("Cargo.toml", "[package]\nname = \"a\""), ("rustfmt.toml", "")][..],
+            &["cargo fmt --all --check"][..],
+        ),
+        (&[("go.mod", "module a"), (".golangci.yml", "")], &["golangci-lint run"]),
+        (
+            &[("setup.py", ""), ("tox.ini", TOX)],
+            &[".venv/bin/python -m mypy .", ".venv/bin/python -m flake8"],
+        ),
+        (
+            &[PACKAGE, ("eslint.config.js", ""), ("tsconfig.json", "{}")],
+            &["npx --no-install tsc --noEmit"],
+        ),
+        (
+            &[("web/package.json", "{}"), ("web/.eslintrc", "")],
+            &["cd web && npx --no-install eslint ."],
+        ),
+        (&[("Makefile", "test:\n\tmypy src\n"), ("mypy.ini", "")], &[]),
+        (&[("README.md", "")], &[]),
+    ] {
+        let project = found(files);
+        assert_eq!(commands(&project.offers), offers);
+        let is_check =
+            |offer: &DetectedCommand| commands(&project.verify).contains(&offer.command.as_str());
+        assert!(!project.offers.iter().any(is_check), "{project:?}");
     }
 }
 
