@@ -41,6 +41,22 @@ pub enum FaultClass {
 }
 
 impl FaultClass {
+    /// Returns true if the work may be good, and only what was left of it does not have the form that it must have.
+    pub const fn is_about_form(self) -> bool {
+        match self {
+            Self::NoResult | Self::NoArtifact | Self::FlawedList | Self::NoFindings => true,
+            Self::NotStarted
+            | Self::Crashed
+            | Self::Killed
+            | Self::TimedOut
+            | Self::TooMuchOutput
+            | Self::OutOfBudget
+            | Self::CommandFailed
+            | Self::NoWorkspace
+            | Self::Secret => false,
+        }
+    }
+
     /// Returns true if the work was cut short by something that is not in its session, which can therefore go on.
     pub(crate) const fn cuts_short(self) -> bool {
         match self {

@@ -29,7 +29,7 @@ pub(crate) struct DoctorArgs {
     /// Mend what can be mended without loss, and say what
     #[arg(long, conflicts_with_all = ["salvage", "rebuild"])]
     fix: bool,
-    /// Make a damaged journal whole again from all that is left of it
+    /// Make a damaged journal whole again
     #[arg(long, conflicts_with_all = ["salvage", "rebuild", "fix"])]
     restore: bool,
     /// Rewrite settings with older names without asking

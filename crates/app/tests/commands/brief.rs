@@ -46,6 +46,32 @@ fn the_last_attempt_of_a_unit_is_shown_unless_another_call_is_named() {
 }
 
 #[test]
+fn an_agent_whose_result_had_a_flaw_finds_its_files_in_its_outbox() {
+    let world = World::new();
+    world.scenario(
+        r##"
+[[play]]
+role = "writer"
+attempt = 1
+artifacts = { "draft.md" = "# A long draft\n" }
+result_text = "{ not JSON"
+[[play]]
+role = "writer"
+result = { summary = "wrote a draft", shown = { approach = "short", risk = "low" } }
+[[play]]
+role = "reviewer"
+artifacts = { "review.md" = "PASS\n" }
+result = { verdict = "pass", findings = [] }
+"##,
+    );
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let run = world.latest();
+    assert!(!world.brief(&run, "write#1").contains("in your outbox already"));
+    has(&world.brief(&run, "write#2"), &["## What is in your outbox already", "`draft.md`"]);
+    has(&world.ok(&["show", &run, "draft.md"]), &["A long draft"]);
+}
+
+#[test]
 fn what_an_agent_could_read_is_listed_with_its_size_and_printed_as_it_is() {
     let (world, run) = waiting();
     let shown = world.ok(&["brief", &run, "write", "--attempt", "1"]);

@@ -91,6 +91,18 @@ pub enum CallEnding {
     Overtaken,
 }
 
+impl CallEnding {
+    /// Returns true if what it left may be good, and only lacks the form that it must have.
+    pub fn is_form_error(&self) -> bool {
+        match self {
+            Self::Work(Outcome::Fault { class, .. }) | Self::Look(Ruling::Fault { class, .. }) => {
+                class.is_about_form()
+            }
+            Self::Work(_) | Self::Look(_) | Self::Triage(_) | Self::Overtaken => false,
+        }
+    }
+}
+
 /// A unit that went back to work.
 #[derive(Clone, Debug)]
 pub struct ReopenedUnit {

@@ -76,6 +76,8 @@ pub struct Given<'a> {
     pub inbox: &'a [InboxEntry],
     /// The names of what it left itself, if it was sent back.
     pub left_before: &'a [String],
+    /// The names of what it left itself and finds in its outbox, because only the form of its result was wrong.
+    pub handed_back: &'a [String],
     /// Whether there is a diff since the last look.
     pub since: SinceLastLook,
     /// The code.
@@ -125,7 +127,7 @@ pub fn brief(
     hearing: Hearing,
     places: &Places,
 ) -> String {
-    let Given { inbox, left_before, since, code } = given;
+    let Given { inbox, left_before, handed_back, since, code } = given;
     let unit = run.unit(call.unit());
     let mut text = match hearing {
         Hearing::First => String::new(),
@@ -184,13 +186,7 @@ pub fn brief(
             ),
         },
     );
-    if !left_before.is_empty() {
-        let body = format!(
-            "It is in your inbox: `{}`. Copy it into the outbox and change it there; lines that findings name are lines of it.",
-            left_before.join("`, `")
-        );
-        section(&mut text, "What you left last time", &body);
-    }
+    own_files(&mut text, left_before, handed_back);
     if *since == SinceLastLook::Given {
         let body = format!(
             "This work was looked at before. What changed since then is `$FORGE_INBOX/{SINCE}`: begin with it."
@@ -221,6 +217,25 @@ pub fn brief(
     }
     section(&mut text, "What you must leave", &must_leave(run, call, role, places));
     text
+}
+
+/// Names what the agent itself left at an attempt before, and where that is.
+fn own_files(text: &mut String, left_before: &[String], handed_back: &[String]) {
+    if !left_before.is_empty() {
+        let body = format!(
+            "It is in your inbox: `{}`. Copy it into the outbox and change it there; lines that findings name are lines of it.",
+            left_before.join("`, `")
+        );
+        section(text, "What you left last time", &body);
+    }
+    if !handed_back.is_empty() {
+        let body = format!(
+            "The files of your attempt before are in your outbox already, as you left them: `{}`. What is right in them you \
+             can leave as it is; the result you write anew.",
+            handed_back.join("`, `")
+        );
+        section(text, "What is in your outbox already", &body);
+    }
 }
 
 /// The brief of an agent whose work is done and whose result cannot be used.

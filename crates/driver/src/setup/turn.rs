@@ -10,7 +10,7 @@ use forge_core::{
     id::CallId,
     inbox::{self, InboxEntry, InboxSource, artifact_name},
     result::RESULT_FILE,
-    run::{CallKind, Due},
+    run::{CallKind, Due, EndedCall},
 };
 use forge_keeper::{AttemptFolder, Spec};
 use forge_project::settings::FrozenAgent;
@@ -176,11 +176,17 @@ impl RunContext<'_> {
             outbox: read_file_text(boxes.outbox())?,
             leaves,
         };
+        let mut handed_back = Vec::new();
         if *turn == Turn::First {
             let made = self.executor.make_boxes(&boxes);
             made.map_err(|error| Error::file(&boxes.path, &error))?;
-            if run.session(call).is_some() && agent.can_resume() {
-                self.refill_outbox(run, call, &boxes)?;
+            let goes_on = run.session(call).is_some() && agent.can_resume();
+            let mut before = calls_before(run, call);
+            let is_form_error = before.next().is_some_and(|ended| {
+                ended.ending.is_form_error() && is_about_same_work(&ended.call, call)
+            });
+            if goes_on || is_form_error {
+                handed_back = self.refill_outbox(run, call, &boxes)?;
             }
         }
         let text = match turn {
@@ -225,7 +231,13 @@ impl RunContext<'_> {
                     Some(_) => Hearing::Again,
                     None => Hearing::First,
                 };
-                let given = Given { inbox: &readings, left_before: &left_before, since, code };
+                // Who goes on in its session hears of its outbox first of all.
+                let handed_back = match hearing {
+                    Hearing::First => handed_back.as_slice(),
+                    Hearing::Again => &[],
+                };
+                let given =
+                    Given { inbox: &readings, left_before: &left_before, handed_back, since, code };
                 brief(run, call, &role, &given, hearing, &places)
             }
         };
@@ -233,21 +245,25 @@ impl RunContext<'_> {
         replace_on(self.disk, &path, text.as_bytes()).map_err(|error| Error::file(&path, &error))
     }
 
-    /// Puts into the outbox of a call that goes on in a session what the call before it had left in its own. Not the
-    /// result: that names the other call.
-    fn refill_outbox(&self, run: &Run, call: &CallId, boxes: &AttemptFolder) -> Result<(), Error> {
-        let is_same = |other: &CallId| other.unit() == call.unit() && other.gate() == call.gate();
-        let calls = run.history().calls.iter().rev().filter(|ended| is_same(&ended.call));
-        let mut outboxes = calls.map(|ended| self.boxes(ended.ordinal).outbox());
+    /// Puts into the outbox of a call that goes on in a session, or whose result had a flaw, what the call before it had left in
+    /// its own; returns the names. Not the result: that names the other call.
+    fn refill_outbox(
+        &self,
+        run: &Run,
+        call: &CallId,
+        boxes: &AttemptFolder,
+    ) -> Result<Vec<String>, Error> {
+        let mut outboxes = calls_before(run, call).map(|ended| self.boxes(ended.ordinal).outbox());
         // A call that made way has none.
         let Some(before) = outboxes.find(|outbox| self.disk.list(outbox).is_ok()) else {
-            return Ok(());
+            return Ok(Vec::new());
         };
         let entries = self.executor.entries(&before).into_iter().take(OUTBOX_FILES_MAX);
         let entries = entries.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
         let mut names: BTreeSet<String> = entries.collect();
         names.extend(declared_artifacts(run, call));
         names.remove(RESULT_FILE);
+        let mut put = Vec::new();
         for name in names {
             // What cannot be read as a file is the agent's to write again.
             let Ok(bytes) = self.executor.collect(&before, &name, ARTIFACT_BYTES_MAX) else {
@@ -256,8 +272,9 @@ impl RunContext<'_> {
             let path = boxes.outbox().join(&name);
             replace_on(self.disk, &path, &self.redacted(&bytes))
                 .map_err(|error| Error::file(&path, &error))?;
+            put.push(name);
         }
-        Ok(())
+        Ok(put)
     }
 
     /// Gives the agent of a unit that was sent back what it wrote itself and does not find in its inbox; returns the names.
@@ -360,5 +377,22 @@ impl RunContext<'_> {
         let id: BlobId = scenario.0.parse().map_err(|_| damaged(&scenario.0))?;
         let log = self.home.attempts(self.id).join("scripted.log");
         Ok([self.own_program()?, read_file_text(self.blobs.path(&id))?, read_file_text(log)?])
+    }
+}
+
+/// The calls for the same work or look that ended before, the last one first.
+fn calls_before<'a>(run: &'a Run, call: &'a CallId) -> impl Iterator<Item = &'a EndedCall> {
+    let is_same = |other: &CallId| other.unit() == call.unit() && other.gate() == call.gate();
+    run.history().calls.iter().rev().filter(move |ended| is_same(&ended.call))
+}
+
+/// Whether both are attempts, or looks at the same attempt.
+fn is_about_same_work(one: &CallId, other: &CallId) -> bool {
+    match (one, other) {
+        (CallId::Judgement(one), CallId::Judgement(other)) => one.attempt == other.attempt,
+        (CallId::Attempt(_), CallId::Attempt(_)) => true,
+        (CallId::Judgement(_), CallId::Attempt(_)) | (CallId::Attempt(_), CallId::Judgement(_)) => {
+            false
+        }
     }
 }
