@@ -295,9 +295,7 @@ fn committed(
             location: open.location,
             onto,
             message: message(plan, worked.result()),
-            rewords: own_commit(plan.run, &context.place(plan.run, plan.call.unit()).scope)
-                .filter(|_| worked.result().is_some_and(|result| proposed(result).is_some()))
-                .map(str::to_owned),
+            rewords: rewords(plan, worked)?,
             when_ms: worked.ending().ended_at_ms,
             pin: context.pin(plan.ordinal),
         }))
@@ -346,6 +344,19 @@ fn message(plan: &Plan<'_>, result: Option<&AgentResult>) -> String {
         message = format!("{message}\n\n{}", rest.trim());
     }
     format!("{message}\n\nForge-Run: {}\nForge-Call: {call}\n", context.id)
+}
+
+/// The commit of the attempts before, whose message the agent proposes anew. What is part of the result, or was there when the
+/// run began, is not theirs.
+fn rewords(plan: &Plan<'_>, worked: &Worked) -> Result<Option<String>, Error> {
+    let Plan { context, run, call, .. } = *plan;
+    let own = own_commit(run, &context.place(run, call.unit()).scope);
+    let (Some(own), Some(head), Some(_)) = (own, run.head(), worked.result().and_then(proposed))
+    else {
+        return Ok(None);
+    };
+    let is_of_result = context.code.is_ancestor(own, head)?;
+    Ok((!is_of_result).then(|| own.to_owned()))
 }
 
 /// The message that the agent proposed for all of its work.
