@@ -1,5 +1,10 @@
 //! All that goes wrong in simulated runs.
 
+/// What git says when work on a checkout cannot be done.
+pub(crate) const OUT_OF_ORDER: &str = "git is out of order";
+/// What one turn of an agent costs, in millionths of a dollar.
+pub(crate) const TURN_MICROS: u64 = 1_000;
+
 /// One kind of fault. Each happens at most once per entry in the list of a run, at a moment by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {

@@ -38,14 +38,9 @@ use serde_json::{Value, json};
 use super::{
     chance::Chance,
     disk::{Crash, DiskFault, SimulatedDisk},
-    faults::Fault,
+    faults::{Fault, OUT_OF_ORDER, TURN_MICROS},
     history::{SimulatedHistory, code_tree},
 };
-
-/// What git says when work on a checkout cannot be done.
-pub(crate) const OUT_OF_ORDER: &str = "git is out of order";
-/// What one turn of an agent costs, in millionths of a dollar.
-pub(crate) const TURN_MICROS: u64 = 1_000;
 
 /// The machine of one simulated run.
 pub(crate) struct Machine {

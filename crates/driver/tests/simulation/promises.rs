@@ -11,7 +11,8 @@ use forge_store::{disk::Disk as _, records::fold_facts};
 
 use super::{
     faults::Fault,
-    machine::{Machine, OUT_OF_ORDER, TURN_MICROS},
+    faults::{OUT_OF_ORDER, TURN_MICROS},
+    machine::Machine,
     world::{RUN, blobs_of, events_file, records_of},
 };
 
