@@ -113,6 +113,15 @@ pub(crate) const FAMILIES: &[Family] = &[
         }),
     },
     Family {
+        name: "lies",
+        tests: &[("forge", "faults", "lies::")],
+        seed: Some("FORGE_LIES_SEED"),
+        // Of the lies, and of the honest changes.
+        ci: &[("FORGE_LIES", "2")],
+        full: &[("FORGE_LIES", "all")],
+        on_disk: None,
+    },
+    Family {
         name: "budgets",
         tests: &[("forge", "agents", "")],
         seed: Some("FORGE_BUDGETS_SEED"),

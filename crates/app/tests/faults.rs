@@ -1,7 +1,7 @@
 //! What goes wrong outside of the program: nothing is lost, redone, given away or believed.
 //!
 //! `bad_input`: of every kind, and bad disks. `crash`: processes are killed at every record and at random moments. `landing`: the same while
-//! items with dependencies land. `forged`: agents that ruin and forge. `secrets`: canaries in everything that is written. `syncs`: what is synced, and in which order. `world`: a world for one
+//! items with dependencies land. `lies`: bent tests and checks. `forged`: agents that ruin and forge. `secrets`: canaries in everything that is written. `syncs`: what is synced, and in which order. `world`: a world for one
 //! test.
 //!
 //! Not here: what a person does (`commands`).
@@ -15,5 +15,6 @@ mod bad_input;
 mod crash;
 mod forged;
 mod landing;
+mod lies;
 mod secrets;
 mod syncs;

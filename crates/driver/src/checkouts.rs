@@ -19,7 +19,8 @@ use forge_core::{
 };
 use forge_project::{catalog::Code, settings::Frozen};
 use forge_workspace::{
-    CheckoutLocation, CodeHistory, FileAccess, FilesPolicy, GitError, OpenCheckout,
+    CachesAfter, CheckoutLocation, CodeHistory, FileAccess, FilesPolicy, GitError, OpenCheckout,
+    Operation, RestoreFiles,
 };
 
 use crate::{Error, context::RunContext, layout::Home};
@@ -107,10 +108,10 @@ impl RunContext<'_> {
     }
 
     /// How the checkout for proofs is opened at a commit.
-    pub fn open_verification(&self, run: &Run, commit: &str, caches: Caches) -> OpenCheckout {
+    pub fn open_verification(&self, run: &Run, commit: &str, caches: Caches) -> Operation {
         let start = &run.definition().start;
         let base = start.base.clone().expect("a run with checkouts has a base");
-        OpenCheckout {
+        Operation::Open(OpenCheckout {
             location: self.verification(),
             at: commit.to_owned(),
             merge: None,
@@ -125,7 +126,13 @@ impl RunContext<'_> {
                 Caches::Cleared => Vec::new(),
             },
             setup_inputs: self.frozen.setup_inputs.clone(),
-        }
+        })
+    }
+
+    /// How the files are put back after a proof.
+    pub fn seal_verification(&self, commit: &str, caches: CachesAfter) -> Operation {
+        let (location, at) = (self.verification(), commit.to_owned());
+        Operation::Restore(RestoreFiles { location, at, access: FileAccess::Write, caches })
     }
 }
 

@@ -66,6 +66,12 @@ impl RunContext<'_> {
         }
     }
 
+    /// How much one check may take.
+    pub fn check_limits(&self) -> StepLimits {
+        let verify = &self.frozen.verify;
+        StepLimits { wall_ms: verify.timeout_ms, silence_ms: 0, output_bytes: verify.output_bytes }
+    }
+
     /// The ref that keeps what a call made, whatever becomes of it.
     pub fn pin(&self, ordinal: u32) -> String {
         format!("refs/forge/{}/calls/{ordinal:04}", self.id)

@@ -24,7 +24,7 @@ use forge_core::{
     id::CallId,
     money::Spent,
 };
-use forge_keeper::{AttemptFolder, Ending, EndingProof};
+use forge_keeper::{AttemptFolder, Ending, EndingProof, ExitReason};
 use forge_project::settings::PassedVariables;
 use forge_store::atomic_file::replace_on;
 use forge_workspace::{
@@ -36,7 +36,7 @@ use crate::{
     Error,
     context::RunContext,
     executor::StepState,
-    outcome::{CommandEnd, command_end, without_result},
+    outcome::{CommandEnd, command_end, tail_of, without_result},
     plan::{
         step::{OnStop, SetUpBefore, Step, StepKind, steps_of},
         workspace_worker::{operation_result, read_order},
@@ -47,6 +47,8 @@ use crate::{
 /// How often one driver does work on a checkout again that failed, was killed, or lost its keeper. It
 /// can be repeated, and what an agent finished before it must not be lost with it.
 const AGAIN_MAX: usize = 5;
+/// The last bytes of a transcript that are looked at.
+const TRANSCRIPT_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// The most tries of one step by all drivers.
 const TRIES_MAX: u32 = 10_000;
 
@@ -165,6 +167,34 @@ impl Plan<'_> {
         Ok(opened)
     }
 
+    /// Opens the checkout for proofs, and sets it up: what a set-up makes outside the caches is gone.
+    pub fn opened_for_proof(
+        &self,
+        prefix: &str,
+        order: impl FnOnce() -> Operation,
+    ) -> Result<OpenedCheckout, Pending> {
+        let opened = self.opened(&format!("{prefix}open"), || Ok(order()))?;
+        self.set_up(prefix, &opened, SetUpBefore::Gone)?;
+        Ok(opened)
+    }
+
+    /// Puts the files of the checkout for proofs back. What differed.
+    pub fn sealed(&self, prefix: &str, order: Operation) -> Result<Vec<String>, Pending> {
+        let name = format!("{prefix}seal");
+        let OperationResult::Restored(restored) =
+            self.operation(&name, OnStop::Cancel, || Ok(order))?
+        else {
+            unreachable!("the worker puts back what it is asked to put back")
+        };
+        Ok(restored.discarded)
+    }
+
+    /// The end of what a step printed.
+    pub fn transcript(&self, folder: &AttemptFolder) -> Result<String, Error> {
+        tail_of(self.context.executor, &folder.transcript(), TRANSCRIPT_BYTES_MAX)
+            .map_err(|error| Error::file(&folder.transcript(), &error))
+    }
+
     /// A line for the shell, under its own name.
     pub fn shell(
         &self,
@@ -260,11 +290,22 @@ impl Plan<'_> {
         if let Some(made) = trusted.operation_result(&folder.path) {
             return Ok(Ok(made));
         }
-        let made = operation_result(self.context.executor, folder, ending)?;
+        if ending.how == ExitReason::Interrupted {
+            return Ok(Err(None));
+        }
+        let Some(made) = operation_result(self.context.executor, folder)? else {
+            let what = match command_end(self.context.executor, folder, ending) {
+                CommandEnd::Success | CommandEnd::Interrupted => {
+                    "the work on the checkout left nothing".to_owned()
+                }
+                CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
+            };
+            return Ok(Err(Some(WorkspaceError::from_message(what))));
+        };
         if let Ok(made) = &made {
             trusted.keep_operation_result(&folder.path, made);
         }
-        Ok(made)
+        Ok(made.map_err(Some))
     }
 
     /// The order that was given to a step of the worker.

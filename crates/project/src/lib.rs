@@ -7,7 +7,7 @@
 //! 2. [`catalog`]: flows and roles; the project's own shadow the shipped ones.
 //! 3. [`trust`]: the commands of a repository that a person approved on this machine.
 //! 4. [`detect`]: the checks and the set-up that files of a project suggest.
-//! 5. [`test_output`], [`test_weakening`], [`protected_files`]: what evidence is read from.
+//! 5. [`test_output`], [`test_probes`], [`test_weakening`], [`protected_files`]: what evidence is made of.
 //!
 //! Not here: runs and their journal.
 
@@ -25,6 +25,7 @@ pub mod protected_files;
 pub mod settings;
 pub mod suggest;
 pub mod test_output;
+pub mod test_probes;
 pub mod test_weakening;
 pub mod trust;
 

@@ -225,6 +225,10 @@ mod tests {
                 "App.csproj",
                 "Dockerfile.test",
                 "rules.mk",
+                ".gitattributes",
+                "web/.gitignore",
+                "node_modules/.bin/node",
+                ".venv/lib/python3/site-packages/unittest.py",
             ],
         ),
         (

@@ -6,6 +6,7 @@
 //!
 //! Invariant: any text gives an answer, in time linear in its length.
 
+mod counts;
 mod excerpt;
 mod indented_runners;
 mod line_runners;
@@ -17,6 +18,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
 };
 
+pub use counts::TestCounts;
 pub use excerpt::excerpt;
 pub use outcomes::TestOutcome;
 use outcomes::{Outcomes, TESTS_MAX};
@@ -40,6 +42,27 @@ pub fn read_test_outcomes(output: &str) -> Option<BTreeMap<String, TestOutcome>>
     indented_runners::read(&lines, &mut outcomes);
     let named = outcomes.into_named();
     (!named.is_empty()).then_some(named)
+}
+
+/// Returns how many tests an output counts, all runners together; nothing if it counts none.
+pub fn read_test_counts(output: &str) -> Option<TestCounts> {
+    let lines = kept_lines(output, LINES_MAX);
+    let lines: Vec<&str> = lines.iter().map(|line| start_of(line, LINE_BYTES_MAX)).collect();
+    counts::read(&lines)
+}
+
+/// Returns a command that does the same and names more tests, where its runner has an option or a variable for it.
+pub fn naming_tests(command: &str) -> String {
+    let (one, other) = ("-m unittest", "-m unittest discover");
+    let named = if command.contains(other) {
+        command.replace(other, &format!("{other} -v"))
+    } else {
+        command.replace(one, &format!("{one} -v"))
+    };
+    // One for a `-q` of the command.
+    format!(
+        "export PYTEST_ADDOPTS=\"${{PYTEST_ADDOPTS-}} -vv\" GOFLAGS=\"${{GOFLAGS-}} -v\"; {named}"
+    )
 }
 
 /// Returns the first and the last lines, plain, with each run of blank lines made one.

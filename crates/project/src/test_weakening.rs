@@ -12,7 +12,7 @@ mod languages;
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use languages::{Language, Mark, is_even, language_of, regex};
+use languages::{Language, Mark, MarkKind, is_even, language_of, regex};
 use regex::Regex;
 
 use crate::bounded_text::start_of;
@@ -24,38 +24,37 @@ const BYTES_MAX: usize = 1024 * 1024;
 
 /// Says what got weaker from one version of a file to the next, one sentence each.
 ///
-/// A file that is gone is an empty text.
-pub fn find_weakening(before: &str, after: &str, path: &str) -> Vec<String> {
+/// A file that is gone is an empty text. Where checks are proved, fewer assertions are told only if none is left:
+/// a helper that many tests call has one.
+pub fn find_weakening(before: &str, after: &str, path: &str, proved: ChecksProved) -> Vec<String> {
     let language = language_of(path);
-    let before = TestFile::new(before, language);
+    let mut before = TestFile::new(before, language);
     let after = TestFile::new(after, language);
-    let mut sentences = Vec::new();
-    if after.tests.len() < before.tests.len() {
-        let gone = missing(&before.tests, &after.tests);
-        let names: Vec<&str> = gone.iter().copied().take(NAMES_MAX).collect();
-        let more = gone.len().saturating_sub(NAMES_MAX);
-        let names = if names.is_empty() { "one of a double name".into() } else { names.join(", ") };
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        sentences.push(format!(
-            "{path}: {} tests before, {} after; removed: {names}{more}",
-            before.tests.len(),
-            after.tests.len()
-        ));
+    if proved == ChecksProved::Yes && after.assertions > 0 {
+        before.assertions = before.assertions.min(after.assertions);
     }
-    for SeenMark { mark, count, last_line } in &after.marks {
-        let earlier = before.marks.iter().find(|seen| seen.mark.text == mark.text);
-        if *count > earlier.map_or(0, |seen| seen.count) {
-            let what = mark.kind.sentence();
-            sentences.push(format!("{path}, line {last_line}: {what}: `{}`", mark.text));
-        }
-    }
-    if after.assertions < before.assertions {
-        sentences.push(format!(
-            "{path}: {} assertions before, {} after",
-            before.assertions, after.assertions
-        ));
-    }
-    sentences
+    before.weaker_in(&after, path)
+}
+
+/// Whether it was proved that checks can fail, and run the tests that they ran before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChecksProved {
+    Yes,
+    No,
+}
+
+/// Says what in a new test file keeps tests from failing, one sentence each. A test that is skipped where something
+/// holds is not told, and where checks are proved, neither is a script that says itself how it ends.
+pub fn find_marks(text: &str, path: &str, proved: ChecksProved) -> Vec<String> {
+    let language = language_of(path);
+    let mut file = TestFile::new(text, language);
+    let by_habit = language.exits_by_habit && proved == ChecksProved::Yes;
+    file.marks.retain(|seen| match seen.mark.kind {
+        MarkKind::Condition => false,
+        MarkKind::Swallow => !by_habit,
+        MarkKind::Skip | MarkKind::Only | MarkKind::Tautology | MarkKind::Runner => true,
+    });
+    TestFile::default().weaker_in(&file, path)
 }
 
 /// The tests, assertions and marks of one version of a file.
@@ -75,10 +74,45 @@ struct SeenMark {
 }
 
 impl TestFile {
+    /// Says what is weaker in a later version.
+    fn weaker_in(&self, after: &Self, path: &str) -> Vec<String> {
+        let before = self;
+        let mut sentences = Vec::new();
+        if after.tests.len() < before.tests.len() {
+            let gone = missing(&before.tests, &after.tests);
+            let names: Vec<&str> = gone.iter().copied().take(NAMES_MAX).collect();
+            let more = gone.len().saturating_sub(NAMES_MAX);
+            let names =
+                if names.is_empty() { "one of a double name".into() } else { names.join(", ") };
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            sentences.push(format!(
+                "{path}: {} tests before, {} after; removed: {names}{more}",
+                before.tests.len(),
+                after.tests.len()
+            ));
+        }
+        for SeenMark { mark, count, last_line } in &after.marks {
+            let earlier = before.marks.iter().find(|seen| seen.mark.text == mark.text);
+            if *count > earlier.map_or(0, |seen| seen.count) {
+                let what = mark.kind.sentence();
+                sentences.push(format!("{path}, line {last_line}: {what}: `{}`", mark.text));
+            }
+        }
+        if after.assertions < before.assertions {
+            sentences.push(format!(
+                "{path}: {} assertions before, {} after",
+                before.assertions, after.assertions
+            ));
+        }
+        sentences
+    }
+
     fn new(text: &str, language: &'static Language) -> Self {
         let mut file = Self::default();
         let mut lines = CodeLines { comments: language.comments.as_ref(), in_block: None };
         let mut names = TestNames { language, is_announced: false };
+        let mut definitions = Definitions::new(language);
+        let mut is_first_line = false;
         for (at, line) in start_of(text, BYTES_MAX).lines().enumerate() {
             let code = lines.code(line).trim();
             if code.is_empty() {
@@ -86,9 +120,27 @@ impl TestFile {
             }
             file.add_marks(code, at + 1, language);
             file.assertions += assertions(code, language);
-            file.tests.extend(names.begun_by(code));
+            let begun = names.begun_by(code);
+            if is_first_line && FIRST_RETURN.regex.is_match(code) {
+                file.add_mark(&FIRST_RETURN, 1, at + 1);
+            }
+            if let Some(mark) = definitions.mark_of(line, code, begun.as_deref()) {
+                file.add_mark(mark, 1, at + 1);
+            }
+            is_first_line = begun.is_some() || (is_first_line && code == "{");
+            file.tests.extend(begun);
         }
         file
+    }
+
+    fn add_mark(&mut self, mark: &'static Mark, count: usize, line: usize) {
+        match self.marks.iter_mut().find(|seen| seen.mark.text == mark.text) {
+            Some(seen) => {
+                seen.count += count;
+                seen.last_line = line;
+            }
+            None => self.marks.push(SeenMark { mark, count, last_line: line }),
+        }
     }
 
     fn add_marks(&mut self, code: &str, line: usize, language: &'static Language) {
@@ -99,14 +151,67 @@ impl TestFile {
             if count == 0 {
                 continue;
             }
-            match self.marks.iter_mut().find(|seen| seen.mark.text == mark.text) {
-                Some(seen) => {
-                    seen.count += count;
-                    seen.last_line = line;
-                }
-                None => self.marks.push(SeenMark { mark, count, last_line: line }),
+            self.add_mark(mark, count, line);
+        }
+    }
+}
+
+/// Marks that are seen by where they are.
+static FIRST_RETURN: LazyLock<Mark> = LazyLock::new(|| {
+    Mark::seen("return as first line of a test", r"^(?:return|exit)(?: (?:0|None))?;?$")
+});
+static DEFINED_TWICE: LazyLock<Mark> = LazyLock::new(|| Mark::seen("a test defined twice", ""));
+static IMPORT_CHANGED: LazyLock<Mark> = LazyLock::new(|| {
+    Mark::seen("assignment to what is imported", r"^(?<name>\w+)(?:\.\w+)*=(?:[^=>]|$)")
+});
+
+/// Names that a file imports and defines, line by line.
+struct Definitions {
+    language: &'static Language,
+    imported: BTreeSet<String>,
+    class: String,
+    /// Classes, and tests with their class.
+    defined: BTreeSet<(String, String)>,
+}
+
+impl Definitions {
+    fn new(language: &'static Language) -> Self {
+        let (imported, defined) = (BTreeSet::new(), BTreeSet::new());
+        Self { language, imported, class: String::new(), defined }
+    }
+
+    /// Returns what a line does to names that were there before.
+    fn mark_of(&mut self, line: &str, code: &str, test: Option<&str>) -> Option<&'static Mark> {
+        let (dense, is_outermost) = (dense(code), !line.starts_with(char::is_whitespace));
+        if let Some(groups) = self.language.imports.as_ref()?.captures(&dense) {
+            let names = groups.name("names").or_else(|| groups.name("other_names"));
+            for name in names.map_or("", |names| names.as_str()).split(',') {
+                let name = name.rsplit(' ').next().and_then(|name| name.split('.').next());
+                self.imported.extend(name.map(str::to_owned));
+            }
+            return None;
+        }
+        let settings = ["maxDiff", "longMessage"];
+        if is_outermost
+            && !settings.iter().any(|name| dense.contains(name))
+            && let Some(groups) = IMPORT_CHANGED.regex.captures(&dense)
+            && self.imported.contains(&groups["name"])
+        {
+            return Some(&IMPORT_CHANGED);
+        }
+        let classes = self.language.classes.as_ref()?;
+        if is_outermost {
+            self.class.clear();
+            if let Some(class) = classes.captures(code) {
+                class[1].clone_into(&mut self.class);
+                // An assignment to an attribute of a class changes it as much.
+                self.imported.insert(self.class.clone());
+                let is_new = self.defined.insert((self.class.clone(), String::new()));
+                return (!is_new).then_some(&DEFINED_TWICE);
             }
         }
+        let is_new = self.defined.insert((self.class.clone(), test?.to_owned()));
+        (!is_new).then_some(&DEFINED_TWICE)
     }
 }
 

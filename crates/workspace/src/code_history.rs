@@ -53,15 +53,9 @@ pub trait CodeHistory: Debug {
     /// own words, author and date. Kept by the ref `pin`. The same always gives the same.
     fn squash(&self, onto: &str, commit: &str, pin: &str) -> Result<String, GitError>;
 
-    /// Returns one commit with these files of another one: the same two, and the same files, always give
-    /// the same commit. It is kept by the ref `pin`.
-    fn overlay(
-        &self,
-        onto: &str,
-        from: &str,
-        paths: &[String],
-        pin: &str,
-    ) -> Result<String, GitError>;
+    /// Returns one commit with other versions of these files: the same commit, and the same files, always
+    /// give the same commit. It is kept by the ref `pin`.
+    fn overlay(&self, onto: &str, files: &[OverlayFile], pin: &str) -> Result<String, GitError>;
 
     fn resolve_commit(&self, name: &str) -> Option<String>;
 
@@ -85,6 +79,15 @@ pub trait CodeHistory: Debug {
 
     /// Moves the head of a run, and its branch with it.
     fn move_run_head(&self, order: &MoveRunHead) -> Result<RunHeadUpdate, WorkspaceError>;
+}
+
+/// A version of a file that a commit is made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OverlayFile {
+    /// As it is in this commit, and gone if it is not there.
+    From { commit: String, path: String },
+    /// With this text, and can be run.
+    Text { path: String, text: String },
 }
 
 impl CodeHistory for Repository {
@@ -178,19 +181,13 @@ impl CodeHistory for Repository {
         Ok(squashed)
     }
 
-    fn overlay(
-        &self,
-        onto: &str,
-        from: &str,
-        paths: &[String],
-        pin: &str,
-    ) -> Result<String, GitError> {
+    fn overlay(&self, onto: &str, files: &[OverlayFile], pin: &str) -> Result<String, GitError> {
         let index = std::env::temp_dir().join(format!(
             "forge-overlay-{}-{}",
             std::process::id(),
-            &from[..from.len().min(12)]
+            &onto[..onto.len().min(12)]
         ));
-        let made = overlay_with(self, &index, onto, from, paths, pin);
+        let made = overlay_with(self, &index, onto, files, pin);
         // It may not exist; it is not needed any more.
         let _ = fs::remove_file(&index);
         made
@@ -239,14 +236,31 @@ fn overlay_with(
     repository: &Repository,
     index: &Path,
     onto: &str,
-    from: &str,
-    paths: &[String],
+    files: &[OverlayFile],
     pin: &str,
 ) -> Result<String, GitError> {
     let git = || Git::in_git_dir(&repository.common_dir).env("GIT_INDEX_FILE", index);
     git().args(["read-tree", onto]).run()?;
-    let list = git().args(["ls-tree", "-z", "--full-tree", "-r", from, "--"]);
-    let entries = list.args(paths).run()?;
+    let mut kept: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut entries = Vec::new();
+    for file in files {
+        if let OverlayFile::From { commit, path } = file {
+            kept.entry(commit).or_default().push(path);
+            let none = "0".repeat(onto.len());
+            entries.extend(format!("0 {none}\t{path}\0").into_bytes());
+        }
+    }
+    for (commit, paths) in kept {
+        let list = git().args(["ls-tree", "-z", "--full-tree", "-r", commit, "--"]);
+        entries.extend(list.args(paths).run()?);
+    }
+    for file in files {
+        if let OverlayFile::Text { path, text } = file {
+            let store = git().durably().args(["hash-object", "-w", "--stdin"]);
+            let blob = store.input(text.clone().into_bytes()).run_line()?;
+            entries.extend(format!("100755 {blob}\t{path}\0").into_bytes());
+        }
+    }
     git().args(["update-index", "-z", "--index-info"]).input(entries).run()?;
     let tree = git().durably().args(["write-tree"]).run_line()?;
     let when = format!("{} +0000", repository.commit_time_ms(onto)? / 1_000);
@@ -258,7 +272,7 @@ fn overlay_with(
         .env("GIT_COMMITTER_NAME", "Forge")
         .env("GIT_COMMITTER_EMAIL", "forge@localhost")
         .env("GIT_COMMITTER_DATE", &when)
-        .args(["commit-tree", &tree, "-p", onto, "-m", "Files of another commit"])
+        .args(["commit-tree", &tree, "-p", onto, "-m", "A trial of the checks"])
         .run_line()?;
     repository.pin(pin, &commit)?;
     Ok(commit)

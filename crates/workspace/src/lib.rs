@@ -23,7 +23,7 @@ mod open;
 mod protocol;
 mod repository;
 
-pub use code_history::CodeHistory;
+pub use code_history::{CodeHistory, OverlayFile};
 pub use commit::added_content::{AddedContent, ContentGuard, ContentPart};
 pub use git::error::{FailureCause, GitError, WorkspaceError};
 pub use git::path_names::{decode_path, encode_path};

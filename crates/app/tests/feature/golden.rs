@@ -165,6 +165,16 @@ fn a_feature_of_a_shell_project_is_built_and_its_reviewer_mends_nothing() {
     let (world, run) = (&golden.world, golden.world.latest());
     has(&world.story(&run).join("\n"), &["review: nothing to land"]);
     world.git(&["cat-file", "-e", &format!("forge/{run}:lib/age.sh")]);
+    // The task whose tests are new is the only one whose tests were tried without the change.
+    let facts = world.facts(&run);
+    let judged: Vec<&serde_json::Value> = facts
+        .iter()
+        .map(|fact| &fact["judged"])
+        .filter(|fact| fact["judgement"].to_string().contains("/new-tests#"))
+        .collect();
+    assert_eq!(judged.len(), 1, "{judged:?}");
+    assert_eq!(judged[0]["judgement"], "build.T2/implement#1/new-tests#1");
+    has(&judged[0]["receipt"]["notes"].to_string(), &["without the change and passes with it"]);
 }
 
 #[test]

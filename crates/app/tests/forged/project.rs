@@ -164,6 +164,16 @@ impl Project {
         facts.iter().filter_map(|fact| fact.get(kind)).cloned().collect()
     }
 
+    /// How many steps of all calls have a name that begins like this.
+    pub(crate) fn steps(&self, name: &str) -> usize {
+        let attempts = self.world.place().join("attempts").join(self.id());
+        let calls = fs::read_dir(attempts).unwrap().map(|call| call.unwrap().path().join("steps"));
+        let steps = calls.filter_map(|steps| fs::read_dir(steps).ok()).flatten();
+        steps
+            .filter(|step| step.as_ref().unwrap().file_name().to_string_lossy().starts_with(name))
+            .count()
+    }
+
     /// A file of the run's branch, if there is that branch and that file.
     pub(crate) fn landed_file(&self, path: &str) -> Option<String> {
         let branch = format!("forge/{}", self.id());

@@ -1,10 +1,8 @@
 //! What is done with each project, and what must come of it.
 
 use std::{
-    ffi::OsString,
     fs,
     io::{self, Write as _},
-    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -12,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     languages::{Language, Part},
-    world::{DONE, Said, World, finish, has},
+    world::{DONE, Said, World, finish, has, path_with_cargo},
 };
 
 /// What keeps the tools from asking the network.
@@ -180,7 +178,7 @@ fn run(world: &World, flow: &str, more: &[&str], scenario: &str) -> String {
 fn forge(world: &World, args: &[&str]) -> Said {
     let mut command = world.command_as_it_is(args);
     command
-        .env("PATH", path())
+        .env("PATH", path_with_cargo())
         .env("CARGO_NET_OFFLINE", "true")
         .env("NPM_CONFIG_OFFLINE", "true")
         .env("PIP_NO_INDEX", "1")
@@ -192,20 +190,10 @@ fn forge(world: &World, args: &[&str]) -> Said {
     finish(&mut command)
 }
 
-/// The path of this process, with the cargo that runs it in front: the one that is found by name may
-/// only be a proxy, which looks for its toolchains in a home that a test does not have.
-fn path() -> OsString {
-    let own = std::env::var_os("PATH").unwrap_or_default();
-    let cargo = std::env::var_os("CARGO").map(PathBuf::from);
-    let cargo = cargo.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let all = cargo.into_iter().chain(std::env::split_paths(&own));
-    std::env::join_paths(all).unwrap()
-}
-
 fn is_here(language: &Language) -> bool {
     let (program, args) = language.toolchain.split_first().unwrap();
     let mut command = Command::new(program);
-    command.args(args).env("PATH", path()).stdin(Stdio::null());
+    command.args(args).env("PATH", path_with_cargo()).stdin(Stdio::null());
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }

@@ -15,7 +15,7 @@
 pub(crate) mod pty;
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs,
     io::{BufRead as _, BufReader, Read as _},
     os::unix::process::ExitStatusExt as _,
@@ -462,6 +462,16 @@ fn surround(command: &mut Command, home: &Path) {
         .env("GIT_AUTHOR_EMAIL", "ada@example.org")
         .env("GIT_COMMITTER_NAME", "Ada")
         .env("GIT_COMMITTER_EMAIL", "ada@example.org");
+}
+
+/// The path of this process, with the cargo that runs it in front: the one that is found by name may
+/// only be a proxy, which looks for its toolchains in a home that a test does not have.
+pub(crate) fn path_with_cargo() -> OsString {
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    let cargo = std::env::var_os("CARGO").map(PathBuf::from);
+    let cargo = cargo.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let all = cargo.into_iter().chain(std::env::split_paths(&own));
+    std::env::join_paths(all).unwrap()
 }
 
 /// Waits until something is so.

@@ -68,6 +68,10 @@ pub struct Receipt {
     /// What an agent wants others to know, besides its findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
+    /// What checks said on trees that Forge made itself to test the checks, such as one with a test that must fail. It says
+    /// nothing about the work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<Evidence>,
 }
 
 /// Something that an agent wants others to know.
@@ -226,6 +230,7 @@ impl Receipt {
             found: Vec::new(),
             flaws: Vec::new(),
             remarks: Vec::new(),
+            trials: Vec::new(),
         }
     }
 }

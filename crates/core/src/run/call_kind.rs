@@ -97,6 +97,11 @@ impl CallKind {
 
     /// Returns true if it needs the checkout in which proofs are made, of which a run has one.
     pub fn needs_proof_checkout(&self) -> bool {
-        matches!(self, Self::Verify | Self::Land | Self::BuiltIn { check: BuiltIn::NewTests })
+        matches!(
+            self,
+            Self::Verify
+                | Self::Land
+                | Self::BuiltIn { check: BuiltIn::NewTests | BuiltIn::Guarded }
+        )
     }
 }

@@ -107,9 +107,10 @@ impl Run {
         if !receipt.changed.is_empty() && self.has(unit) {
             self.unit_without_opening(unit).1.changed.clone_from(&receipt.changed);
         }
-        if !receipt.evidence.is_empty() {
+        if !receipt.evidence.is_empty() || !receipt.trials.is_empty() {
             let known = Arc::make_mut(&mut self.evidence);
-            for Evidence { command, tree, colour, .. } in &receipt.evidence {
+            let all = receipt.trials.iter().chain(&receipt.evidence);
+            for Evidence { command, tree, colour, .. } in all {
                 known.insert((tree.clone(), command.clone()), *colour);
             }
         }

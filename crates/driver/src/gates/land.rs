@@ -17,7 +17,7 @@ use crate::{
     Error,
     checkouts::{Caches, judged_commit},
     checks::{Checks, checks_at},
-    gates::{ruling::ruling, verify},
+    gates::{proof::prove, ruling::ruling},
     plan::{Pending, Plan, step::OnStop},
 };
 
@@ -69,7 +69,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
                 return Ok(plan.judged(lack.unverified(), receipt));
             }
             Checks::Known(commands) if landed != head => {
-                let proved = verify::prove(plan, "merged-", &landed, &commands, Caches::Kept)?;
+                let proved = prove(plan, "merged-", &landed, &commands, Caches::Kept)?;
                 receipt.evidence = proved.evidence;
                 receipt.took_ms = proved.took_ms;
                 let verdict = ruling(proved.findings);

@@ -8,23 +8,22 @@ use std::collections::BTreeMap;
 
 use forge_core::{
     Report,
-    event::Ruling,
+    event::{Colour, Ruling},
     verdict::{Finding, Proof, Severity},
 };
 use forge_project::{
     protected_files::{ProtectedKind, protected_kind},
     test_output::{TestOutcome, read_test_outcomes},
 };
-use forge_workspace::{CachesAfter, FileChangeKind};
+use forge_workspace::{CachesAfter, FileChangeKind, OverlayFile};
 
 use crate::{
     Error,
-    checkouts::{Caches, span},
+    checkouts::span,
     gates::{
         ruling::{finding, ruling},
-        verify,
+        trials::{overlaid, run_all},
     },
-    outcome::{CommandEnd, command_end},
     plan::{Pending, Plan},
 };
 
@@ -40,7 +39,7 @@ struct Said {
 
 /// The gate `new-tests`.
 pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
-    let Plan { context, run, call, ordinal, .. } = *plan;
+    let Plan { context, run, call, .. } = *plan;
     let repository = context.code;
     let span = span(repository, run, call.unit()).map_err(Error::from)?;
     let changes = repository.changes(&span.from, &span.to).map_err(Error::from)?;
@@ -61,8 +60,10 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     }
     let with = said(plan, "with-", &span.to)?;
     let before = said(plan, "before-", &span.from)?;
-    let pin = context.pin(ordinal);
-    let only_tests = repository.overlay(&span.from, &span.to, &paths, &pin).map_err(Error::from)?;
+    let of_change =
+        |path: &String| OverlayFile::From { commit: span.to.clone(), path: path.clone() };
+    let only_tests =
+        overlaid(plan, "without-", &span.from, || Ok(paths.iter().map(of_change).collect()))?;
     let without = said(plan, "without-", &only_tests)?;
     let (mut findings, mut proved) = (Vec::new(), Vec::new());
     let new: Vec<&String> =
@@ -137,23 +138,13 @@ fn about(test: &str, what: String) -> Finding {
 
 /// Runs all checks on a commit and listens to what they say about tests.
 fn said(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Said, Pending> {
-    let opened = verify::open(plan, prefix, commit, Caches::Kept)?;
     let mut said = Said { tests: BTreeMap::new(), red: Vec::new() };
-    for (number, command) in (1..).zip(&plan.context.frozen.verify.commands) {
-        let name = format!("{prefix}check-{number}");
-        let (folder, ending) = plan.shell(&name, command, &opened.tree, verify::limits(plan))?;
-        match command_end(plan.context.executor, &folder, &ending) {
-            CommandEnd::Success => {}
-            CommandEnd::Failure { .. } => said.red.push(command.clone()),
-            CommandEnd::Fault { class, what } => return Err(plan.fault(class, what)),
-            CommandEnd::Interrupted => return Err(plan.interrupted()),
+    let commands = &plan.context.frozen.verify.commands;
+    for trial in run_all(plan, prefix, commit, commands, CachesAfter::Unsealed)? {
+        if trial.colour == Colour::Red {
+            said.red.push(trial.command);
         }
-        said.tests.extend(
-            read_test_outcomes(&verify::transcript(plan.context.executor, &folder)?)
-                .unwrap_or_default(),
-        );
+        said.tests.extend(read_test_outcomes(&trial.output).unwrap_or_default());
     }
-    let caches = if said.red.is_empty() { CachesAfter::Sealed } else { CachesAfter::Unsealed };
-    verify::seal(plan, prefix, commit, caches)?;
     Ok(said)
 }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_keeper::{AttemptFolder, Ending, ExitReason};
+use forge_keeper::AttemptFolder;
 use forge_project::settings::SecretsTable;
 use forge_store::{
     atomic_file::replace_on,
@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error,
     executor::{Executor, Output},
-    outcome::{CommandEnd, command_end},
     secrets::guard,
 };
 
@@ -55,32 +54,19 @@ pub fn worker_argv(program: &str, folder: &AttemptFolder, secrets: &SecretsTable
     [&[program.to_owned(), BENCH.to_owned()][..], &files, &[secrets]].concat()
 }
 
-/// What the worker made, or why not: nothing, if it was interrupted.
+/// What the worker left: what it made, or why not.
 pub fn operation_result(
     executor: &dyn Executor,
     folder: &AttemptFolder,
-    ending: &Ending,
-) -> Result<Result<OperationResult, Option<WorkspaceError>>, Error> {
-    if ending.how == ExitReason::Interrupted {
-        return Ok(Err(None));
-    }
+) -> Result<Option<Result<OperationResult, WorkspaceError>>, Error> {
     // An older Forge left it in the outbox.
     let paths = [made_file(folder), folder.outbox().join("made.json")];
     let found = paths.iter().find_map(|path| Some((path, executor.open_output(path).ok()?)));
-    let Some((path, file)) = found else {
-        return Ok(Err(Some(WorkspaceError::from_message(
-            match command_end(executor, folder, ending) {
-                CommandEnd::Success | CommandEnd::Interrupted => {
-                    "the work on the checkout left nothing".to_owned()
-                }
-                CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
-            },
-        ))));
-    };
-    Ok(match read_answer(path, file)?.made {
+    let Some((path, file)) = found else { return Ok(None) };
+    Ok(Some(match read_answer(path, file)?.made {
         Made::Ok(made) => Ok(made),
-        Made::Err(failure) => Err(Some(failure)),
-    })
+        Made::Err(failure) => Err(failure),
+    }))
 }
 
 /// What the program leaves: the result, and the order that it was given. Only this file is synced, so

@@ -9,8 +9,8 @@ use std::{
 use forge_workspace::{
     AttachedRecord, BranchAdvance, BranchUpdate, CodeHistory, CommittedFiles, Diff, FileChange,
     FileChangeKind, FilesPolicy, GitError, HooksResult, MergeConflict, MergeResult, MoveRunHead,
-    OpenedCheckout, Operation, OperationResult, RecordedBaseline, RestoredFiles, RunHeadUpdate,
-    WorkspaceError,
+    OpenedCheckout, Operation, OperationResult, OverlayFile, RecordedBaseline, RestoredFiles,
+    RunHeadUpdate, WorkspaceError,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -391,20 +391,20 @@ impl CodeHistory for SimulatedHistory {
         Ok(squashed)
     }
 
-    fn overlay(
-        &self,
-        onto: &str,
-        from: &str,
-        paths: &[String],
-        pin: &str,
-    ) -> Result<String, GitError> {
+    fn overlay(&self, onto: &str, files: &[OverlayFile], pin: &str) -> Result<String, GitError> {
         let mut state = self.0.borrow_mut();
         let mut made = state.commit(onto)?.clone();
-        let from = state.commit(from)?.files.clone();
-        for path in paths {
-            if let Some(text) = from.get(path) {
-                made.files.insert(path.clone(), text.clone());
-            }
+        for file in files {
+            let (path, text) = match file {
+                OverlayFile::From { commit, path } => {
+                    (path, state.commit(commit)?.files.get(path).cloned())
+                }
+                OverlayFile::Text { path, text } => (path, Some(text.clone())),
+            };
+            match text {
+                Some(text) => made.files.insert(path.clone(), text),
+                None => made.files.remove(path),
+            };
         }
         made.parents = vec![onto.to_owned()];
         let made = state.add(made);

@@ -42,6 +42,12 @@ use super::{
     history::{SimulatedHistory, code_tree},
 };
 
+/// A test that some projects have.
+pub(crate) const OLD_TEST: &str = "tests/test_a.py";
+
+/// The test that the second task brings to them.
+const NEW_TEST: &str = "tests/test_t2.py";
+
 /// The machine of one simulated run.
 pub(crate) struct Machine {
     pub(crate) disk: Arc<SimulatedDisk>,
@@ -304,11 +310,18 @@ impl Machine {
             self.history.edit(&step.spec.dir, |files| files.insert("set-up.lock".into(), text));
         }
         let files = self.history.worked(&step.spec.dir);
+        // The last is a failing test of Forge's own, which a set-up does not run.
+        let marks: &[&str] = match line.as_str() {
+            "prepare" => &["BUG", "<<<<<<<"],
+            _ => &["BUG", "<<<<<<<", "TestOfForge"],
+        };
         let needs = line.strip_prefix("needs ");
         let is_red = needs.is_some_and(|name| !step.variables.contains(name));
         let is_red =
-            is_red || files.values().any(|text| text.contains("BUG") || text.contains("<<<<<<<"));
-        self.disk.write_synced(&folder.transcript(), b"1 check\n");
+            is_red || files.values().any(|text| marks.iter().any(|mark| text.contains(mark)));
+        let n_tests = files.keys().filter(|path| path.starts_with("tests/")).count();
+        let said = format!("Ran {n_tests} tests in 1s\n");
+        self.disk.write_synced(&folder.transcript(), said.as_bytes());
         match ends {
             Ends::With(Fault::KeeperDies) => None,
             Ends::With(Fault::CallHangs) => Some(ExitReason::TimedOut),
@@ -444,7 +457,10 @@ impl Machine {
                 result["shown"] = json!({"approach": "so", "key_changes": ["it"], "risk": "low"});
                 if let Some(list) = &stage.list {
                     let item = |number: u64| {
-                        let writes = [format!("src/t{number}.txt")];
+                        let mut writes = vec![format!("src/t{number}.txt")];
+                        if number == 2 {
+                            writes.push(NEW_TEST.to_owned());
+                        }
                         let after: &[&str] = if number == 3 { &["T1"] } else { &[] };
                         let (id, title) = (format!("T{number}"), format!("task {number}"));
                         json!({"id": id, "title": title, "writes": writes, "after": after})
@@ -457,6 +473,7 @@ impl Machine {
                     "implementer" | "verifier" | "comprehensive-reviewer"
                 ) {
                     result["commit"] = json!(format!("Work of {name}"));
+                    let has_test = scope.item() == Some("T2");
                     let path = scope.item().map_or("src/all.txt".to_owned(), |item| {
                         format!("src/{}.txt", item.to_lowercase())
                     });
@@ -477,6 +494,9 @@ impl Machine {
                             } else {
                                 format!("made by {name}")
                             };
+                            if has_test && tree.contains_key(OLD_TEST) {
+                                tree.insert(NEW_TEST.to_owned(), text.clone());
+                            }
                             tree.insert(path, text);
                         }
                     });

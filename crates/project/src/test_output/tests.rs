@@ -688,3 +688,37 @@ fn any_output_has_an_answer() {
         );
     }
 }
+
+#[test]
+fn tests_that_have_no_names_are_counted() {
+    for (output, expected) in [
+        ("....\nRan 4 tests in 0.001s\n\nOK (skipped=1)\n", Some((4, 1))),
+        ("Ran 1 test in 0.001s\n\nFAILED (failures=1)\nRan 2 tests in 1s\n\nOK\n", Some((3, 0))),
+        ("===== 3 passed, 2 skipped, 1 failed, 1 warning in 0.12s =====\n", Some((6, 2))),
+        (
+            "Test Suites: 2 passed, 2 total\nTests:       1 skipped, 3 passed, 4 total\n",
+            Some((4, 1)),
+        ),
+        ("# tests 5\n# suites 0\n# pass 4\n# skipped 1\n", Some((5, 1))),
+        (
+            "test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
+             test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n",
+            Some((4, 1)),
+        ),
+        ("all good\n", None),
+    ] {
+        let expected = expected.map(|(all, skipped)| TestCounts { all, skipped });
+        assert_eq!(read_test_counts(output), expected, "{output}");
+    }
+}
+
+#[test]
+fn a_runner_that_can_name_its_tests_is_asked_to() {
+    let named = |command: &str| naming_tests(command).split_once("; ").unwrap().1.to_owned();
+    assert_eq!(
+        named("python3 -m unittest discover -s tests"),
+        "python3 -m unittest discover -v -s tests"
+    );
+    assert_eq!(named("python3 -m unittest"), "python3 -m unittest -v");
+    assert_eq!(named("make test"), "make test");
+}

@@ -21,6 +21,9 @@ pub(super) struct Language {
     pub(super) tests: Vec<Regex>,
     pub(super) assertions: Option<Regex>,
     pub(super) no_assertions: Option<Regex>,
+    pub(super) imports: Option<Regex>,
+    pub(super) classes: Option<Regex>,
+    pub(super) exits_by_habit: bool,
     pub(super) marks: Vec<Mark>,
     pub(super) mark_set: RegexSet,
 }
@@ -40,6 +43,8 @@ pub(super) struct Mark {
 pub(super) enum MarkKind {
     /// Leaves a test out.
     Skip,
+    /// Leaves a test out where something holds.
+    Condition,
     /// Leaves all other tests out.
     Only,
     /// Cannot fail.
@@ -53,7 +58,7 @@ pub(super) enum MarkKind {
 impl MarkKind {
     pub(super) fn sentence(self) -> &'static str {
         match self {
-            Self::Skip => "newly skipped",
+            Self::Skip | Self::Condition => "newly skipped",
             Self::Only => "newly runs only some tests",
             Self::Tautology => "new assertion that cannot fail",
             Self::Swallow => "newly swallows a failure",
@@ -114,6 +119,9 @@ struct LanguageText {
     tests: Vec<String>,
     assertions: Option<String>,
     no_assertions: Option<String>,
+    imports: Option<String>,
+    classes: Option<String>,
+    exits_by_habit: bool,
     marks: BTreeMap<MarkKind, Vec<MarkText>>,
 }
 
@@ -138,6 +146,9 @@ impl Language {
             tests: text.tests.iter().map(|pattern| regex(pattern)).collect(),
             assertions: compiled(&text.assertions),
             no_assertions: compiled(&text.no_assertions),
+            imports: compiled(&text.imports),
+            classes: compiled(&text.classes),
+            exits_by_habit: text.exits_by_habit,
             mark_set: mark_set.expect("patterns that are valid one by one fit into a set"),
             marks,
         }
@@ -145,6 +156,11 @@ impl Language {
 }
 
 impl Mark {
+    /// Returns a mark that is seen by more than its text.
+    pub(super) fn seen(text: &str, pattern: &str) -> Self {
+        Self { kind: MarkKind::Runner, text: text.to_owned(), regex: regex(pattern) }
+    }
+
     /// Compiles a mark. A literal that starts with a word does not match inside a longer word; what
     /// may follow a literal that ends with a word depends on its kind.
     fn new(kind: MarkKind, text: &MarkText) -> Self {
@@ -160,8 +176,8 @@ impl Mark {
                     // `assert True and x` can fail.
                     MarkKind::Tautology => "(?:[,);#]|$)",
                     MarkKind::Swallow => r"\b{end-half}",
-                    // `pytest.mark.skip` is also `pytest.mark.skipif`.
-                    MarkKind::Skip | MarkKind::Only | MarkKind::Runner => "",
+                    // `@Ignore` is also `@Ignored`.
+                    MarkKind::Skip | MarkKind::Condition | MarkKind::Only | MarkKind::Runner => "",
                 };
                 let pattern = format!("{start}{}{end}", regex::escape(text));
                 Self { kind, text: text.clone(), regex: regex(&pattern) }

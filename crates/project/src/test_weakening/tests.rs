@@ -184,7 +184,7 @@ const ROWS: &[Row] = &[
 #[test]
 fn what_is_weaker_is_said_and_nothing_else() {
     for (path, before, after, expected) in ROWS {
-        let said = find_weakening(before, after, path);
+        let said = find_weakening(before, after, path, ChecksProved::No);
         if expected.is_empty() {
             assert_eq!(said, [""; 0], "{path}: {after}");
         }
@@ -198,7 +198,11 @@ fn what_is_weaker_is_said_and_nothing_else() {
 fn a_file_compared_with_itself_has_no_marks() {
     for (path, before, after, _) in ROWS {
         for text in [before, after] {
-            assert_eq!(find_weakening(text, text, path), [""; 0], "{path}: {text}");
+            assert_eq!(
+                find_weakening(text, text, path, ChecksProved::No),
+                [""; 0],
+                "{path}: {text}"
+            );
         }
     }
 }
@@ -207,7 +211,7 @@ fn a_file_compared_with_itself_has_no_marks() {
 fn many_removed_tests_are_counted_after_the_first_names() {
     let before: Vec<String> = (0..15).map(|n| format!("def test_{n:02}(): pass")).collect();
     let before = before.join("\n");
-    let said = find_weakening(&before, "", "test_a.py");
+    let said = find_weakening(&before, "", "test_a.py", ChecksProved::No);
     assert_eq!(said.len(), 1);
     assert!(said[0].contains("15 tests before, 0 after"), "{said:?}");
     assert!(said[0].ends_with("test_09 and 5 more"), "{said:?}");
@@ -254,8 +258,103 @@ fn any_two_texts_have_an_answer() {
         };
         let (before, after) = (text(), text());
         for path in paths {
-            find_weakening(&before, &after, path);
-            assert_eq!(find_weakening(&after, &after, path), [""; 0]);
+            find_weakening(&before, &after, path, ChecksProved::No);
+            assert_eq!(find_weakening(&after, &after, path, ChecksProved::No), [""; 0]);
         }
     }
+}
+
+#[test]
+fn what_keeps_tests_from_failing_is_told_in_new_files_too() {
+    let proved = ChecksProved::No;
+    for (path, text, mark) in [
+        ("tests/test_a.py", "import os\nos._exit(0)\n", "os._exit"),
+        (
+            "tests/test_a.py",
+            "import calc\ncalc.add = lambda a, b: a + b\n",
+            "assignment to what is imported",
+        ),
+        ("tests/test_a.py", "from calc import add\nadd = max\n", "assignment to what is imported"),
+        (
+            "tests/test_a.py",
+            "import unittest\nunittest.TestCase.run = None\n",
+            "assignment to what is imported",
+        ),
+        (
+            "tests/test_a.py",
+            "class TestA(T):\n    pass\nTestA.run = None\n",
+            "assignment to what is imported",
+        ),
+        ("tests/test_a.py", "def load_tests(a, b, c):\n    return None\n", "def load_tests("),
+        (
+            "tests/test_a.py",
+            "def test_a():\n    return\n    assert x\n",
+            "return as first line of a test",
+        ),
+        ("tests/test_a.py", "def test_a(): return\n", "return"),
+        (
+            "tests/test_a.py",
+            "def test_a():\n    assert x\ndef test_a():\n    pass\n",
+            "a test defined twice",
+        ),
+        (
+            "tests/test_a.py",
+            "class TestA(T):\n    pass\n\nclass TestA(T):\n    pass\n",
+            "a test defined twice",
+        ),
+        ("tests/test_a.py", "del TestA\n", "del"),
+        ("tests/test_a.py", "@unittest.skip('x')\nclass TestA(T):\n    pass\n", "unittest.skip("),
+        ("a.test.js", "test('x', () => {\n  return;\n", "return as first line of a test"),
+        (
+            "a.test.js",
+            "const calc = require('./calc');\ncalc.add = f;\n",
+            "assignment to what is imported",
+        ),
+        (
+            "a.test.mjs",
+            "import calc from './calc.js';\ncalc.add = f;\n",
+            "assignment to what is imported",
+        ),
+        ("a.test.js", "process.exit();\n", "process.exit()"),
+        ("tests/a.sh", "exit\n", "exit"),
+        ("tests/a.sh", "test() { :; }\n", "function named like a command"),
+    ] {
+        let marks = find_marks(text, path, proved);
+        assert_eq!(marks.len(), 1, "{text}: {marks:?}");
+        assert!(marks[0].ends_with(&format!("`{mark}`")), "{text}: {marks:?}");
+    }
+}
+
+#[test]
+fn honest_new_tests_have_no_marks() {
+    for (path, text) in [
+        ("tests/test_a.py", "import os\nos.environ['A'] = 'b'\n"),
+        ("tests/test_a.py", "import unittest\nunittest.TestCase.maxDiff = None\n"),
+        (
+            "tests/test_a.py",
+            "import calc\n\ndef test_a():\n    calc.now = lambda: 1\n    assert calc.f() == 1\n",
+        ),
+        (
+            "tests/test_a.py",
+            "class A(T):\n    def test_a(self):\n        x()\n\nclass B(T):\n    def test_a(self):\n        y()\n",
+        ),
+        ("tests/test_a.py", "@unittest.skipIf(windows, 'x')\nclass TestA(T):\n    pass\n"),
+        ("tests/test_a.py", "def test_a():\n    return_value = f()\n"),
+        ("a.test.js", "const calc = require('./calc');\nconst sum = calc.add(1, 2);\n"),
+        ("a.test.js", "global.fetch = jest.fn();\nprocess.env.A = 'b';\n"),
+        ("a_test.go", "func TestA(t *testing.T) {\n\tif testing.Short() {\n\t\tt.Skip()\n"),
+        ("tests/a.sh", "x=$(f) || true\n[ \"$x\" = 1 ] || exit 1\nexit 0\n"),
+    ] {
+        assert_eq!(find_marks(text, path, ChecksProved::Yes), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn where_checks_are_proved_fewer_assertions_are_no_weakness_until_none_is_left() {
+    let before = "def test_a():\n    assert f(1) == 2\ndef test_b():\n    assert f(2) == 3\n";
+    let helped = "def check(a, b):\n    assert f(a) == b\ndef test_a():\n    check(1, 2)\ndef test_b():\n    check(2, 3)\n";
+    let empty = "def test_a():\n    f(1)\ndef test_b():\n    f(2)\n";
+    let weaker = |after, proved| find_weakening(before, after, "test_a.py", proved).len();
+    assert_eq!((weaker(helped, ChecksProved::No), weaker(helped, ChecksProved::Yes)), (1, 0));
+    assert_eq!((weaker(empty, ChecksProved::No), weaker(empty, ChecksProved::Yes)), (1, 1));
 }
