@@ -69,6 +69,12 @@ fn a_weakened_assertion_is_asked_about_with_its_difference_and_what_the_tests_sa
 }
 
 #[test]
+fn a_test_that_has_another_name_goes_to_a_person() {
+    let renamed = format!("{HONEST}\nsed -i 's/\"counts\"/\"counts words\"/' tests/count.sh");
+    is_asked_about(&renamed, GUARDED, &["`sh test.sh`: tests that ran before are gone: counts"]);
+}
+
+#[test]
 fn changed_tests_that_agree_with_the_new_code_as_they_were_and_as_they_are_need_nobody() {
     let project = Project::new();
     let tidied = "sed -i 's/^expect \"greets by name\".*/by_name=$(sh bin\\/greet.sh Ada)\\n\
