@@ -47,11 +47,11 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let mut receipt = plan.receipt_at(proved.took_ms);
     receipt.evidence = proved.evidence;
     if scope.is_root() && proved.findings.is_empty() && !is_tried_later(plan)? {
-        let probed = probed(plan, &commit, &commands)?;
-        receipt.trials = probed.evidence;
-        receipt.notes = probed.notes;
-        if !probed.dead.is_empty() {
-            let (what, found) = (trials::cannot_fail(&probed.dead), Vec::new());
+        let tried = probed(plan, &commit, &commands)?;
+        receipt.trials = tried.evidence;
+        receipt.notes = tried.notes;
+        if !tried.dead.is_empty() {
+            let (what, found) = (trials::cannot_fail(&tried.dead), Vec::new());
             return Ok(plan.judged(Ruling::Unverified { what, found }, receipt));
         }
     }
