@@ -257,6 +257,7 @@ impl Machine {
                 swept: 0,
                 transcript_cut: None,
                 left_over: 0,
+                disk_full: self.disk.is_full(),
                 signature: None,
             }),
         };
