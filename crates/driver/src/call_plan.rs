@@ -172,12 +172,16 @@ impl Worked {
         }
     }
 
-    /// An agent that ended without a result while the disk is full, or cannot be written, failed by that.
-    /// The next step then stops the driver, which says so.
+    /// An agent that ended without a result while the disk was full, or cannot be written, failed by that.
+    /// If that is still so, the next step stops the driver, which says so.
     fn without_blame(self, plan: &Plan<'_>) -> Result<Self, Pending> {
         let Self::Agent(turned) = self else { return Ok(self) };
-        match (&turned.left, plan.context.check_room()) {
-            (Err(Outcome::Fault { .. }), Err(full)) => {
+        let full = match plan.context.check_room() {
+            Err(full) => Some(full.to_string()),
+            Ok(()) => turned.ending.disk_full.then(|| "the disk was full".to_owned()),
+        };
+        match (&turned.left, full) {
+            (Err(Outcome::Fault { .. }), Some(full)) => {
                 let mut receipt = turned.receipt;
                 receipt.notes.push(format!("it ended without a result: {full}"));
                 let report = without_result(plan.call, Outcome::Interrupted, receipt);

@@ -195,6 +195,7 @@ mod tests {
             swept: 0,
             transcript_cut: None,
             left_over: 0,
+            disk_full: false,
             signature: None,
         };
         command_end(&LocalExecutor::default(), &AttemptFolder::at("/nowhere"), &ending)

@@ -32,7 +32,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::process::{getpid, set_child_subreaper, setsid};
 
 use crate::attempt::claim::{self, CLAIM_LOST_EXIT, Claiming};
-use crate::attempt::dir::{AttemptFolder, Ending, ExitReason, FORMAT, Spec, Stderr};
+use crate::attempt::dir::{
+    AttemptFolder, Ending, ExitReason, FORMAT, ROOM_BYTES_MIN, Spec, Stderr,
+};
 use crate::attempt::ending_signature::EndingSigner;
 use crate::redact::unpacked;
 use crate::variables::SECRETS_VARIABLE;
@@ -113,9 +115,9 @@ fn run(
     if let Ok(spec) = &spec {
         log.learn(&spec.secrets);
     }
-    let outbox = match &spec {
-        Ok(spec) => child::boxes(folder, spec).outbox(),
-        Err(_) => folder.outbox(),
+    let (outbox, tree) = match &spec {
+        Ok(spec) => (child::boxes(folder, spec).outbox(), spec.dir.clone()),
+        Err(_) => (folder.outbox(), folder.path.clone()),
     };
     let (call, outcome) = match (spec, &prepared) {
         (Ok(spec), Ok(_)) => {
@@ -135,12 +137,19 @@ fn run(
         swept: outcome.swept,
         transcript_cut: outcome.transcript_cut.map(|why| log.redact(&why)),
         left_over: outcome.left_over,
+        disk_full: [&folder.path, &tree].into_iter().any(|dir| is_full(dir)),
         signature: None,
     };
     if let Some(signer) = signer {
         signer.sign(folder, &mut ending);
     }
     ending::write(folder, prepared.ok(), &ending, log)
+}
+
+/// Whether the disk of a folder has no room for a step.
+fn is_full(dir: &Path) -> bool {
+    rustix::fs::statvfs(dir)
+        .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM_BYTES_MIN)
 }
 
 /// A reason is redacted first and cut second: half a secret would not be known any more.

@@ -28,8 +28,8 @@ pub mod variables;
 
 pub use attempt::claim::{CLAIM_LOST_EXIT, Identity};
 pub use attempt::dir::{
-    AttemptFolder, CallVariables, Ending, ExitReason, Spec, Stderr, Stdout, StepLimits,
-    open_regular,
+    AttemptFolder, CallVariables, Ending, ExitReason, ROOM_BYTES_MIN, Spec, Stderr, Stdout,
+    StepLimits, open_regular,
 };
 pub use attempt::ending_signature::{EndingProof, EndingSigner};
 pub use attempt::keeper_handle::{Keeper, Stop, kill, start_keeper, start_knowing_keeper, wake};

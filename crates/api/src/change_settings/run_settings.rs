@@ -7,7 +7,7 @@
 use forge_core::event::{Before, Limits};
 
 use forge_driver::Error;
-use forge_project::settings::{AgentChoice, Frozen, FrozenAgent, Sessions, Settings};
+use forge_project::settings::{AgentChoice, Frozen, FrozenAgent, Settings};
 
 /// The tables whose change makes evidence void: what is checked, where, and what may be committed.
 const EVIDENCE_TABLES: [&str; 3] = ["verify", "workspace", "secrets"];
@@ -110,16 +110,7 @@ impl RunSettings {
                 format!("`{name}` plays from a scenario, which a run has from its start or never");
             return Err(Error::usage(what, "forge agents"));
         }
-        let agent = FrozenAgent {
-            name: name.to_owned(),
-            like: table.like,
-            command: table.command.clone().unwrap_or_default(),
-            model: table.model.clone(),
-            pass: table.pass.clone(),
-            scenario: None,
-            sessions: Sessions::default(),
-        };
-        self.frozen.agents.insert(name.to_owned(), agent);
+        self.frozen.agents.insert(name.to_owned(), FrozenAgent::new(name, table));
         Ok(())
     }
 }

@@ -115,6 +115,9 @@ fn a_disk_that_fills_up_while_an_agent_works_stops_the_driver_and_nothing_else()
     assert_ne!(said.code, DONE, "{said}");
     assert_ne!(said.code, 70, "a full disk is no bug: {said}");
     assert!(said.all().to_lowercase().contains("space"), "{said}");
+    // Its keeper says so as well: whoever reads the ending may find room again.
+    let ending = fs::read_to_string(world.attempt(&ids[0], "write#1").join("ending.json")).unwrap();
+    assert!(ending.contains("\"disk_full\":true"), "{ending}");
     fs::write(disk.on.join("filler"), "").unwrap();
     assert!(world.records(&ids[0]) >= before);
     let mut said = world.forge(&["resume", &ids[0]]);

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, io, path::Path};
 
 use forge_core::{Run, id::CallId, run::CallKind};
-use forge_keeper::{AttemptFolder, CallVariables, Spec, StepLimits};
+use forge_keeper::{AttemptFolder, CallVariables, ROOM_BYTES_MIN, Spec, StepLimits};
 use forge_project::settings::SecretsTable;
 use forge_store::disk::Disk;
 use forge_workspace::Operation;
@@ -17,10 +17,6 @@ use crate::{
     },
     setup::environment::{command_environment, own_environment, shell, spec},
 };
-
-/// The least room on the disk with which a step is started, in bytes. Its keeper takes some of it for
-/// the ending before anything else; where there is none, it would wait for it and say nothing.
-const ROOM_BYTES_MIN: u64 = 64 * 1024;
 
 impl RunContext<'_> {
     /// The folder of a step, ready for a keeper, and the environment to start it with.

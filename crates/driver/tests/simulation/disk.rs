@@ -160,6 +160,10 @@ impl SimulatedDisk {
         self.state().is_full = true;
     }
 
+    pub(crate) fn is_full(&self) -> bool {
+        self.state().is_full
+    }
+
     pub(crate) fn free(&self) {
         self.state().is_full = false;
     }

@@ -263,6 +263,7 @@ impl Machine {
                 swept: 0,
                 transcript_cut: None,
                 left_over: 0,
+                disk_full: self.disk.is_full(),
                 signature: None,
             }),
         };

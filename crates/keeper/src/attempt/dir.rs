@@ -29,6 +29,10 @@ use serde_json::Value;
 
 /// The version of `attempt.json` and `ending.json` which this crate reads and writes.
 pub const FORMAT: u32 = 1;
+
+/// The least room on the disk with which a step is started, in bytes. Its keeper takes some of it for
+/// the ending before anything else; where there is none, it would wait for it and say nothing.
+pub const ROOM_BYTES_MIN: u64 = 64 * 1024;
 /// `attempt.json`, `ending.json` and `claim` are refused when they are larger.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// So many things are put aside; then the next one stays where it is.
@@ -161,6 +165,10 @@ pub struct Ending {
     /// Descendants which the kernel could not kill, and which may still be there.
     #[serde(default, skip_serializing_if = "is_nobody")]
     pub left_over: u32,
+    /// Whether a disk that it wrote to was full when it ended. By the time somebody reads this, there
+    /// may be room again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disk_full: bool,
     /// Over all of the above; see `ending_signature`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,

@@ -110,6 +110,7 @@ mod tests {
             swept: 0,
             transcript_cut: None,
             left_over: 0,
+            disk_full: false,
             signature: None,
         }
     }

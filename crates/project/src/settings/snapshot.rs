@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     glob::PathGlobs,
     resolve::Settings,
-    types::{Claims, FinalCheckout, RunRecord, SecretSettings},
+    types::{AgentTable, Claims, FinalCheckout, RunRecord, SecretSettings},
     values::{RUN_MARK, to_strings},
 };
 
@@ -146,6 +146,21 @@ pub struct FrozenAgent {
     pub sessions: Sessions,
 }
 
+impl FrozenAgent {
+    /// An agent as the settings have it, with nothing to play from.
+    pub fn new(name: &str, table: &AgentTable) -> Self {
+        Self {
+            name: name.to_owned(),
+            like: table.like,
+            command: table.command.clone().unwrap_or_default(),
+            model: table.model.clone(),
+            pass: table.pass.clone(),
+            scenario: None,
+            sessions: Sessions::default(),
+        }
+    }
+}
+
 /// The agent's handling of sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -241,13 +256,9 @@ impl Settings {
             let table = self.agents.get(name).expect("an agent that is named is there");
             let script = scenario.filter(|_| table.like.plays_scenario());
             let agent = FrozenAgent {
-                name: name.to_owned(),
-                like: table.like,
-                command: table.command.clone().unwrap_or_default(),
-                model: table.model.clone(),
-                pass: table.pass.clone(),
                 scenario: script.map(|(scenario, _)| scenario.clone()),
                 sessions: script.map(|(_, sessions)| *sessions).unwrap_or_default(),
+                ..FrozenAgent::new(name, table)
             };
             frozen.agents.insert(name.to_owned(), agent);
         }
