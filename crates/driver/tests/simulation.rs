@@ -15,6 +15,7 @@
 mod simulation {
     pub(crate) mod chance;
     pub(crate) mod disk;
+    pub(crate) mod executor;
     pub(crate) mod faults;
     pub(crate) mod history;
     pub(crate) mod machine;

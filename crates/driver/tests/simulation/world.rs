@@ -35,9 +35,10 @@ use forge_workspace::Repository;
 use super::{
     chance::Chance,
     disk::{Crash, DiskFault},
+    executor::SimulatedExecutor,
     faults::Fault,
     history::{Files, SimulatedHistory},
-    machine::{Machine, OLD_TEST, SimulatedExecutor},
+    machine::{Machine, OLD_TEST},
     promises,
 };
 
