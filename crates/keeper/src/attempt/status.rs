@@ -168,7 +168,7 @@ mod tests {
             give_up(&folder, &EndingProof::NotNeeded).unwrap(),
             AttemptStatus::Alive(_)
         ));
-        drop(held);
+        die(&held);
         assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
     }
 
@@ -181,7 +181,7 @@ mod tests {
         let lock = File::open(folder.claim()).unwrap();
         lock.try_lock().unwrap();
         assert!(is_kept_elsewhere(&folder).unwrap());
-        drop(lock);
+        die(&lock);
         assert!(!is_kept_elsewhere(&folder).unwrap());
         let (_home, folder) = self::folder();
         let Claiming::Won(_held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
@@ -200,7 +200,7 @@ mod tests {
                 panic!("it is locked")
             };
             assert_eq!((keeper.pid(), keeper.as_fd().is_some()), (None, false));
-            drop(lock);
+            die(&lock);
             assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
         }
     }
@@ -235,6 +235,12 @@ mod tests {
 
     const EXITED: &str = r#"{"kind":"exited","code":0}"#;
     const NOT_STARTED: &str = r#"{"kind":"not_started","why":"no spec"}"#;
+
+    /// Lets go of a claim, as the death of its keeper does. Closing the file would not do: another test that
+    /// starts a program at this moment has it open, too.
+    fn die(held: &File) {
+        held.unlock().unwrap();
+    }
 
     /// A folder whose `attempt.json` is that of `one#1`.
     fn attempt() -> (tempfile::TempDir, AttemptFolder) {
@@ -277,7 +283,7 @@ mod tests {
                 AttemptStatus::Alive(_)
             ));
             assert!(fs::symlink_metadata(folder.ending()).is_ok(), "it is left to the keeper");
-            drop(held);
+            die(&held);
             assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
             assert!(fs::symlink_metadata(folder.ending()).is_err());
             assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
@@ -299,7 +305,7 @@ mod tests {
             give_up(&folder, &EndingProof::NotNeeded).unwrap(),
             AttemptStatus::Alive(_)
         ));
-        drop(held);
+        die(&held);
         assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Ended(_)));
     }
 
@@ -311,7 +317,7 @@ mod tests {
         let (_home, folder) = attempt();
         let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
         fs::write(folder.ending(), ending("one#1", EXITED)).unwrap();
-        drop(held);
+        die(&held);
         assert!(matches!(look(&folder, &proof).unwrap(), AttemptStatus::Dead));
         assert!(fs::symlink_metadata(folder.path.join("ending.unreadable")).is_ok());
         let mut with_proof: Ending = serde_json::from_str(&ending("one#1", EXITED)).unwrap();
