@@ -121,7 +121,8 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// The command and what it printed are told by whoever found it; Forge did not run it.
+    /// The command and what it printed are told by whoever found it, and Forge did not run it; or it quotes something
+    /// and does not say what.
     Claimed,
     /// Forge looked for the line or the quotation, and it is not there.
     NotThere(String),
@@ -191,7 +192,7 @@ pub enum Risk {
 }
 
 /// The summary of an attempt for a checkpoint, in the agent's own words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shown {
     /// How it was approached.
@@ -283,7 +284,10 @@ impl Finding {
                 let command: String = command.chars().take(COMMAND_CHARS_MAX).collect();
                 format!(" (claimed, not run by Forge: `{}`)", command.replace('\n', " "))
             }
-            (Some(Doubt::Claimed), Some(Proof::Quote { .. }) | None) | (None, _) => String::new(),
+            (Some(Doubt::Claimed), Some(Proof::Quote { .. })) => {
+                " (claimed: it does not say where it is quoted from)".to_owned()
+            }
+            (Some(Doubt::Claimed), None) | (None, _) => String::new(),
         };
         format!("{place}{}{doubt}", self.what)
     }

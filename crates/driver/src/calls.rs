@@ -190,7 +190,7 @@ fn next_step(plan: &Plan<'_>) -> Result<Report, Pending> {
     let mut report = match plan.run.call_kind(plan.call) {
         CallKind::Agent { .. } | CallKind::Command { .. } => {
             let mut report = call_plan::plan(plan)?;
-            look_at_evidence(plan.context, plan.run, plan.call, &mut report)?;
+            look_at_evidence(plan, &mut report)?;
             return Ok(report);
         }
         CallKind::Verify => verify::plan(plan)?,

@@ -62,7 +62,8 @@ result = { summary = "it greets softly", commit = "Greet" }
 
 #[test]
 fn a_critical_finding_that_the_reviewer_of_a_task_lets_pass_goes_back_if_it_is_shown() {
-    let lets_pass = task_review("pass", &["critical", "minor"]);
+    // The reviewer was given the change as a file, and may speak of it.
+    let lets_pass = task_review("pass", &["critical", "minor"]).replace("design.md", "change.diff");
     let project = Project::new(&format!("{}{OTHERWISE}", at(1, &lets_pass)));
     let left = project.run("S", &["--auto"]);
     left.ends(0).shows(&["build.T1/implement sent back by review", "critical thing 1"]);

@@ -182,15 +182,23 @@ impl Draft {
         self.run.waiver_of(&red).filter(|_| findings.len() == red.len())
     }
 
-    /// Records what landed. A task that changes nothing is asked about; a stage outside of tasks may have nothing to change.
+    /// Records what landed. A task that changes nothing is asked about, and so is a run without any change, once; a stage
+    /// beside tasks may have nothing to change.
     fn lands(&mut self, unit: UnitId, gate: &str, receipt: &Receipt) {
         let after = receipt.head.as_deref().or(receipt.commit.as_deref());
         let is_empty = after.is_none_or(|after| {
             ResultChange::between(self.run.code_before(), after) == ResultChange::Unchanged
         });
         let works_on_code = self.run.definition().start.base.is_some();
-        let is_task = unit.scope.item().is_some() && !self.run.table(&unit.scope).1.has_landed();
-        if is_empty && works_on_code && is_task {
+        let must_change = match unit.scope.item() {
+            Some(_) => !self.run.table(&unit.scope).1.has_landed(),
+            None => {
+                let mut asked = self.run.history().asked.iter();
+                self.run.changed_nothing()
+                    && !asked.any(|asked| asked.question.why == QuestionReason::NothingChanged)
+            }
+        };
+        if is_empty && works_on_code && must_change {
             self.ask(&unit, Some(gate), QuestionReason::NothingChanged);
         } else if receipt.commit.is_some() {
             self.landed(unit, receipt);

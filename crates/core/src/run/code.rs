@@ -11,7 +11,7 @@ use crate::{
     event::{Colour, Edit, Evidence, Receipt, ResultChange, Ruling, Waiver},
     flow::{BuiltIn, Check, Work, followers},
     id::{AttemptId, CallId, QuestionId, Scope, UnitId},
-    verdict::{Subject, Verdict, VerdictWord},
+    verdict::{Shown, Subject, Verdict, VerdictWord},
 };
 
 impl Run {
@@ -50,6 +50,12 @@ impl Run {
             unit.replace_artifacts(&[(name.clone(), content.clone())].into());
         }
         unit.authorship = Authorship::PersonToo;
+        // What the agent said of its work need not hold for what a person made of it. It is still called the same.
+        if let Some(shown) =
+            unit.receipt.as_mut().map(Arc::make_mut).and_then(|receipt| receipt.shown.as_mut())
+        {
+            *shown = Shown { title: std::mem::take(&mut shown.title), ..Shown::default() };
+        }
         unit.come_to_gate(&stages[position], 0, arrived);
         for scope in &shut {
             self.wait_for_its_turn(scope);

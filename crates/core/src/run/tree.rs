@@ -210,10 +210,13 @@ impl ReviewTally {
             let found = verdict.findings().iter().filter(|found| found.severity == severity);
             u32::try_from(found.count()).unwrap_or(u32::MAX)
         };
+        let must_change = |found: &Finding| found.is_serious() && found.is_grounded();
         Self {
             gate: gate.to_owned(),
             says: match verdict {
                 Verdict::Pass { findings } if findings.is_empty() => Says::Pass,
+                // Whatever its word is: with something serious in it, it is no pass.
+                Verdict::Pass { findings } if findings.iter().any(must_change) => Says::Revise,
                 Verdict::Pass { .. } => Says::PassWithNotes,
                 Verdict::Revise { .. } => Says::Revise,
                 Verdict::Block { .. } => Says::Block,

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use super::remaining_finding::{RemainingFinding, RemainingReason};
 use crate::{
-    event::Remark,
+    event::{Choice, Remark},
     id::UnitId,
-    run::{Run, State, Unit},
+    run::{GivenAnswer, Run, State, Unit},
     verdict::{Finding, Proof, Says},
 };
 
@@ -21,9 +21,16 @@ pub fn open_findings(run: &Run) -> Vec<RemainingFinding> {
         let is_good = unit.state == State::Accepted;
         let found = if unit.found.is_empty() && !is_good { &unit.findings } else { &unit.found };
         for finding in found.iter().filter(|finding| !(is_good && is_check(finding))) {
+            let let_pass = let_pass(run, &id);
+            let reason = remaining_reason(run, &id, unit, finding, let_pass);
+            let by = match reason {
+                RemainingReason::Waived => let_pass.map(|said| said.by.who.clone()),
+                RemainingReason::Open | RemainingReason::Note => None,
+            };
             all.push(RemainingFinding {
                 unit: id.to_string(),
-                reason: remaining_reason(run, &id, unit, finding),
+                reason,
+                by,
                 finding: finding.clone(),
             });
         }
@@ -44,11 +51,26 @@ fn settled(run: &Run) -> BTreeSet<String> {
     settled.collect()
 }
 
-fn remaining_reason(run: &Run, id: &UnitId, unit: &Unit, finding: &Finding) -> RemainingReason {
+/// Returns the last answer of a person that let something of a unit pass.
+fn let_pass<'r>(run: &'r Run, unit: &UnitId) -> Option<&'r GivenAnswer> {
+    let asked = run.history().asked.iter().filter(|asked| asked.question.unit == *unit);
+    let said = asked.filter_map(|asked| asked.answer.as_ref());
+    let lets = said.filter(|said| matches!(said.answer.choice(), Choice::Approve | Choice::Waive));
+    lets.last()
+}
+
+fn remaining_reason(
+    run: &Run,
+    id: &UnitId,
+    unit: &Unit,
+    finding: &Finding,
+    let_pass: Option<&GivenAnswer>,
+) -> RemainingReason {
     let was_refused = unit.review_tallies.iter().any(|opinion| opinion.says >= Says::Revise);
     let (waived, passed) = (&run.history().waived, &run.history().passed);
     // Only what was let pass is called waived.
-    let was_waived = waived.iter().any(|waived| waived.unit == *id)
+    let was_waived = let_pass.is_some()
+        || waived.iter().any(|waived| waived.unit == *id)
         || passed.iter().any(|passed| passed.unit == *id);
     let is_accepted = unit.state == State::Accepted;
     if is_accepted && was_waived && (finding.is_serious() || was_refused) {

@@ -13,6 +13,9 @@ pub struct RemainingFinding {
     /// Why it is left.
     #[serde(rename = "left")]
     pub reason: RemainingReason,
+    /// Who let it pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     pub finding: Finding,
 }
 
@@ -41,6 +44,14 @@ impl RemainingReason {
 }
 
 impl RemainingFinding {
+    /// Returns why it is left, and by whom.
+    pub fn reason_words(&self) -> String {
+        match &self.by {
+            Some(who) => format!("{} by {who}", self.reason.as_str()),
+            None => self.reason.as_str().to_owned(),
+        }
+    }
+
     /// Returns the name by which others can speak of it.
     pub fn id(&self) -> String {
         format!("{} {}", self.unit, self.finding.id)

@@ -232,7 +232,7 @@ pub enum AnswerWords {
     /// Nobody works with them.
     #[default]
     None,
-    /// They reach whoever tries again.
+    /// They reach whoever works on it next.
     Possible,
     /// Without them it is no answer.
     Needed,
@@ -247,7 +247,8 @@ impl AnswerWords {
     fn for_choice(run: &Run, question: &Question, choice: Choice) -> Self {
         match choice {
             Choice::Revise | Choice::Waive => Self::Needed,
-            Choice::Approve | Choice::GiveUp => Self::None,
+            Choice::Approve => Self::Possible,
+            Choice::GiveUp => Self::None,
             // Only agents read what a person says.
             Choice::Retry => {
                 let stage = run.stage(&question.unit);

@@ -110,7 +110,7 @@ pub fn sentence(event: &Event) -> String {
             format!("{unit}: {gate} approved automatically (AI verdict: {})", verdict.as_str())
         }
         Event::GatePassed { unit, gate, by: Approval::Automatic, verdict: None } => {
-            format!("{unit}: {gate} approved automatically (--auto), because no review objected")
+            format!("{unit}: {gate} approved automatically (--auto)")
         }
         Event::GatePassed { unit, gate, by: Approval::Person { question }, .. } => {
             format!("{unit}: {gate} passed by the answer to {question}")
@@ -296,8 +296,8 @@ fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
     }
     format!(
         "{who} cannot go on, because the provider does not let the agent in: {what}. Log in, \
-         then retry. A run keeps the model and the command that it began with: wrong ones are for \
-         a new run. What now?"
+         then retry. A wrong model or agent is changed with `forge resume RUN --model MODEL` or \
+         `--agent NAME`. What now?"
     )
 }
 

@@ -55,7 +55,13 @@ pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
     let (calls, more_calls) =
         cut(if wants_calls { usage::calls(run) } else { Vec::new() }, CALLS_MAX);
     let params = start.iter().flat_map(|start| {
-        start.params.iter().map(|(name, value)| ParamView {
+        let known = &run.definition().flow.params;
+        let is_default =
+            |name: &str, value: &str| known.get(name).is_some_and(|param| param.default == value);
+        let said = start.params.iter().filter(move |(name, value)| {
+            start.chosen.contains_key(*name) || !is_default(name, value)
+        });
+        said.map(|(name, value)| ParamView {
             name: name.clone(),
             value: value.clone(),
             chosen: start.chosen.get(name).cloned().unwrap_or_default(),

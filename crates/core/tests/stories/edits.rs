@@ -2,11 +2,12 @@
 
 use forge_core::{
     Command, Input, Refusal, decide,
-    event::{Answer, Choice, End, Outcome, Ruling},
+    event::{Answer, Choice, End, Outcome, Receipt, Ruling},
     id::QuestionId,
     item::Item,
+    money::Spent,
     run::{Phase, State},
-    verdict::Verdict,
+    verdict::{Shown, Verdict},
 };
 
 use crate::world::{
@@ -32,7 +33,10 @@ writes = ["summary.md"]
 
 /// The design is good, and somebody works on what it says.
 fn designed() -> World {
-    let mut world = World::small(DESIGN).begin();
+    let shown =
+        Shown { approach: "a queue".to_owned(), title: "Keep jobs".to_owned(), ..Shown::default() };
+    let receipt = Receipt { shown: Some(shown), ..Receipt::from_spent(Spent::NOTHING) };
+    let mut world = World::small(DESIGN).leaves("design#1", receipt).begin();
     world.end("design#1");
     world.end("design#1/critic#1");
     world.say(1, Answer::Approve, "");
@@ -46,6 +50,9 @@ fn an_edit_is_an_attempt_whose_gates_look_and_after_which_all_is_done_again() {
     world.edit("design", "design.md");
     world.says("eve changed `design.md` by hand as design#2: it was wrong");
     assert_eq!(world.unit("design").artifacts["design.md"].0, "by hand");
+    let shown = world.unit("design").receipt.as_ref().and_then(|receipt| receipt.shown.clone());
+    let shown = shown.expect("it keeps its title");
+    assert_eq!((shown.title.as_str(), shown.approach.as_str()), ("Keep jobs", ""), "by a person");
     assert_eq!(world.wanted(), ["design#2/critic#1"], "what read the old design is not wanted");
     assert_eq!(world.unit("make").state, State::Waiting);
     world.end("make#1");

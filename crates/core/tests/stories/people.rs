@@ -128,7 +128,7 @@ fn an_agent_that_is_not_let_in_is_asked_about_at_once_with_what_to_do() {
     let blocked = forge_core::event::Outcome::Blocked { class, what };
     let mut world = World::small(ASKED).outcome("write#1", blocked).played();
     world.says("write#1 cannot go on: not logged in.");
-    world.says("Q1 is asked about write: It cannot go on, because the provider does not let the agent in: not logged in. Log in, then retry. A run keeps the model and the command that it began with: wrong ones are for a new run. What now?");
+    world.says("Q1 is asked about write: It cannot go on, because the provider does not let the agent in: not logged in. Log in, then retry. A wrong model or agent is changed with `forge resume RUN --model MODEL` or `--agent NAME`. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     assert_eq!(world.unit("write").misses, 0, "it is nobody's fault");
     world.say(1, Answer::Retry, "");

@@ -5,8 +5,8 @@ use forge_core::{
     event::{Answer, Choice, Colour, End, Event, Evidence, Receipt, Remark, Ruling, SentBack},
     money::Spent,
     run::Phase,
-    verdict::{BlockerClass, Doubt, Finding, Severity, Verdict},
-    view::{QuestionView, ResultView, RunView, Standing, summary},
+    verdict::{BlockerClass, Doubt, Finding, Says, Severity, Verdict},
+    view::{QuestionView, RemainingFinding, ResultView, RunView, Standing, open_findings, summary},
 };
 
 use crate::world::{World, after, block, finding, revise, revises, start_of, unread, writes};
@@ -287,6 +287,9 @@ fn a_worker_that_leaves_something_serious_asks_a_person_before_any_gate_looks() 
     world.go_on();
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.said("verify"), ["the other half is for later"]);
+    let left: Vec<String> =
+        open_findings(&world.run).iter().map(RemainingFinding::reason_words).collect();
+    assert_eq!(left, ["waived by bob"], "who took it is named where it is listed");
     let mut world = reviewed().played();
     world.say(1, Answer::Revise, "do the other half");
     assert_eq!(world.calls(), ["review#2"]);
@@ -480,6 +483,12 @@ fn an_automatic_approval_names_the_worst_verdict() {
         .played();
     world.is(&Phase::Over(End::Done));
     world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE_WITH_NOTES)");
+    let major = vec![finding(Severity::Major, "it loses the ledger")];
+    let passed = Verdict::Pass { findings: major };
+    let world = World::feature("M").auto().verdict("design#1/review#1", passed).played();
+    world.says("Q1 is asked about design: Build it like this?");
+    let says = world.unit("design").review_tallies[0].says;
+    assert_eq!(says, Says::Revise, "it follows from its findings");
     let plain = r#"
 name = "f"
 [[stage]]
@@ -488,7 +497,7 @@ agent = "x"
 gates = [{ human = "Well?", auto = true }]
 "#;
     let world = World::of(start_of("f", &[("f", plain)], &[])).auto().played();
-    world.says("s: human approved automatically (--auto), because no review objected");
+    world.says("s: human approved automatically (--auto)");
 }
 
 #[test]
@@ -559,6 +568,37 @@ fn a_task_that_changes_nothing_is_asked_about_and_good_only_if_a_person_says_so_
         "only tasks have to change something"
     );
     world.never_says("build.T1/implement landed");
+}
+
+#[test]
+fn a_run_without_tasks_that_changes_nothing_is_asked_about_once() {
+    let two = r#"
+name = "f"
+[[stage]]
+name = "build"
+agent = "x"
+gates = [{ land = true }]
+[[stage]]
+name = "tidy"
+agent = "x"
+gates = [{ land = true }]
+"#;
+    let nothing = || Receipt {
+        commit: Some("base".to_owned()),
+        tree: Some("tree".to_owned()),
+        head: Some("base".to_owned()),
+        ..Receipt::from_spent(Spent::NOTHING)
+    };
+    let mut world = World::of(start_of("f", &[("f", two)], &[])).auto();
+    world.start.base = Some("base".to_owned());
+    world.start.branch = Some("work".to_owned());
+    let mut world =
+        world.leaves("build#1/land#1", nothing()).leaves("tidy#1/land#1", nothing()).played();
+    world.says("Q1 is asked about build: It is done, and nothing changed. Is that right?");
+    world.say(1, Answer::Waive { gate: "land".to_owned() }, "it is there already");
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    assert_eq!(world.about("nothing changed. Is that right?").len(), 1);
 }
 
 #[test]

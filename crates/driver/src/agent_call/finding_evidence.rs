@@ -1,22 +1,25 @@
 //! Looks whether what a finding points at is there: its line, and its quotation. An agent may be wrong about both, and
 //! work that goes back for a line which is not there costs a whole round.
 //!
-//! Not here: whether a finding is right. A command that is its proof is not run again, and is marked as a claim.
+//! Not here: whether a finding is right. A command that is its proof is not run again, and a quotation from nowhere is
+//! not searched for; both are marked as claims.
+
+use std::path::PathBuf;
 
 use forge_core::{
-    Report, Run,
+    Report,
     event::Ruling,
-    id::CallId,
-    inbox::{self, InboxSource},
     verdict::{Doubt, Finding, Proof, Verdict},
 };
 
+use forge_keeper::ArtifactFlaw;
 use forge_workspace::GitError;
 
 use crate::{
     Error,
     checkouts::{judged_commit, span},
     context::RunContext,
+    plan::Plan,
 };
 
 /// Larger files are not looked into.
@@ -25,12 +28,7 @@ const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 const REDACTED: &str = "[redacted]";
 
 /// Notes for each finding of a report what is not known of its evidence.
-pub fn look_at_evidence(
-    context: &RunContext<'_>,
-    run: &Run,
-    call: &CallId,
-    report: &mut Report,
-) -> Result<(), Error> {
+pub fn look_at_evidence(plan: &Plan<'_>, report: &mut Report) -> Result<(), Error> {
     let (findings, made): (&mut [Finding], _) = match report {
         Report::Judged { ruling: Ruling::Verdict(verdict), .. } => match verdict {
             Verdict::Pass { findings }
@@ -47,7 +45,7 @@ pub fn look_at_evidence(
     if findings.is_empty() {
         return Ok(());
     }
-    let readable = ReadableTexts::new(context, run, call, made)?;
+    let readable = ReadableTexts::new(plan, made)?;
     for finding in findings {
         finding.doubt = readable.doubt(finding)?;
     }
@@ -57,31 +55,30 @@ pub fn look_at_evidence(
 /// What an agent could read: the code as it stands, and as it was before, and its inbox.
 struct ReadableTexts<'a> {
     context: &'a RunContext<'a>,
-    run: &'a Run,
-    call: &'a CallId,
     commits: Vec<String>,
+    inbox: PathBuf,
 }
 
 impl<'a> ReadableTexts<'a> {
-    fn new(
-        context: &'a RunContext<'a>,
-        run: &'a Run,
-        call: &'a CallId,
-        made: Option<String>,
-    ) -> Result<Self, Error> {
+    fn new(plan: &Plan<'a>, made: Option<String>) -> Result<Self, Error> {
+        let Plan { context, run, call, .. } = *plan;
         let mut commits: Vec<String> = made.into_iter().collect();
         if run.definition().start.base.is_some() {
             commits.push(judged_commit(run, call.unit()));
             commits.push(span(context.code, run, call.unit())?.from);
             commits.dedup();
         }
-        Ok(Self { context, run, call, commits })
+        Ok(Self { context, commits, inbox: plan.boxes().inbox() })
     }
 
     fn doubt(&self, finding: &Finding) -> Result<Option<Doubt>, Error> {
         let not_there = |why: String| Ok(Some(Doubt::NotThere(why)));
-        let claimed = matches!(finding.proof, Some(Proof::Command { .. }));
-        let claimed = claimed.then_some(Doubt::Claimed);
+        let is_claimed = match &finding.proof {
+            Some(Proof::Command { .. }) => true,
+            Some(Proof::Quote { .. }) => finding.path.is_none(),
+            None => false,
+        };
+        let claimed = is_claimed.then_some(Doubt::Claimed);
         let quote = match &finding.proof {
             Some(Proof::Quote { quote }) if !quote.contains(REDACTED) => Some(quote),
             Some(Proof::Quote { .. } | Proof::Command { .. }) | None => None,
@@ -118,15 +115,15 @@ impl<'a> ReadableTexts<'a> {
             };
             texts.extend(found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
         }
-        for entry in inbox::entries(self.run, self.call.unit(), self.call.gate()) {
-            if entry.name == path {
-                texts.push(match &entry.source {
-                    InboxSource::Request => self.run.definition().start.request.clone(),
-                    InboxSource::Blob(blob) => {
-                        String::from_utf8_lossy(&self.context.blob(blob)?).into_owned()
-                    }
-                });
-            }
+        match self.context.executor.collect(&self.inbox, path, FILE_BYTES_MAX) {
+            Ok(bytes) => texts.push(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(ArtifactFlaw::TooLarge { .. }) => return Ok(None),
+            Err(
+                ArtifactFlaw::Missing { .. }
+                | ArtifactFlaw::NotAFile { .. }
+                | ArtifactFlaw::BadName { .. }
+                | ArtifactFlaw::Unreadable { .. },
+            ) => {}
         }
         Ok(Some(texts))
     }

@@ -177,7 +177,7 @@ fn open_notes(run: &Run) -> Option<String> {
             text,
             "- {} ({}), {}: {}",
             left.finding.severity.as_str(),
-            left.reason.as_str(),
+            flat(&left.reason_words()),
             flat(&left.unit),
             flat(&left.finding.to_line())
         );

@@ -15,7 +15,9 @@ use forge_project::{
     protected_files::{ProtectedKind, protected_kind},
     settings::{Frozen, FrozenAgent},
 };
-use forge_workspace::{FileChange, HooksResult, Operation, OperationResult, RunHooks};
+use forge_workspace::{
+    FileChange, FileChangeKind, HooksResult, Operation, OperationResult, RunHooks,
+};
 
 use crate::{
     Error,
@@ -120,13 +122,14 @@ fn hooked(plan: &Plan<'_>, span: &Span) -> Result<HooksResult, Pending> {
     Ok(hooked)
 }
 
-/// Files that guard the project, listed whether or not the flow asks a person about them.
+/// Files that guard the project, listed whether or not the flow asks a person about them. New tests are welcome.
 fn guards(changes: &[FileChange], frozen: &Frozen) -> Option<String> {
     let found: Vec<String> = changes
         .iter()
         .filter_map(|change| {
-            guard_of(&change.path, frozen)
-                .map(|guard| format!("{} ({})", change.path, guard.as_str()))
+            let guard = guard_of(&change.path, frozen)?;
+            let is_welcome = guard == ProtectedKind::Test && change.kind == FileChangeKind::Added;
+            (!is_welcome).then(|| format!("{} ({})", change.path, guard.as_str()))
         })
         .collect();
     let listed = crate::path_list::short_list(&found);

@@ -205,7 +205,7 @@ fn findings(view: &SummaryView, text: &mut String) {
             text,
             "- {} ({}), {} {}: {}",
             left.finding.severity.as_str(),
-            left.reason.as_str(),
+            plain(&left.reason_words()),
             left.unit,
             left.finding.id,
             plain(&left.finding.to_line())
