@@ -16,7 +16,7 @@ use std::{
 use rustix::process::Signal;
 
 use super::{
-    processes::{kept, signal},
+    processes::{gits, kept, signal},
     promises::{self, Calls, Fruit},
     world::{Driver, LOOK_EVERY, Script, Waited, World},
 };
@@ -105,6 +105,10 @@ pub(crate) enum Victim {
     Keepers,
     /// Everybody below one keeper.
     Agent,
+    /// One git, of the driver or of a step.
+    Git,
+    /// Everybody below the keeper of one check.
+    Check,
     DriverAndKeepers,
     DriverAndAgent,
     Everybody,
@@ -179,11 +183,14 @@ impl Case {
         let n = u32::try_from(n).unwrap();
         let mut blows: Vec<Blow> = Vec::new();
         for _ in 0..n {
-            let n_agents = blows.iter().filter(|blow| blow.victim == Victim::Agent).count();
-            let victim = match chance.below(4) {
+            let hit = |victim| blows.iter().filter(|blow: &&Blow| blow.victim == victim).count();
+            let victim = match chance.below(6) {
                 0 => Victim::Driver,
                 1 => Victim::Keepers,
-                2 if n_agents < script.agent_blows_max => Victim::Agent,
+                2 if hit(Victim::Agent) < script.agent_blows_max => Victim::Agent,
+                // The second time in a row a person is asked about it.
+                3 if hit(Victim::Check) == 0 => Victim::Check,
+                4 => Victim::Git,
                 _ => Victim::Everybody,
             };
             blows.push(Blow::kill(Moment::After(chance.delay(script.time / n)), victim));
@@ -256,6 +263,8 @@ struct Figures {
     kills: u32,
     /// Processes that were killed.
     victims: u32,
+    /// Gits that were killed alone.
+    gits: u32,
     /// Drivers that were asked and ended as interrupted.
     interrupts: u32,
     resumes: u32,
@@ -269,6 +278,7 @@ impl Figures {
         self.cases += 1;
         self.kills += other.kills;
         self.victims += other.victims;
+        self.gits += other.gits;
         self.interrupts += other.interrupts;
         self.resumes += other.resumes;
         self.answers += other.answers;
@@ -307,13 +317,13 @@ pub(crate) fn play(
             });
         }
     });
-    let Figures { cases, kills, victims, interrupts, resumes, answers, calls } =
+    let Figures { cases, kills, victims, gits, interrupts, resumes, answers, calls } =
         figures.into_inner().unwrap();
     let failed = failed.into_inner().unwrap();
     // Past the test's own capture, so that it is always seen.
     let written = writeln!(
         io::stderr(),
-        "{family}: seed {}, {cases} cases, {kills} kills ({victims} processes), {interrupts} interrupts, {resumes} resumes, {answers} answers, \
+        "{family}: seed {}, {cases} cases, {kills} kills ({victims} processes, {gits} gits alone), {interrupts} interrupts, {resumes} resumes, {answers} answers, \
          {} calls ended, {} lost ({} of them at work), {} cases failed, {:.1} s",
         sizes.seed,
         calls.ended,
@@ -366,6 +376,7 @@ fn strike(world: &World, case: &Case, figures: &mut Figures) {
         let (victims, driver_is_hit) = hit(world, &now, *blow);
         figures.kills += victims.min(1);
         figures.victims += victims;
+        figures.gits += if blow.victim == Victim::Git { victims } else { 0 };
         if driver_is_hit && blow.signal == Signal::KILL {
             // Nobody goes on before it is dead for certain: only then its lock is free.
             { now }.end();
@@ -445,12 +456,14 @@ fn next_after(
 ) -> Option<Driver> {
     let code = driver.end().code();
     let is_asked = !world.script.checkpoints.is_empty() && code == Some(WAITS);
+    // Where a git of its own dies it may stop, and says why.
+    let lost_git = figures.gits > 0 && code == Some(1);
     assert!(
-        is_asked || code == Some(0),
+        is_asked || lost_git || code == Some(0),
         "the driver gave up with {code:?}: {}",
         world.complaints()
     );
-    if is_asked { go_on(world, answer_blow, figures) } else { None }
+    if code == Some(0) { None } else { go_on(world, answer_blow, figures) }
 }
 
 /// Hits. Says how many, and whether the driver is among them.
@@ -458,15 +471,20 @@ fn hit(world: &World, driver: &Driver, blow: Blow) -> (u32, bool) {
     let (with_driver, keepers, agents) = match blow.victim {
         Victim::Driver => (true, false, false),
         Victim::Keepers => (false, true, false),
-        Victim::Agent => (false, false, true),
+        Victim::Agent | Victim::Check => (false, false, true),
+        Victim::Git => (false, false, false),
         Victim::DriverAndKeepers => (true, true, false),
         Victim::DriverAndAgent => (true, false, true),
         Victim::Everybody => (true, true, true),
     };
     let end = Instant::now() + AIM_TIME_MAX;
     let mut victims = Vec::new();
+    while blow.victim == Victim::Git && victims.is_empty() && Instant::now() < end {
+        victims.extend(gits(&world.folder()).into_iter().take(1));
+    }
     while (keepers || agents) && victims.is_empty() && Instant::now() < end {
-        let kept = kept(&world.folder());
+        let mut kept = kept(&world.folder());
+        kept.retain(|kept| blow.victim != Victim::Check || kept.is_check());
         if keepers {
             victims.extend(kept.iter().map(|kept| kept.keeper));
         }

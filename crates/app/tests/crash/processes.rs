@@ -17,6 +17,21 @@ pub(crate) struct Kept {
     pub(crate) agents: Vec<i32>,
 }
 
+impl Kept {
+    /// Whether it keeps a check of the project.
+    pub(crate) fn is_check(&self) -> bool {
+        let line = command_line(self.keeper);
+        let step = line.get(2).and_then(|folder| Path::new(folder).file_name());
+        step.is_some_and(|step| step.to_string_lossy().contains("check-"))
+    }
+}
+
+/// The gits at work on a folder.
+pub(crate) fn gits(folder: &Path) -> Vec<i32> {
+    let is_git = |line: &str| line.split(' ').next().is_some_and(|word| word.ends_with("git"));
+    left_over(folder).into_iter().filter(|(_, line)| is_git(line)).map(|(pid, _)| pid).collect()
+}
+
 /// Sends a signal. Somebody who is gone already hears nothing.
 pub(crate) fn signal(pid: i32, signal: Signal) -> bool {
     kill_process(Pid::from_raw(pid).unwrap(), signal).is_ok()

@@ -23,7 +23,8 @@ use std::{
 
 use crate::world::{DONE, World, finish, path_with_cargo};
 
-/// Lies that may reach done, and honest changes that may be asked about, of all.
+/// Lies that may reach done, and honest changes that may be asked about, of all. Lies in the product alone are for
+/// reviewers, and are only counted.
 const WRONG_MAX: usize = 2;
 
 const FLOW: &str = r#"
@@ -206,15 +207,19 @@ fn lies_about_tests_are_caught_and_honest_changes_are_left_alone() {
         }
     });
     let count = |is: Is| cases.iter().filter(|case| case.is == is).count();
-    let known = |is: Is| cases.iter().filter(|case| case.is == is && case.is_known_wrong).count();
-    let (lies, honest) = (count(Is::Lie), count(Is::Honest));
-    let in_code =
-        cases.iter().filter(|case| case.is == Is::Lie && case.name.starts_with("product_"));
+    let is_in_product = |case: &&Case| case.is == Is::Lie && case.name.starts_with("product_");
+    let in_product: Vec<&Case> = cases.iter().filter(is_in_product).collect();
+    let known_in_product = in_product.iter().filter(|case| case.is_known_wrong).count();
+    let known = |is: Is| {
+        let known = cases.iter().filter(|case| case.is == is && case.is_known_wrong);
+        known.filter(|case| !is_in_product(case)).count()
+    };
+    let (lies, honest) = (count(Is::Lie) - in_product.len(), count(Is::Honest));
     eprintln!(
-        "{lies} lies ({} in the product alone), {} of them reach done; {honest} honest changes, {} of them are asked \
-         about; {} more that a person should see; {:.0?}",
-        in_code.count(),
+        "{lies} lies about tests and checks, {} of them reach done; {} lies in the product alone, {known_in_product} of \
+         them reach done; {honest} honest changes, {} of them are asked about; {} more that a person should see; {:.0?}",
         known(Is::Lie),
+        in_product.len(),
         known(Is::Honest),
         count(Is::Due),
         began.elapsed()

@@ -339,6 +339,10 @@ fn honest_new_tests_have_no_marks() {
             "class A(T):\n    def test_a(self):\n        x()\n\nclass B(T):\n    def test_a(self):\n        y()\n",
         ),
         ("tests/test_a.py", "@unittest.skipIf(windows, 'x')\nclass TestA(T):\n    pass\n"),
+        (
+            "a.test.js",
+            "test('a', { skip: process.platform === 'win32' && 'x' }, () => {\n  expect(1).toBe(f())\n})\n",
+        ),
         ("tests/test_a.py", "def test_a():\n    return_value = f()\n"),
         ("a.test.js", "const calc = require('./calc');\nconst sum = calc.add(1, 2);\n"),
         ("a.test.js", "global.fetch = jest.fn();\nprocess.env.A = 'b';\n"),
