@@ -350,15 +350,17 @@ fn commits_that_an_agent_made_itself_are_folded_into_one() {
 }
 
 #[test]
-fn an_agent_that_changes_nothing_lands_nothing_new() {
+fn a_run_that_changes_nothing_is_asked_about_and_done_only_if_a_person_says_so_by_name() {
     let world = project(CHECKED);
     world.scenario("[[play]]\nresult = { summary = \"all done, believe me\" }\n");
     let said = world.run("one", &[]);
-    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["It is done, and nothing changed. Is that right?"]);
     let run = world.latest();
-    let head = world.git(&["rev-parse", &format!("refs/forge/{run}/base")]);
-    let landed = world.facts(&run).into_iter().find_map(|fact| fact.get("landed").cloned());
-    assert_eq!(landed.unwrap()["head"], head);
+    world.ok(&["answer", &run, "Q1", "waive", "land", "it is there already"]);
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, DONE, "{said}");
+    assert!(!world.facts(&run).iter().any(|fact| fact.get("landed").is_some()));
 }
 
 /// Where set-up was made, one line each.

@@ -174,9 +174,15 @@ fn what_the_last_reviewer_leaves_and_a_person_takes_is_in_the_summary_and_in_the
     world.ok(&["answer", &run, "Q1", "approve", "slow will do"]);
     assert_eq!(world.forge(&["resume", &run]).code, DONE);
     let summary = world.ok(&["show", &run, "summary.md"]);
-    has(&summary, &["- major (note), review F1: it is slow | and | odd", "src/greet: nit 2"]);
+    has(
+        &summary,
+        &["- major (waived by ada), review F1: it is slow | and | odd", "src/greet: nit 2"],
+    );
     let offer = world.ok(&["show", &run, "pull-request.md"]);
-    has(&offer, &["## What is left", "- major (note), review: it is slow \\| and \\| odd"]);
+    has(
+        &offer,
+        &["## What is left", "- major (waived by ada), review: it is slow \\| and \\| odd"],
+    );
     has(&offer, &["| build.T2 |", "| review | much | `"]);
 }
 
@@ -199,6 +205,6 @@ fn a_critical_finding_stops_however_many_stand_before_it_and_also_where_it_shows
     assert_eq!(world.forge(&["resume", &run]).code, DONE);
     has(
         &world.ok(&["show", &run, "pull-request.md"]),
-        &["## What is left", "critical (note)", "deletes the disk"],
+        &["## What is left", "critical (waived by ada)", "deletes the disk"],
     );
 }

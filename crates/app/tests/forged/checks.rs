@@ -39,17 +39,13 @@ fn whoever_says_done_and_did_nothing_is_found_by_the_checks() {
 }
 
 #[test]
-fn where_the_checks_are_green_before_a_lie_adds_nothing_and_the_log_says_so() {
+fn where_the_checks_are_green_before_a_lie_adds_nothing_and_is_asked_about() {
     let project = Project::new();
     project.world.write("bin/greet.sh", "echo \"Hello, ${1:-world}!\"\n");
     project.world.git(&["commit", "--quiet", "-m", "done already", "--", "bin/greet.sh"]);
     let said = project.run(&[play("writer", "", "true")]);
-    assert_eq!(said.code, DONE, "{said}");
-    let branch = project.world.git(&["for-each-ref", "refs/heads/forge/"]);
-    let heads = project.world.git(&["rev-parse", "HEAD"]);
-    assert!(branch.is_empty() || branch.starts_with(&heads), "nothing new landed: {branch}");
-    let story = project.world.story(&project.id()).join("\n");
-    has(&story, &["build: nothing to land, the run's result has all of it already"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["It is done, and nothing changed. Is that right?"]);
 }
 
 #[test]

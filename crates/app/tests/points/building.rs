@@ -29,7 +29,10 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
     left.offers(
         1,
         &[
-            ("approve", "`review` is waived with its findings noted, and `land` looks next"),
+            (
+                "approve [\"WORDS\"]",
+                "`review` is waived with its findings noted, and `land` looks next",
+            ),
             ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
             ("give-up", "`build.T1/implement` fails; what does not wait for it goes on"),
         ],
@@ -119,7 +122,7 @@ fn a_reviewer_without_a_verdict_is_asked_once_more_and_then_a_person_is() {
         &[
             ("retry [\"WORDS\"]", "`review` looks again"),
             (
-                "approve",
+                "approve [\"WORDS\"]",
                 "`review` is waived with its findings noted, and `checkpoint-a` looks next",
             ),
             ("revise \"WORDS\"", "`design` is done again, with your words in its brief"),

@@ -7,7 +7,7 @@ use super::{
 
 /// What each answer will do.
 const OFFERS: &[(&str, &str)] = &[
-    ("approve", "it passes, and `design` is done"),
+    ("approve [\"WORDS\"]", "it passes, and `design` is done"),
     ("revise \"WORDS\"", "`design` is done again, with your words in its brief"),
     ("give-up", "`design` fails; what does not wait for it goes on"),
 ];

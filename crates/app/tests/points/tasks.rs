@@ -8,7 +8,7 @@ use super::{
 
 /// What each answer will do.
 const OFFERS: &[(&str, &str)] = &[
-    ("approve", "it passes, and `split` is done"),
+    ("approve [\"WORDS\"]", "it passes, and `split` is done"),
     ("revise \"WORDS\"", "`split` is done again, with your words in its brief"),
     ("give-up", "`split` fails; what does not wait for it goes on"),
 ];

@@ -84,7 +84,10 @@ fn checks_that_an_agent_adds_are_asked_about_and_not_run_before_a_person_allows_
     left.offers(
         1,
         &[
-            ("approve", "Forge may run these commands in this run, and `verify` looks again"),
+            (
+                "approve [\"WORDS\"]",
+                "Forge may run these commands in this run, and `verify` looks again",
+            ),
             ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
