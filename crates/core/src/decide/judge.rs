@@ -190,13 +190,12 @@ impl Draft {
             ResultChange::between(self.run.code_before(), after) == ResultChange::Unchanged
         });
         let works_on_code = self.run.definition().start.base.is_some();
-        let must_change = match unit.scope.item() {
-            Some(_) => !self.run.table(&unit.scope).1.has_landed(),
-            None => {
-                let mut asked = self.run.history().asked.iter();
-                self.run.changed_nothing()
-                    && !asked.any(|asked| asked.question.why == QuestionReason::NothingChanged)
-            }
+        let mut asked = self.run.history().asked.iter();
+        let must_change = if unit.scope.item().is_some() {
+            !self.run.table(&unit.scope).1.has_landed()
+        } else {
+            self.run.changed_nothing()
+                && !asked.any(|asked| asked.question.why == QuestionReason::NothingChanged)
         };
         if is_empty && works_on_code && must_change {
             self.ask(&unit, Some(gate), QuestionReason::NothingChanged);

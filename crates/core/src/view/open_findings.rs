@@ -55,8 +55,9 @@ fn settled(run: &Run) -> BTreeSet<String> {
 fn let_pass<'r>(run: &'r Run, unit: &UnitId) -> Option<&'r GivenAnswer> {
     let asked = run.history().asked.iter().filter(|asked| asked.question.unit == *unit);
     let said = asked.filter_map(|asked| asked.answer.as_ref());
-    let lets = said.filter(|said| matches!(said.answer.choice(), Choice::Approve | Choice::Waive));
-    lets.last()
+    let mut lets =
+        said.filter(|said| matches!(said.answer.choice(), Choice::Approve | Choice::Waive));
+    lets.next_back()
 }
 
 fn remaining_reason(

@@ -13,7 +13,7 @@ pub struct RemainingFinding {
     /// Why it is left.
     #[serde(rename = "left")]
     pub reason: RemainingReason,
-    /// Who let it pass.
+    /// The person whose answer let it pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     pub finding: Finding,
