@@ -190,12 +190,11 @@ impl Draft {
             ResultChange::between(self.run.code_before(), after) == ResultChange::Unchanged
         });
         let works_on_code = self.run.definition().start.base.is_some();
-        let mut asked = self.run.history().asked.iter();
+        let is_asked = |asked: &AskedQuestion| asked.question.why == QuestionReason::NothingChanged;
         let must_change = if unit.scope.item().is_some() {
             !self.run.table(&unit.scope).1.has_landed()
         } else {
-            self.run.changed_nothing()
-                && !asked.any(|asked| asked.question.why == QuestionReason::NothingChanged)
+            self.run.changed_nothing() && !self.run.history().asked.iter().any(is_asked)
         };
         if is_empty && works_on_code && must_change {
             self.ask(&unit, Some(gate), QuestionReason::NothingChanged);
