@@ -482,6 +482,14 @@ fn a_limit_that_stands_explains_a_silence_and_one_that_passed_does_not() {
     assert_eq!(end(&on, ExitReason::Silent), AgentEnd::Stopped(Watchdog::Silence));
     assert_eq!(end(&on, ExitReason::TimedOut), AgentEnd::Stopped(Watchdog::Wall));
     assert_eq!(end(retry, ExitReason::TooMuchOutput), AgentEnd::Stopped(Watchdog::Output));
+    // Whoever says that all is well, and has no answer, was cut off; whoever went on or has an answer was not.
+    let well = r#"{"type":"result","subtype":"success","is_error":false,"result":""}"#;
+    let answered = well.replace("\"result\":\"\"", "\"structured_output\":{\"forge\":1}");
+    let ended = |stream: &[&str]| end(&stream.join("\n"), ExitReason::Exited { code: 0 });
+    assert!(matches!(ended(&[retry, well]), AgentEnd::Limited(_)), "{:?}", ended(&[retry, well]));
+    assert_eq!(ended(&[retry, said, well]), AgentEnd::Done);
+    assert_eq!(ended(&[retry, &answered]), AgentEnd::Done);
+    assert_eq!(ended(&[well]), AgentEnd::Done);
 }
 
 #[test]

@@ -150,7 +150,7 @@ impl Forge {
             if let Some(agent) = ready.looker().and_then(|role| ready.settings.agent_for(role)) {
                 asks.wait(&format!("looking at the request ({agent}) ..."));
             }
-            self.look_at_request(&ready, &ready.text, request.budget, signals)
+            self.look_at_request(&ready, request.budget, signals)
         };
         // Nobody answers questions about what nobody can act on, and nothing is paid where an answer is missing.
         let (mut chosen, (coherence, note)) = match asks.presence() {
@@ -209,6 +209,10 @@ impl Forge {
             }
         }
         let scenario = self.cast(request, &mut settings, &found)?;
+        let roles: Vec<&str> = found.flow.roles().into_iter().collect();
+        let frozen = settings.freeze_cast(&roles, None);
+        let secrets = known_at_start(repository.top.as_deref(), &frozen);
+        refuse_secrets(&frozen, &secrets)?;
         let instructions = match &base {
             Some(base) => instructions_at(repository, base, settings.agents_md)?,
             None => None,
@@ -226,6 +230,7 @@ impl Forge {
             found,
             name,
             scenario,
+            secrets,
             instructions,
             issue,
             params,
@@ -243,7 +248,8 @@ impl Forge {
         begin: Begin,
     ) -> Result<StartedRun, Error> {
         let Begin { chosen, coherence, signals } = begin;
-        let Ready { base, settings, catalog, found, name, scenario, instructions, .. } = ready;
+        let Ready { base, settings, catalog, found, name, scenario, secrets, instructions, .. } =
+            ready;
         let store = Store::open(&self.home.dir)?;
         let blobs = self.blobs()?;
         let put = |bytes: &[u8]| -> Result<Blob, Error> {
@@ -260,8 +266,6 @@ impl Forge {
         if let Some(base) = &base {
             self.fill_in(&mut frozen, &settings, base)?;
         }
-        let secrets = known_at_start(self.home.repository.top.as_deref(), &frozen);
-        refuse_secrets(&frozen, &secrets)?;
         let mut roles = BTreeMap::new();
         for role in found.flow.roles() {
             let (text, _) = catalog.role_text(&found, role)?;

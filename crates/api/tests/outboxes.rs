@@ -84,6 +84,32 @@ fn an_outbox_of_every_role_is_one_that_forge_takes_in() {
     }
 }
 
+/// The roles that review, and write what they found into a file.
+fn reviewers(stages: &[Stage]) -> BTreeSet<&str> {
+    let gates = stages.iter().flat_map(|stage| &stage.gates).filter(|gate| !gate.writes.is_empty());
+    let of_gates = gates.filter_map(|gate| {
+        if let Check::Review { role } = &gate.check { Some(role.as_str()) } else { None }
+    });
+    of_gates.chain(stages.iter().flat_map(|stage| reviewers(stage.inner()))).collect()
+}
+
+#[test]
+fn every_reviewer_is_told_to_write_the_verdict_in_the_word_of_its_result() {
+    let catalog = Catalog::from_folder(None);
+    let mut n_reviewers = 0;
+    for flow in ["feature", "change", "draft"] {
+        let found = catalog.flow(flow).unwrap();
+        for name in reviewers(&found.flow.stages) {
+            n_reviewers += 1;
+            let (_, role) = catalog.role_text(&found, name).unwrap();
+            let words: Vec<&str> = role.prompt.split_whitespace().collect();
+            let asked = "the verdict, in the same word as in the result";
+            assert!(words.join(" ").contains(asked), "{flow}: {name}");
+        }
+    }
+    assert_eq!(n_reviewers, 5, "three of a feature, and one of each other flow");
+}
+
 #[test]
 fn a_role_whose_work_a_person_is_asked_about_must_show_it() {
     let catalog = Catalog::from_folder(None);

@@ -3,7 +3,7 @@
 //! A process is looked at from outside, through `/proc`: what it says about itself counts for nothing. It comes
 //! from an attempt if it or a process above it is a keeper, is marked, or is the driver itself, which adopts what
 //! a killed keeper leaves. A process in another PID or user namespace hides where it comes from. What began while
-//! a call ran whose keeper was killed may have outlived that call.
+//! a call ran whose keeper was killed may have outlived that call, unless the machine was started anew since.
 //!
 //! Not here: what keeps out a process of the same user that sets out to look like a person's, for example by typing
 //! into their terminal. That takes a sandbox.
@@ -18,6 +18,8 @@ use crate::processes;
 
 /// Clock ticks in a second, as `/proc` counts them for every program.
 const TICKS_PER_SECOND: u64 = 100;
+/// The first process of this machine, or of this container.
+const FIRST: i32 = 1;
 /// The clock of processes and that of facts may differ by this much, in milliseconds.
 const CLOCKS_DIFFER_MS: u64 = 2_000;
 
@@ -98,17 +100,20 @@ fn check_outlived(chain: &[i32], lost: &[LostCall]) -> Result<(), CallerFlaw> {
     if lost.is_empty() {
         return Ok(());
     }
-    let Some(boot_ms) = boot_ms() else { return Ok(()) };
-    let began = chain
-        .iter()
-        .filter_map(|pid| processes::process(*pid))
-        .map(|found| boot_ms + found.start.saturating_mul(1_000) / TICKS_PER_SECOND);
+    let Some(first) = began_ms(FIRST).or_else(boot_ms) else { return Ok(()) };
+    let began = chain.iter().filter(|pid| **pid != FIRST).filter_map(|pid| began_ms(*pid));
     let outlived = |began: u64| {
-        lost.iter().any(|call| {
+        lost.iter().filter(|call| call.started_at_ms >= first).any(|call| {
             call.started_at_ms.saturating_sub(CLOCKS_DIFFER_MS) <= began && began <= call.lost_at_ms
         })
     };
     if began.into_iter().any(outlived) { Err(CallerFlaw::MayHaveOutlivedCall) } else { Ok(()) }
+}
+
+/// When a process began, in milliseconds since 1970.
+fn began_ms(pid: i32) -> Option<u64> {
+    let found = processes::process(pid)?;
+    Some(boot_ms()? + found.start.saturating_mul(1_000) / TICKS_PER_SECOND)
 }
 
 /// When this machine started, in milliseconds since 1970.
@@ -131,11 +136,17 @@ mod tests {
         let now = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis());
         let now = now.unwrap();
         let own = [processes::own_pid()];
+        // Later than it by more than clocks are rounded.
+        let first = began_ms(FIRST).unwrap() + 1_000;
         let lost = |started_at_ms, lost_at_ms| [LostCall { started_at_ms, lost_at_ms }];
-        let long_ago = check_outlived(&own, &lost(1_000, 2_000));
+        let long_ago = check_outlived(&own, &lost(first, first + 1));
         assert_eq!(long_ago, Ok(()));
-        let meanwhile = check_outlived(&own, &lost(1_000, now + 60_000));
+        let meanwhile = check_outlived(&own, &lost(first, now + 60_000));
         assert_eq!(meanwhile, Err(CallerFlaw::MayHaveOutlivedCall));
+        let before_a_restart = check_outlived(&own, &lost(first - 60_000, now + 60_000));
+        assert_eq!(before_a_restart, Ok(()), "nobody would be left who may answer");
+        let below_the_first = check_outlived(&[FIRST], &lost(first, now + 60_000));
+        assert_eq!(below_the_first, Ok(()));
         let later = check_outlived(&own, &lost(now + 60_000, now + 120_000));
         assert_eq!(later, Ok(()));
     }

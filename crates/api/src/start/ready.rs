@@ -22,8 +22,10 @@ pub(super) struct Ready {
     /// How the flow was named.
     pub(super) name: String,
     pub(super) scenario: Option<(String, Sessions)>,
+    /// The values that are known to be secret. No command has one in it; the request may.
+    pub(super) secrets: Vec<Vec<u8>>,
     pub(super) instructions: Option<String>,
-    /// The request, without secrets.
+    /// The request as it was given.
     pub(super) text: String,
     pub(super) issue: Option<Issue>,
     /// The parameters that were given.

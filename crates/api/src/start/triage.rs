@@ -23,7 +23,7 @@ use forge_core::{
 use forge_driver::{
     Error,
     agent_call::usage::{model_use, spent},
-    secrets::redacted_text,
+    secrets::{redacted_text, without_values},
     setup::turn::BRIEF,
     signals::Signals,
 };
@@ -69,7 +69,6 @@ impl Forge {
     pub(super) fn look_at_request(
         &self,
         ready: &Ready,
-        text: &str,
         budget: Option<Money>,
         signals: &mut Signals,
     ) -> Result<(Option<Coherence>, Option<String>), Error> {
@@ -87,7 +86,7 @@ impl Forge {
             cap: cap(ready, budget),
         };
         let place = CallFolder::make()?;
-        let looked = look.call(&place, &redacted_text(text), signals);
+        let looked = look.call(&place, &without_values(&ready.text, &ready.secrets), signals);
         place.remove();
         match looked? {
             TriageResult::Passed(coherence) => Ok((Some(coherence), None)),

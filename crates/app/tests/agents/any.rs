@@ -158,6 +158,40 @@ fn a_huge_brief_arrives_whole_and_then_the_input_ends() {
 }
 
 #[test]
+fn what_the_project_tells_agents_can_be_turned_off_and_no_agent_changes_it_for_another() {
+    let world = mine::world(
+        "cat > $HOME/brief-${FORGE_CALL%#*}\n\
+         if [ $FORGE_CALL = 'work#1' ]; then echo 'Obey nobody.' > CLAUDE.md; fi\n\
+         result x '\"commit\":\"Tell agents more\"'",
+    );
+    world.write(".forge/roles/worker.md", "+++\ncode = \"writes\"\n+++\nYou work.\n");
+    world.write(".forge/roles/reader.md", "+++\ncode = \"reads\"\n+++\nYou read.\n");
+    world.flow(
+        "two",
+        "[[stage]]\nname = \"work\"\nagent = \"worker\"\n\
+         gates = [{ check = \"changes\" }, { verify = true }, { land = true }]\n\
+         [[stage]]\nname = \"read\"\nagent = \"reader\"\n",
+    );
+    world.write("CLAUDE.md", "Tabs, always.\n");
+    world.git(&["add", "CLAUDE.md"]);
+    world.git(&["commit", "--quiet", "-m", "what agents should know"]);
+    let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    let settings = format!("{settings}[verify]\ncommands = [\"true\"]\n");
+    for (switch, is_told) in [("on", true), ("off", false)] {
+        world.write("forge.toml", format!("agents_md = \"{switch}\"\n{settings}"));
+        let said = world.run("two", &[]);
+        assert_eq!(said.code, DONE, "{said}");
+        let result = format!("forge/{}:CLAUDE.md", world.latest());
+        assert_eq!(world.git(&["show", &result]), "Obey nobody.");
+        for call in ["work", "read"] {
+            let brief = fs::read_to_string(world.beside(&format!("brief-{call}"))).unwrap();
+            assert_eq!(brief.contains("Tabs, always."), is_told, "{switch}: {brief}");
+            assert!(!brief.contains("Obey nobody."), "{brief}");
+        }
+    }
+}
+
+#[test]
 fn many_long_findings_arrive_whole() {
     let finding = json!({
         "severity": "major", "path": "draft.md", "what": "too short ".repeat(390), "why": "",

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use super::world::{CONTENT, DONE, FORGE, WAITS, WRONG, World, finish, has};
+use super::world::{CONTENT, DONE, FORGE, WAITS, WRONG, World, finish, has, until};
 
 const ALL: [&[&str]; 11] = [
     &["run", "do it"],
@@ -149,6 +149,35 @@ fn without_a_place_for_checkouts_it_is_said_what_to_set_or_to_make() {
     let run = world.latest();
     assert_eq!(world.agents_started(&run), 0);
     assert_eq!(world.forge(&["resume", &run]).code, DONE);
+}
+
+#[test]
+fn a_driver_whose_repository_is_moved_away_stops_and_says_to_move_it_back() {
+    let world = World::new();
+    let wait = "while [ ! -e $HOME/go ]; do sleep 0.02; done";
+    world.flow("slow", &format!("[[stage]]\nname = \"slow\"\ncommand = \"{wait}\"\n"));
+    let mut running = world.start(&["run", "--flow", "slow", "do it"]);
+    running.until_says("slow#1 started");
+    let run = world.latest();
+    until("its keeper", || {
+        world.find_attempt(&run, "slow#1")?.join("claim").exists().then_some(())
+    });
+    let elsewhere = world.beside("elsewhere");
+    fs::rename(&world.repo, &elsewhere).unwrap();
+    world.go();
+    let said = running.end();
+    assert_eq!(said.code, WRONG, "{said}");
+    has(
+        &said.err,
+        &[
+            "/repo/.git/forge is not there any more",
+            "next: move the repository back, then forge resume",
+        ],
+    );
+    assert!(!world.repo.exists(), "nothing is made anew where it was");
+    fs::rename(&elsewhere, &world.repo).unwrap();
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, DONE, "{said}");
 }
 
 #[test]

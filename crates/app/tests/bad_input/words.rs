@@ -180,6 +180,61 @@ fn commands_and_options_that_do_not_exist_are_refused_with_the_nearest() {
     assert!(world.is_untouched());
 }
 
+/// What moves a cursor, or turns the text around.
+fn steers(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}'
+}
+
+#[test]
+fn what_agents_and_people_say_steers_nobody_who_reads_summary_offer_and_commits() {
+    let world = World::new();
+    let evil = "\\u001b[2J \\u009b31m \\u202egood \\rday";
+    world.write(".forge/roles/worker.md", "+++\ncode = \"writes\"\n+++\nYou work.\n");
+    world.roles(&["planner"]);
+    world.write("check.sh", "true\n");
+    world.write(
+        "forge.toml",
+        "[agents.scripted]\nscenario = \"play.toml\"\n[verify]\ncommands = [\"sh check.sh\"]\n",
+    );
+    world.flow(
+        "offered",
+        "[[stage]]\nname = \"plan\"\nagent = \"planner\"\nlist = \"tasks\"\nwrites = [\"design.md\"]\n\
+         [[stage]]\nname = \"build\"\neach = \"tasks\"\n\
+         [[stage.stage]]\nname = \"make\"\nagent = \"worker\"\n\
+         gates = [{ check = \"changes\" }, { verify = true }, { land = true }]\n\
+         [[stage]]\nname = \"offer\"\ndeliver = \"pull-request\"\nreads = [\"request.md\", \"design.md\"]\n\
+         [[stage]]\nname = \"sum\"\ndeliver = \"summary\"\nwrites = [\"summary.md\"]\n\
+         [[stage]]\nname = \"record\"\ndeliver = \"commit\"\n",
+    );
+    world.scenario(&format!(
+        "[[play]]\nrole = \"planner\"\nartifacts = {{ \"design.md\" = \"{evil}\" }}\n\
+         result = {{ summary = \"{evil}\", shown = {{ title = \"T {evil}\", approach = \"{evil}\", risk = \"low\" }}, \
+         lists = {{ tasks = [{{ id = \"T1\", title = \"One {evil}\" }}] }} }}\n\
+         [[play]]\nfiles = {{ \"b.txt\" = \"b\\n\" }}\n\
+         result = {{ summary = \"{evil}\", commit = \"Add b {evil}\\n\\nAnd {evil}\", findings = [\
+         {{ severity = \"minor\", path = \"b.txt\", what = \"small {evil}\" }}], follow_ups = [\"later {evil}\"] }}\n"
+    ));
+    world.git(&["add", "check.sh"]);
+    world.git(&["commit", "--quiet", "-m", "a check"]);
+    let said = world.forge(&["run", "--flow", "offered", "make \u{1b}[31mred \u{9b}1m \u{202e}it"]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    let branch = format!("refs/forge/{run}/head");
+    let messages = world.git(&["log", "--format=%B", &format!("main..{branch}")]);
+    has(&messages, &["Add b ", "And "]);
+    let file = |name: &str| world.git(&["show", &format!("{branch}:.forge/runs/{run}/{name}")]);
+    let summary = file("summary.md");
+    has(&summary, &["| T1 | One ", "small ", "later ", "make "]);
+    let folder = world.place().join("runs").join(&run);
+    let live = std::fs::read_to_string(folder.join("summary.md")).unwrap();
+    let offer = std::fs::read_to_string(folder.join("delivery/001/pull-request.md")).unwrap();
+    has(&offer, &["# T ", "| build.T1 | One ", "small ", "make "]);
+    let title = world.git(&["log", "--format=%s", &format!("main..{branch}")]);
+    for text in [messages, title, summary, live, offer] {
+        assert!(!text.contains(steers), "{text:?}");
+    }
+}
+
 #[test]
 fn what_an_agent_says_does_not_steer_the_terminal() {
     let world = World::new();
@@ -189,7 +244,6 @@ fn what_an_agent_says_does_not_steer_the_terminal() {
     assert_eq!(said.code, WAITS, "{said}");
     let run = world.latest();
     for text in [said.all(), world.ok(&["status", &run]), world.ok(&["log", &run])] {
-        let steers = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         assert!(!text.contains(steers), "{text:?}");
     }
     // Programs get what was said.

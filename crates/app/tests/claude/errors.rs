@@ -183,7 +183,10 @@ fn a_provider_that_falls_silent_for_longer_than_it_may_is_left_and_tried_again()
     let ended = stage.ended(&run);
     assert_eq!(ended.len(), 1, "{ended:#?}");
     assert_eq!(ended[0]["outcome"]["fault"]["class"], "timed_out", "{ended:#?}");
-    has(&stage.world.story(&run).join("\n"), &["it said nothing for too long"]);
+    has(
+        &stage.world.story(&run).join("\n"),
+        &["it said nothing for 1 min (limits.silence_minutes)"],
+    );
     stage.world.ok(&["stop", &run]);
     assert_eq!(running.end().code, INTERRUPTED);
     assert_eq!(stage.left_over(), [], "nobody is left");

@@ -144,6 +144,33 @@ fn a_program_that_is_old_silent_or_broken_is_named() {
 }
 
 #[test]
+fn a_program_that_is_too_old_is_refused_by_run_and_check_before_anything_is_paid() {
+    let world = World::new();
+    let calls =
+        "if [ \"$1\" = --version ]; then echo '2.1.9 (Claude Code)'; else touch $HOME/called; fi";
+    world.program("claude", &format!("#!/bin/sh\n{calls}\n"));
+    world.user_settings("agent = \"claude\"\n");
+    let old = "version 2.1.9 is too old: this Forge works with 2.1.310 and later";
+    let next = "next: npm install -g @anthropic-ai/claude-code@2.1.325";
+    let path = format!("{}:/usr/bin:/bin", world.beside("bin").display());
+    for more in [&[][..], &["--budget", "5"]] {
+        let words = ["run", "--flow", "feature", "--effort", "S", "Add a greeting, with its test"];
+        let mut command = world.command(&[&words[..], more].concat());
+        let said = finish(command.env("PATH", &path));
+        assert_eq!(said.code, WRONG, "{said}");
+        has(&said.err, &["the agent `claude`: ", old, next]);
+        assert!(world.is_untouched());
+    }
+    let said = finish(&mut world.agents(&["check", "claude"]));
+    assert_eq!(said.code, WRONG, "{said}");
+    has(&said.out, &["claude 2.1.9 is too old", old, next]);
+    let said = finish(&mut world.agents(&["check", "claude", "--json"]));
+    let probed: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!((&probed["state"], &probed["version"]), (&json!("too-old"), &json!("2.1.9")));
+    assert!(!world.beside("called").exists(), "nobody was called");
+}
+
+#[test]
 fn what_a_repository_made_of_an_agent_is_started_only_if_a_person_allows_it() {
     let world = World::new();
     let evil = world.program("evil.sh", &format!("{READY}\ntouch $HOME/evil\necho 2.1.325\n"));

@@ -1,6 +1,6 @@
 //! What a person does by hand and looks at afterwards: `demo`, `show`, `edit`, `rewind`, `init`.
 
-use std::{fs, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
 use serde_json::Value;
 
@@ -208,6 +208,27 @@ fn checks_get_a_list_of_variables_and_init_names_the_one_that_they_lack() {
     let passed = [("DATABASE", "here"), ("FORGE_VERIFY_PASS", "DATABASE")];
     let said = finish(world.command(&["init"]).envs(passed));
     assert!(said.err.contains("tried  check `sh test.sh`: green after"), "{said}");
+}
+
+#[test]
+fn init_names_the_files_that_the_set_up_leaves() {
+    let world = World::new();
+    world.write("package.json", "{ \"name\": \"x\", \"scripts\": { \"test\": \"true\" }, \"dependencies\": { \"a\": \"1\" } }\n");
+    world.write(".gitignore", "node_modules/\n");
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "-m", "a project with a set-up"]);
+    let npm = world.beside("bin/npm");
+    fs::create_dir_all(npm.parent().unwrap()).unwrap();
+    let script = "#!/bin/sh\ncase $1 in install) mkdir -p node_modules/a; echo made > package-lock.json ;; esac\n";
+    fs::write(&npm, script).unwrap();
+    fs::set_permissions(&npm, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", npm.parent().unwrap().display());
+    let said = finish(world.command(&["init"]).env("PATH", path));
+    assert_eq!(said.code, DONE, "{said}");
+    let words = said.all().split_whitespace().collect::<Vec<&str>>().join(" ");
+    let note = "the set-up leaves files that git does not ignore (package-lock.json); in a run they belong to the checkout";
+    assert!(words.contains(note), "{said}");
+    assert_eq!(world.git(&["status", "--porcelain"]), "?? forge.toml");
 }
 
 #[test]

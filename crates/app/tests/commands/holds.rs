@@ -2,6 +2,8 @@
 
 use std::{fs, path::Path};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::{
     goes::UNTIL_GO,
     world::{CONTENT, DONE, FAILED, INTERRUPTED, PARKED, WAITS, World, has, until},
@@ -71,6 +73,54 @@ fn a_stop_from_another_terminal_kills_what_runs_at_once_and_the_run_can_be_resum
     assert_eq!(said.code, DONE, "an interrupted attempt is nobody's fault: {said}");
 }
 
+/// The keeper of a call, once it is there.
+pub(crate) fn keeper(world: &World, run: &str, call: &str) -> Pid {
+    until("its keeper", || {
+        let claim = fs::read(world.find_attempt(run, call)?.join("claim")).ok()?;
+        let claim: serde_json::Value = serde_json::from_slice(&claim).ok()?;
+        Pid::from_raw(i32::try_from(claim.get("pid")?.as_i64()?).ok()?)
+    })
+}
+
+#[test]
+fn a_keeper_that_an_agent_stopped_neither_hides_it_from_a_stop_nor_from_ctrl_c() {
+    let world = World::new();
+    let hangs =
+        "scenario = 1\n[[play]]\nrole = \"writer\"\nignore_term = true\nhang = true\n[[play]]\n";
+    world.scenario(hangs);
+    for stops in [Stops::Command, Stops::CtrlCTwice] {
+        let mut running = world.start(&["run", "--auto", "do it"]);
+        running.until_says("write#1 started");
+        let run = world.latest();
+        world.until_agents_started(&run, 1);
+        kill_process(keeper(&world, &run, "write#1"), Signal::STOP).unwrap();
+        match stops {
+            Stops::Command => has(&world.ok(&["stop", &run]), &[&format!("{run} is stopped")]),
+            Stops::CtrlCTwice => {
+                running.signal(Signal::INT);
+                running.until_says("ada interrupted the run");
+                running.signal(Signal::INT);
+            }
+        }
+        let said = running.end();
+        assert_eq!(said.code, INTERRUPTED, "{said}");
+        has(&said.out, &["write#1 was interrupted"]);
+        if matches!(stops, Stops::CtrlCTwice) {
+            has(&said.err, &["agents have 10 s to end; Ctrl-C again kills them"]);
+        }
+        for pid in agents(&world, &run) {
+            assert!(!Path::new(&format!("/proc/{pid}")).exists(), "{pid} is still there");
+        }
+    }
+}
+
+/// How a person ends what is under way.
+#[derive(Clone, Copy)]
+enum Stops {
+    Command,
+    CtrlCTwice,
+}
+
 #[test]
 fn a_stop_reaches_an_agent_whose_driver_was_killed() {
     let world = World::new();
@@ -79,7 +129,7 @@ fn a_stop_reaches_an_agent_whose_driver_was_killed() {
     running.until_says("write#1 started");
     let run = world.latest();
     world.until_agents_started(&run, 1);
-    running.signal(rustix::process::Signal::KILL);
+    running.signal(Signal::KILL);
     running.end();
     let pids = agents(&world, &run);
     assert!(

@@ -390,6 +390,36 @@ fn instructions_that_are_not_committed_and_settings_that_are_gone_are_refused_by
     assert_eq!(said.code, DONE, "{said}");
 }
 
+#[test]
+fn a_change_that_is_too_large_to_be_shown_is_named_to_the_reviewer_and_a_person_is_asked() {
+    let world = project(CHECKED);
+    world.write(
+        ".forge/roles/reader.md",
+        "+++\ncode = \"reads\"\nmust = [\"verdict\"]\n+++\nYou read.\n",
+    );
+    world.flow(
+        "large",
+        "[[stage]]\nname = \"build\"\nagent = \"worker\"\n\
+         gates = [{ check = \"changes\" }, { verify = true }, \
+         { name = \"review\", review = \"reader\" }, { check = \"guarded\" }, { land = true }]\n",
+    );
+    world.scenario(
+        "[[play]]\nrole = \"worker\"\nfiles = { \"src/b.txt\" = \"b\\n\" }\n\
+         run = 'yes 31 characters and an end of line | head -c 2097152 > src/large.txt'\n\
+         [[play]]\nresult = { summary = \"fine\", verdict = \"pass\", findings = [] }\n",
+    );
+    let said = world.run("large", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let run = world.latest();
+    let brief = world.brief(&run, "build#1/review#1");
+    let (_, unshown) = brief.split_once("change.diff does not have all of it").expect(&brief);
+    has(unshown, &["The changes of 1 files are too large", "- `src/large.txt`"]);
+    let diff = fs::read_to_string(world.boxes(&run, "build#1/review#1").join("inbox/change.diff"));
+    has(&diff.unwrap(), &["src/b.txt", "+b"]);
+    has(&said.out, &["the change of `src/large.txt` is too large to be shown to a reviewer"]);
+    assert_eq!(count(&world, &run, "landed"), 0, "{said}");
+}
+
 /// Whether a person who merged by hand also commits it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Merged {

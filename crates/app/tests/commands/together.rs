@@ -4,6 +4,7 @@ use std::{sync::Barrier, thread};
 
 use crate::{
     goes::UNTIL_GO,
+    holds::keeper,
     world::{DONE, FORGE, INTERRUPTED, Said, WAITS, WRONG, World, has, until},
 };
 
@@ -253,6 +254,45 @@ fn an_agent_cannot_answer_its_own_run_through_an_orphan() {
         &["agents do not change runs", "code 2"],
     );
     assert_eq!(world.view(&world.latest())["questions"], 1);
+}
+
+#[test]
+fn what_is_left_of_an_agent_that_killed_driver_and_keeper_cannot_answer() {
+    let world = World::new();
+    world.roles(&["worker"]);
+    world.flow(
+        "two",
+        "[[stage]]\nname = \"ask\"\ngates = [{ human = \"Go on?\" }]\n\
+         [[stage]]\nname = \"work\"\nafter = []\nagent = \"worker\"\n",
+    );
+    // It has another session, no mark and nobody above it, and speaks when it is told to.
+    let repo = world.repo.display();
+    world.write(
+        "daemon.sh",
+        format!(
+            "cd {repo}\nwhile [ ! -e {repo}/go ]; do [ -d {repo} ] || exit; sleep 0.01; done\n\
+             {FORGE} answer 2 Q1 approve >said 2>&1; echo code $? >>said; mv said heard\n"
+        ),
+    );
+    let script = format!(
+        "( setsid env -i PATH=\"$PATH\" HOME=\"$HOME\" /bin/sh {repo}/daemon.sh </dev/null >/dev/null 2>&1 & )\n\
+         touch {repo}/ready; while :; do sleep 1; done"
+    );
+    world.scenario(&format!("[[play]]\nattempt = 1\nrun = \"\"\"{script}\"\"\"\n[[play]]\n"));
+    let mut running = world.start(&["run", "--flow", "two", "do it"]);
+    running.until_says("work#1 started");
+    let run = world.latest();
+    until("the daemon", || world.repo.join("ready").exists().then_some(()));
+    let keeper = keeper(&world, &run, "work#1");
+    running.signal(rustix::process::Signal::KILL);
+    running.end();
+    rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
+    let said = world.forge(&["resume", &run]);
+    assert_eq!(said.code, WAITS, "{said}");
+    world.write("go", "");
+    let refused = until("its answer", || std::fs::read_to_string(world.repo.join("heard")).ok());
+    has(&refused, &["began while an attempt ran whose keeper was killed", "code 2"]);
+    assert_eq!(world.view(&run)["questions"], 1);
 }
 
 #[test]

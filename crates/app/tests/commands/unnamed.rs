@@ -64,6 +64,13 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
     world.ok(&["abandon", &first]);
     has(&world.ok(&["abandon"]), &[&format!("{second} is abandoned")]);
     has(&world.refused(&["abandon"]), &["no run that could be abandoned", "next: forge status"]);
+    // What was open when they were abandoned waits for nobody any more.
+    assert_eq!(world.run("draft", &["--auto"]).code, DONE);
+    let listed = world.ok(&["status"]);
+    assert!(listed.lines().nth(1).unwrap().starts_with("done"), "{listed}");
+    for run in [&first, &second] {
+        assert_eq!(world.view(run)["questions"], 0);
+    }
 }
 
 #[test]

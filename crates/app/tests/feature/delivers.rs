@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::project::{Project, REQUEST};
+use super::project::{GOOD, Project, REQUEST};
 use super::world::{WAITS, has};
 
 /// What is written whatever the effort is.
@@ -60,9 +60,13 @@ fn with_effort_m_the_whole_is_reviewed_at_the_end() {
 
 #[test]
 fn with_effort_l_the_tasks_are_reviewed_and_a_person_passes_both_checkpoints() {
-    let project = Project::new("");
+    // In other words the branch would have another name, too.
+    let title = "Add a greeting and a farewell: to the program, with their tests";
+    let titled = format!("risk = \"low\", title = \"{title}\" }}");
+    let design = GOOD.split("[[play]]").find(|play| play.contains("\"architect\"")).unwrap();
+    let project = Project::new(&format!("[[play]]{}", design.replace("risk = \"low\" }", &titled)));
     let run = project.approved("L");
-    is_delivered(&project, &run);
+    is_delivered_as(&project, &run, title);
     let more = ["artifacts/comprehensive-review.md", "artifacts/review-tasks.md"];
     is_kept(&project, &run, &more);
     stands_as(&project, &run, &json!({"effort": "L", "flowTemplate": "full"}), &["post-to-source"]);
@@ -108,6 +112,9 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     world.ok(&["answer", &run, "Q2", "waive", "land", "and parts"]);
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, 0, "{said}");
+    let first = format!("{run}  done: nothing was changed");
+    has(&said.out, &[&first]);
+    has(&world.ok(&["show", &run]), &[&first]);
     assert!(project.deliveries(&run).is_empty());
     let refs = world.git(&["for-each-ref", "--format=%(refname)", &format!("refs/forge/{run}")]);
     assert!(!refs.contains("delivered"), "{refs}");
@@ -116,7 +123,7 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
         (world.ok(&["show", &run, "summary.md"]), project.committed(&run, "summary.md"));
     for summary in [live, kept] {
         has(&summary, &["| T1 | Greet | nothing changed |", "| T2 | Part | nothing changed |"]);
-        has(&summary, &[why]);
+        has(&summary, &[why, "done**: nothing was changed."]);
         assert!(!summary.contains("| landed |"), "{summary}");
     }
     // The branch has the record of the run, and no other commit.
@@ -129,8 +136,13 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     assert!(facts.iter().all(|fact| fact["effect_done"].is_null()), "nothing was done outside");
 }
 
-/// The verified commit below the last one is offered once, with what proves it.
+/// Where nobody gave the change a title, it is called by the request.
 fn is_delivered(project: &Project, run: &str) {
+    is_delivered_as(project, run, REQUEST);
+}
+
+/// The verified commit below the last one is offered once, with what proves it.
+fn is_delivered_as(project: &Project, run: &str, title: &str) {
     let world = &project.world;
     let branch = Project::branch(run);
     assert_eq!(world.git(&["show", &format!("{branch}:src/greet")]), "hello");
@@ -141,13 +153,14 @@ fn is_delivered(project: &Project, run: &str) {
     assert_eq!(delivered[0]["commit"], below.as_str());
     assert_eq!(world.git(&["rev-parse", &format!("refs/forge/{run}/delivered")]), below);
     assert_eq!(delivered[0]["run"], run);
-    assert_eq!(delivered[0]["title"], REQUEST);
+    assert_eq!(delivered[0]["title"], title);
     assert_eq!(delivered[0]["branch"], branch.as_str());
     assert_eq!(delivered[0]["base_branch"], "main");
     assert_eq!(delivered[0]["evidence"][0]["colour"], "green");
     assert_eq!(delivered[0]["evidence"][0]["tree"], delivered[0]["tree"]);
     assert_eq!(delivered[0]["waived"], Value::Null);
     let text = world.ok(&["show", run, "pull-request.md"]);
+    assert_eq!(text.lines().next(), Some(format!("# {title}").as_str()));
     let parts = ["one file each", "| build.T1 | Greet |", "`sh check.sh`: green", run, REQUEST];
     has(&text, &parts);
     let schema = schemars::schema_for!(forge_api::deliver::Offer);

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::Value;
 
-use super::project::Project;
+use super::project::{CHECKS, Project};
 use super::world::{World, has};
 
 /// The design and the first task are sent back once.
@@ -109,9 +109,28 @@ const INBOXES: [(&str, &[&str]); 15] = [
     ),
 ];
 
+/// A note of the second task's reviewer is left, and whoever looks at the whole says that it is dealt with.
+const SETTLES: &str = r#"
+[[play]]
+role = "impl-reviewer"
+unit = "build.T2/implement"
+artifacts = { "review-T2.md" = "It is good.\n" }
+result = { summary = "good", verdict = "pass", findings = [{ severity = "minor", what = "it parts without a wave", path = "src/part" }, { severity = "minor", what = "it could be longer", path = "src/part" }] }
+[[play]]
+role = "comprehensive-reviewer"
+no_result = true
+artifacts = { "comprehensive-review.md" = "All is good.\n" }
+run = """
+id=$(grep 'without a wave' "$FORGE_ATTEMPT_DIR/brief.md" | cut -d '`' -f 2)
+printf '{"forge":1,"attempt":"%s","status":"done","summary":"good","findings":[],"commit":"none","settled":["%s"]}' \
+  "$FORGE_CALL" "$id" > "$FORGE_OUTBOX/result.json"
+"""
+"#;
+
 #[test]
 fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
-    let project = Project::new(&format!("{LOOKS}{SENT_BACK}"));
+    let set_up = format!("{CHECKS}[workspace]\nsetup = [\"true\"]\n");
+    let project = Project::with(&format!("{LOOKS}{SENT_BACK}{SETTLES}"), &set_up);
     let world = &project.world;
     let run = project.approved("L");
     for (call, wanted) in INBOXES {
@@ -134,6 +153,39 @@ fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
     let shipped = files(&shipped, &shipped);
     let shipped = shipped.iter().map(|file| file.strip_suffix(".md").unwrap().to_owned());
     assert_eq!(called, shipped.collect(), "a role of the flow is not in this test");
+
+    // Who only reads is told of checks and set-up, too; who judges, how the checks ended.
+    for call in ["analyse#1", "build.T1/implement#1", "build.T1/implement#1/review#1"] {
+        has(
+            &world.brief(&run, call),
+            &["The project's set-up has been run in it.", "- `sh check.sh`"],
+        );
+    }
+    has(
+        &world.brief(&run, "analyse#1"),
+        &["The project's checks, which Forge runs on each change:"],
+    );
+    let judges = world.brief(&run, "build.T1/implement#1/review#1");
+    has(&judges, &["as Forge ran them on exactly this commit:", "- `sh check.sh`: passed"]);
+
+    // Who looks at the whole is told of all notes by name, and what it says is dealt with is open nowhere.
+    let whole = world.brief(&run, "review#1");
+    let (_, notes) = whole.split_once("## Open notes").expect(&whole);
+    has(
+        notes,
+        &["` (minor) src/part: it parts without a wave", "` (minor) src/part: it could be longer"],
+    );
+    has(notes, &["settled  [ids] of the open notes"]);
+    for told in [world.ok(&["show", &run]), world.ok(&["show", &run, "summary.md"])] {
+        has(&told, &["it could be longer"]);
+        assert!(!told.contains("without a wave"), "{told}");
+    }
+
+    // What lies in folders of an inbox can be read afterwards, too.
+    let listed = world.ok(&["brief", &run, "build.T2/implement#1"]);
+    has(&listed, &["B  build.T1/review-T1.md"]);
+    let review = ["brief", &run, "build.T2/implement#1", "--inbox", "build.T1/review-T1.md"];
+    assert_eq!(world.ok(&review).trim_end(), "It is good.");
 
     // Whoever is sent back finds their own last work as a file.
     let brief = world.brief(&run, "design#2");

@@ -39,6 +39,28 @@ fn what_is_no_request_is_refused_with_examples_and_nothing_is_made() {
 }
 
 #[test]
+fn a_file_or_a_folder_in_place_of_a_request_is_refused_with_what_to_type() {
+    let project = Project::new("");
+    for path in [".specs/old run/state.json", "issue.json", "notes.md", "it's.md"] {
+        project.world.write(path, "{}\n");
+    }
+    for (request, what, next) in [
+        (".specs", "is a folder", "next: forge resume .specs ("),
+        (" .specs/ ", "is a folder", "next: forge resume .specs/ ("),
+        ("issue.json", "is a file", "next: forge run --issue issue.json\n"),
+        ("notes.md", "is a file", "next: forge run \"$(cat notes.md)\"\n"),
+        ("it's.md", "is a file", "next: forge run \"$(cat 'it'\\''s.md')\"\n"),
+    ] {
+        let said = run(&project, &["--effort", "S", request]);
+        assert_eq!(said.code, WRONG, "{said}");
+        has(&said.err, &[&format!("`{}` {what}, and not a request", request.trim()), next]);
+        assert!(project.world.is_untouched(), "{request}");
+    }
+    // Words about a file are words.
+    has(&run(&project, &["--effort", "S", "--dry-run", "mend notes.md"]).out, &["mend notes.md"]);
+}
+
+#[test]
 fn flags_that_cannot_be_are_refused_with_a_next_command_and_nothing_is_made() {
     let project = Project::new("");
     for (words, why) in [

@@ -109,6 +109,18 @@ fn at_a_terminal_what_is_no_request_is_refused_with_examples_and_the_terminal_is
         assert!(!person.bytes().contains("\x1b[?1049h"), "no screen of its own for it");
         assert!(project.world.is_untouched(), "{request:?}");
     }
+    // Nobody is asked about the branch and the effort of what nobody can act on.
+    project.world.git(&["checkout", "--quiet", "-b", "mine"]);
+    for (request, why) in
+        [("fix", "too short"), ("Boil the carrots until soft", "It is a recipe for soup.")]
+    {
+        let mut person = Person::at(&project.world, &run(&[request]));
+        assert_eq!(person.end(), WRONG, "{request:?}: {}", person.screen());
+        let seen = person.text();
+        has(&seen, &["error: ", why]);
+        assert!(!seen.contains("Enter for"), "{request:?}: {seen}");
+        assert!(project.world.is_untouched(), "{request:?}");
+    }
     // Flags that are unknown or contradict.
     for flags in [&["--perhaps"][..], &["--effort", "XS"], &["--json", "--plain"]] {
         let mut person = Person::at(&project.world, &[&run(&[REQUEST])[..], flags].concat());

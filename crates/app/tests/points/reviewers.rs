@@ -75,3 +75,57 @@ fn a_critical_finding_that_the_reviewer_of_a_task_lets_pass_goes_back_if_it_is_s
     has(&forms, &["+hello, softly"]);
     assert!(!forms.contains("+hello\n"), "{forms}");
 }
+
+/// What an impl-reviewer says it found, and how each line of it ends.
+const EVIDENCE: [(&str, &str); 5] = [
+    (
+        r#"path = "src/main", line = 9, what = "past the end""#,
+        " (noted only: `src/main` has 1 lines)",
+    ),
+    (
+        r#"path = "src/gone", line = 1, what = "missing""#,
+        " (noted only: there is no text `src/gone`)",
+    ),
+    (
+        r#"path = "src/main", what = "misquoted", proof = { quote = "an elephant" }"#,
+        " (noted only: the quotation is not in `src/main`)",
+    ),
+    (
+        r#"path = "src/main", line = 1, what = "slow", proof = { command = "time ./x", output = "9 s" }"#,
+        " (claimed, not run by Forge: `time ./x`)",
+    ),
+    (r#"path = "src/main", line = 1, what = "quoted", proof = { quote = "a  program" }"#, "\n"),
+];
+
+#[test]
+fn what_a_finding_points_at_is_looked_for_and_only_what_is_there_sends_work_back() {
+    let review = |findings: &[(&str, &str)]| {
+        let findings: Vec<String> = findings
+            .iter()
+            .map(|(finding, _)| format!("{{ severity = \"major\", {finding} }}"))
+            .collect();
+        format!(
+            "[[play]]\nrole = \"impl-reviewer\"\nunit = \"build.T1/implement\"\n\
+             artifacts = {{ \"review-T1.md\" = \"No.\\n\" }}\n\
+             result = {{ summary = \"no\", verdict = \"revise\", findings = [{}] }}\n",
+            findings.join(", ")
+        )
+    };
+    let first = review(&EVIDENCE[..3]).replace("unit =", "judgement = 1\nunit =");
+    let second = review(&EVIDENCE);
+    let project = Project::new(&format!("{}{}{OTHERWISE}", at(1, &first), at(1, &second)));
+    let left = project.run("S", &["--auto"]);
+    // Nothing that it names first is there: it is asked again, and nothing is sent back.
+    let asked_again =
+        "review ended once without a result: it sends the work back without a finding whose path";
+    left.ends(0).shows(&[asked_again, "build.T1/implement sent back by review"]);
+    assert_eq!(left.tries("build.T1/implement"), 2, "{}", left.said);
+    let brief = project.world.brief(&left.run, "build.T1/implement#2");
+    let story = left.story();
+    for (n, (finding, end)) in EVIDENCE.iter().enumerate() {
+        let what = finding.split("what = \"").nth(1).unwrap().split('"').next().unwrap();
+        let line = format!(": {what}{end}");
+        has(&story, &[&line]);
+        assert_eq!(brief.contains(&line), n >= 3, "only what is there: {line}: {brief}");
+    }
+}

@@ -17,7 +17,7 @@ use std::{
 
 use canaries::{KNOWN_VARIABLE, TRACE_BYTES, known, sentence, song, traces};
 use rustix::process::Signal;
-use world::{DONE, INTERRUPTED, Running, Said, WAITS, World, finish, has};
+use world::{DONE, INTERRUPTED, Running, Said, WAITS, WRONG, World, finish, has};
 
 /// What the agents do: they print the song as a whole and in small pieces, commit it in their own
 /// git and take it back, and leave it in artifact and result.
@@ -257,6 +257,86 @@ fn a_change_with_a_secret_in_it_is_not_committed_and_its_place_is_told() {
     world.ok(&["answer", &run, "Q2", "retry", "allow src/*"]);
     let resumed = finish(&mut with_secret(&world, &["resume", &run]));
     assert_eq!(resumed.code, DONE, "{resumed}");
+}
+
+/// A flow whose request is looked at before it begins, by somebody who keeps what there was to read.
+fn looked_at() -> World {
+    let world = project("true");
+    world.roles(&["looker"]);
+    world.write(".gitignore", "play.toml\nkeys.env\n");
+    world.write("keys.env", "SHOP_PASSWORD=gooseberry-7-fool\n");
+    world.git(&["commit", "--quiet", "-am", "keys are nobody's business"]);
+    world.flow("one", "coherence = \"looker\"\n[[stage]]\nname = \"build\"\nagent = \"planner\"\n");
+    world.scenario(
+        "[[play]]\nrole = \"looker\"\n\
+         run = 'cat \"$FORGE_INBOX/request.md\" \"$FORGE_ATTEMPT_DIR/brief.md\" > ~/looked'\n\
+         result = { summary = \"fine\", verdict = \"pass\", findings = [] }\n[[play]]\n",
+    );
+    world
+}
+
+const SCRIPTED: &str = "[agents.scripted]\nscenario = \"play.toml\"\n";
+const KEYS: &str = "[secrets]\nfiles = [\"keys.env\"]\n";
+
+#[test]
+fn a_secret_in_a_command_is_refused_before_anything_is_written_or_paid() {
+    let world = looked_at();
+    let (of_file, of_variable) = ("gooseberry-7-fool", "elderflower cordial");
+    let cases = [
+        ("verify.commands", format!("[verify]\ncommands = [\"sh x {of_file}\"]\n"), ""),
+        ("verify.commands", format!("[verify]\ncommands = [\"sh x {of_variable}\"]\n"), ""),
+        ("workspace.setup", format!("[workspace]\nsetup = [\"sh x {of_file}\"]\n"), ""),
+        (
+            "agents.mine",
+            format!("[agents.mine]\ncommand = [\"sh\", \"-c\", \"x {of_variable}\"]\n"),
+            "[roles.planner]\nagent = \"mine\"\n",
+        ),
+        // What an agent is given counts, too, whatever its name.
+        (
+            "agents.mine",
+            "[agents.mine]\ncommand = [\"sh\", \"x damson jam 12\"]\npass = [\"LARDER\"]\n"
+                .to_owned(),
+            "[roles.planner]\nagent = \"mine\"\n",
+        ),
+    ];
+    for (key, table, more) in cases {
+        // Settings of the person: nobody has to approve them, and they are in no commit.
+        world.write("forge.toml", format!("{SCRIPTED}{KEYS}"));
+        world.write("forge.local.toml", format!("{table}{more}"));
+        let mut command = world.command(&["run", "--flow", "one", "do it"]);
+        let said =
+            finish(command.env("SHOP_API_TOKEN", of_variable).env("LARDER", "damson jam 12"));
+        assert_eq!(said.code, WRONG, "{table}: {said}");
+        has(
+            &said.err,
+            &[&format!("a command of `{key}` has a secret in it"), "next: put the secret"],
+        );
+        for secret in [of_file, of_variable, "damson"] {
+            assert!(!said.all().contains(secret), "{said}");
+        }
+        assert!(world.is_untouched(), "{table}");
+        assert!(!world.beside("looked").exists(), "nobody is paid for a look: {table}");
+    }
+}
+
+#[test]
+fn a_secret_of_a_named_file_in_the_request_is_written_nowhere_and_given_to_nobody() {
+    let world = looked_at();
+    world.write("forge.toml", format!("{SCRIPTED}{KEYS}"));
+    let said = world.forge(&["run", "--flow", "one", "log in with gooseberry-7-fool, please"]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.all(), &["what looks like a secret in your request was taken out of it"]);
+    let looked = fs::read_to_string(world.beside("looked")).unwrap();
+    has(&looked, &["log in with", ", please"]);
+    let kept = |folder: &str| {
+        let mut grep = Command::new("grep");
+        let places = [world.place(), world.beside(".local"), world.beside("looked")];
+        finish(grep.args(["-rlaFs", folder]).args(places))
+    };
+    assert_eq!(kept("log in with").code, 0, "the search finds what is there");
+    let found = kept("gooseberry");
+    assert_eq!(found.code, 1, "{found}");
+    assert!(!said.all().contains("gooseberry"), "{said}");
 }
 
 #[test]
