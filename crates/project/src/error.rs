@@ -58,7 +58,9 @@ impl Error {
             PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
         };
         let kind = error.kind();
-        let next = if [StorageFull, QuotaExceeded].contains(&kind) {
+        let next = if let Some(help) = help_with_limits(error) {
+            help
+        } else if [StorageFull, QuotaExceeded].contains(&kind) {
             "free some space, then run the same command again; nothing that was journaled is lost"
         } else if [ReadOnlyFilesystem, PermissionDenied].contains(&kind) {
             "make the folder writable, then run the same command again"
@@ -71,18 +73,30 @@ impl Error {
 
 /// Returns what helps if git cannot be started. Only one that is not there is to be installed.
 pub fn help_to_run_git(error: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind::{NotFound, OutOfMemory, PermissionDenied, WouldBlock};
-    const TOO_MANY_OPEN_FILES: [i32; 2] = [23, 24]; // ENFILE, EMFILE
-    if error.raw_os_error().is_some_and(|code| TOO_MANY_OPEN_FILES.contains(&code)) {
-        "raise the limit of open files (`ulimit -n`), then run the same command again"
-    } else if [WouldBlock, OutOfMemory].contains(&error.kind()) {
-        "end some processes or raise their limit (`ulimit -u`), then run the same command again"
+    use std::io::ErrorKind::{NotFound, PermissionDenied};
+    if let Some(help) = help_with_limits(error) {
+        help
     } else if error.kind() == PermissionDenied {
         "make git executable for this user, then run the same command again"
     } else if error.kind() == NotFound {
         "install git"
     } else {
         "see that `git --version` works, then run the same command again"
+    }
+}
+
+/// Returns what helps if this user has too many open files or processes.
+fn help_with_limits(error: &std::io::Error) -> Option<&'static str> {
+    use std::io::ErrorKind::{OutOfMemory, WouldBlock};
+    const TOO_MANY_OPEN_FILES: [i32; 2] = [23, 24]; // ENFILE, EMFILE
+    if error.raw_os_error().is_some_and(|code| TOO_MANY_OPEN_FILES.contains(&code)) {
+        Some("raise the limit of open files (`ulimit -n`), then run the same command again")
+    } else if [WouldBlock, OutOfMemory].contains(&error.kind()) {
+        Some(
+            "end some processes or raise their limit (`ulimit -u`), then run the same command again",
+        )
+    } else {
+        None
     }
 }
 
@@ -138,6 +152,8 @@ mod tests {
                 assert!(next.contains(help), "{code}: {next}");
                 assert_eq!(next.contains("install"), code == 2, "{code}: {next}");
             }
+            let next = Error::file("a".as_ref(), &not_run()).next.unwrap();
+            assert_eq!(next.contains(help), code != 2, "{code}: {next}");
         }
     }
 }

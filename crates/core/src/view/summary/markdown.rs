@@ -317,7 +317,7 @@ fn debug(view: &SummaryView, text: &mut String) {
             call.end.as_str(),
             call.session.as_deref().map_or_else(|| "-".to_owned(), cell),
             span(call.took_ms),
-            call.tokens,
+            if call.tokens == 0 { "-".to_owned() } else { call.tokens.to_string() },
             amount(call.cost).to_short_text()
         );
     }
