@@ -43,7 +43,7 @@ fn what_a_person_has_to_do_something_about_is_asked_and_not_tried_again() {
     for (stream, class, wanted) in [
         ("no-key", "no_access", &["Not logged in", "Log in"][..]),
         ("403", "no_access", &["Failed to authenticate", "Log in"]),
-        ("model-404", "no_access", &["issue with the selected model", "for a new run"]),
+        ("model-404", "no_access", &["issue with the selected model", "forge resume RUN --model"]),
         ("overflow", "context_overflow", &["Prompt is too long"]),
         ("max-tokens", "context_overflow", &["response exceeded"]),
     ] {

@@ -105,7 +105,7 @@ fn holds(bytes: &[u8], secret: &str) -> bool {
 
 #[test]
 fn a_credential_that_the_model_makes_claude_print_is_in_nothing_that_forge_wrote() {
-    let env = "env; printf %s \"$ANTHROPIC_API_KEY\" | base64 -w0; env > \"$FORGE_OUTBOX/note.md\"";
+    let env = "date > made.txt; env; printf %s \"$ANTHROPIC_API_KEY\" | base64 -w0; env > \"$FORGE_OUTBOX/note.md\"";
     let say = format!("The key is {API_KEY}, as you see.");
     let script =
         Script::new([ScriptStep::call(ToolCall::bash(env)).saying(&say), done()]).fail_after_last();

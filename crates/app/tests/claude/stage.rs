@@ -165,9 +165,9 @@ pub(crate) fn answer(more: Value) -> ScriptStep {
     ScriptStep::call(ToolCall::answer(value))
 }
 
-/// The worker leaves its note.
+/// The worker changes something, and leaves its note.
 pub(crate) fn note() -> ScriptStep {
-    ScriptStep::call(ToolCall::write("${outbox}/note.md", "# A note\n"))
+    ScriptStep::call(ToolCall::bash("date > made.txt; echo '# A note' > \"$FORGE_OUTBOX/note.md\""))
 }
 
 /// The worker says that it is done.
