@@ -20,6 +20,7 @@ impl Forge {
     /// Returns a person allows these commands from now on, and with them each agent that is among them: whoever
     /// may play in a run may be asked whether it answers.
     pub fn approve(&self, settings: &Settings, commands: &[String]) -> Result<PathBuf, Error> {
+        self.refuse_agents()?;
         let trust = self.trust()?;
         for name in settings.agents.keys() {
             let agent = settings.agent_of_repository(name);

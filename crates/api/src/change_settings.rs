@@ -10,14 +10,13 @@ use std::collections::BTreeMap;
 
 use forge_core::{
     Command,
-    event::{Blob, SettingsChange},
+    event::{Blob, Call, SettingsChange},
 };
 use forge_driver::{
     Error, base_settings::sources_at, person::person, secrets::redacted_text, snapshot::frozen,
 };
 use forge_project::{
     personal_dirs::state_dir,
-    refuse_agents,
     settings::{ModelName, Settings},
     trust::Trust,
 };
@@ -50,7 +49,7 @@ impl WantedSettings {
 impl Forge {
     /// Changes settings of a run in which nothing is under way.
     pub fn change_settings(&self, id: &str, wanted: &WantedSettings) -> Result<(), Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         let run = self.fold(id)?.0;
         let start = &run.definition().start;
         let mut sources = sources_at(&self.home.repository, start.base.as_deref())?;
@@ -76,13 +75,15 @@ impl Forge {
             set.insert("model".to_owned(), model.clone());
         }
         self.refuse_agents_that_cannot_play(&settings, &changed)?;
-        let lock = match RunLock::acquire_briefly(&self.home.dir, id) {
-            Ok(lock) => lock,
-            Err(StoreError::Held { run, .. }) => {
-                let what = format!("{run} is driven now, and settings are changed at a stop");
-                return Err(Error::usage(what, format!("forge stop {run}")));
-            }
-            Err(error) => return Err(error.into()),
+        let lock = self.lock_at_stop(id)?;
+        // What an answer made due and nobody began was decided with the settings from before.
+        let has_begun = |call: &Call| self.home.attempt(id, call.ordinal).exists();
+        let is_due = !run.calls().is_empty() && !run.calls().values().any(has_begun);
+        let lock = if is_due {
+            self.settle(id, lock, Some(&Command::Stop { by: person() }))?;
+            self.lock_at_stop(id)?
+        } else {
+            lock
         };
         let text = serde_json::to_vec(&changed.frozen).expect("settings can be written");
         let blob = blobs.add(&text);
@@ -95,6 +96,17 @@ impl Forge {
             sessions: changed.sessions,
         });
         self.settle(id, lock, Some(&Command::ChangeSettings { change, by: person() }))
+    }
+
+    fn lock_at_stop(&self, id: &str) -> Result<RunLock, Error> {
+        match RunLock::acquire_briefly(&self.home.dir, id) {
+            Ok(lock) => Ok(lock),
+            Err(StoreError::Held { run, .. }) => {
+                let what = format!("{run} is driven now, and settings are changed at a stop");
+                Err(Error::usage(what, format!("forge stop {run}")))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Refuses agents whose program is not there, is too old, or was set up by the repository and not allowed.

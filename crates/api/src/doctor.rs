@@ -15,7 +15,6 @@ use forge_project::{
     bounded_read::read_text,
     catalog::Catalog,
     error::help_to_run_git,
-    refuse_agents,
     settings::{FILE, Settings},
 };
 use forge_store::{
@@ -246,7 +245,7 @@ impl Forge {
     /// Makes a damaged journal whole again, from what is left of it and the files that show runs. The damaged files
     /// are kept in the folder that the report names.
     pub fn restore(&self) -> Result<Option<Salvaged>, Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         // Whoever looks leaves a mark of what is wrong, and that keeps all others from writing meanwhile.
         let damage = match Store::open_to_read(&self.home.dir) {
             Ok(store) => store.check().err(),

@@ -22,7 +22,6 @@ use forge_driver::{
     secrets::{guard, redacted, redacted_text, table},
     signals::Signals,
 };
-use forge_project::refuse_agents;
 use forge_store::{
     journal::{RunLock, Store},
     records::{body, fold_facts, row},
@@ -106,7 +105,7 @@ impl Forge {
         content: &[u8],
         why: &str,
     ) -> Result<Sent, Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         let blob = self.blobs()?.add(&redacted(content));
         let blob = blob.map_err(|error| Error::file(&self.home.dir.join("blobs"), &error))?;
         let content = Blob(blob.as_str().to_owned());
@@ -133,7 +132,7 @@ impl Forge {
 
     /// Takes what a person changed in the checkout of a unit for an attempt of its own.
     pub fn edit_code(&self, id: &str, unit: &UnitId, why: &str) -> Result<Sent, Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         let why = &redacted_text(why);
         let (run, _) = self.fold(id)?;
         known_unit(&run, id, unit)?;
@@ -194,7 +193,7 @@ impl Forge {
         began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
     ) -> Result<RunOutcome, Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         let records: Vec<_> = self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
         let Some(mut shared) = rewind(&records, id, unit, now(), &person()) else {
             let (run, _) = self.fold(id)?;

@@ -4,7 +4,6 @@
 
 use forge_core::view::Standing;
 use forge_driver::Error;
-use forge_project::refuse_agents;
 use forge_workspace::FastForward;
 
 use crate::forge::Forge;
@@ -53,7 +52,7 @@ impl Forge {
 
     /// Lets the user's branch follow the result. Only for who was asked and said yes.
     pub fn fast_forward(&self, id: &str) -> Result<(), Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         match self.offer_onto(id)? {
             None => Ok(()),
             Some(offer) => Ok(self.home.repository.fast_forward(&offer.onto, &offer.commit)?),

@@ -36,7 +36,7 @@ use forge_driver::{
     snapshot::frozen,
     summary_file::SUMMARY,
 };
-use forge_keeper::{AttemptFolder, CallerFlaw, check_own_process, is_kept_elsewhere};
+use forge_keeper::{AttemptFolder, CallerFlaw, check_beside, check_own_process, is_kept_elsewhere};
 use forge_project::{
     catalog::Catalog,
     refuse_agents,
@@ -152,20 +152,27 @@ impl Forge {
         Ok(driver)
     }
 
+    /// Fails for an agent, and for a process that a driver of this repository cannot see, whichever run it wants to
+    /// change: it may be an agent of that driver.
+    pub(crate) fn refuse_agents(&self) -> Result<(), Error> {
+        refuse_agents()?;
+        let drivers = forge_store::journal::drivers(&self.home.dir);
+        let hidden = drivers.into_iter().find_map(|pid| check_beside(pid.cast_signed()).err());
+        hidden.map_or(Ok(()), |flaw| Err(refused_caller(&flaw)))
+    }
+
     /// Fails for an agent, also where no driver is there to look at it: while its keeper lives it can hide in
     /// namespaces, and after its keeper was killed nobody is above it.
     fn refuse_agents_of(&self, id: &str, driver: &Driver) -> Result<(), Error> {
-        let refused = |flaw: CallerFlaw| {
-            Error::usage(format!("this command is refused: {flaw}"), "run it in another terminal")
-        };
-        check_own_process(&driver.lost_calls()?).map_err(refused)?;
+        check_own_process(&driver.lost_calls()?).map_err(|flaw| refused_caller(&flaw))?;
         for call in driver.run().calls().values() {
             let folder = self.home.attempt(id, call.ordinal);
             let steps = fs::read_dir(steps_of(&folder)).into_iter().flatten().flatten();
             let folders = steps.map(|step| step.path()).chain([folder]);
             for folder in folders.map(AttemptFolder::at) {
                 if is_kept_elsewhere(&folder).unwrap_or(false) {
-                    return Err(refused(CallerFlaw::OtherNamespace { namespace: "PID or user" }));
+                    let flaw = CallerFlaw::OtherNamespace { namespace: "PID or user" };
+                    return Err(refused_caller(&flaw));
                 }
             }
         }
@@ -192,7 +199,7 @@ impl Forge {
         began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
     ) -> Result<RunOutcome, Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         let id = self.resolve(prefix)?;
         let lock = match RunLock::acquire(&self.home.dir, &id) {
             Ok(lock) => lock,
@@ -237,7 +244,7 @@ impl Forge {
 
     /// Sends a command to a run: to its driver, or into the journal if it has none.
     pub fn send(&self, id: &str, command: &Command) -> Result<Sent, Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         let command = &without_secrets(command.clone());
         match RunLock::acquire_briefly(&self.home.dir, id) {
             Ok(lock) => self.settle(id, lock, Some(command)).map(|()| Sent::Journaled),
@@ -410,7 +417,7 @@ impl Forge {
     /// Makes all files and rows anew from the records, but those of runs that are driven: their
     /// drivers do that all the time.
     pub fn rebuild(&self) -> Result<Rebuilt, Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         let mut rebuilt = Rebuilt::default();
         if self.find_store().is_ok_and(|store| store.is_none()) {
             return Ok(rebuilt);
@@ -453,6 +460,10 @@ impl Forge {
         // By files that are behind it would have been seen that this is missing.
         self.follow_refs(id, &run).map(|_| ())
     }
+}
+
+fn refused_caller(flaw: &CallerFlaw) -> Error {
+    Error::usage(format!("this command is refused: {flaw}"), "run it in another terminal")
 }
 
 /// Returns what was said to a command, once somebody took it.

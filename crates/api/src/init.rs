@@ -31,7 +31,6 @@ use forge_project::{
     detect::{self, DetectedCommand, DetectedProject},
     error::Kind,
     personal_dirs::state_dir,
-    refuse_agents,
     settings::{AgentChoice, FILE, PassedVariables, Settings},
     test_output::excerpt,
 };
@@ -91,7 +90,7 @@ pub enum Purpose {
 impl Forge {
     /// Returns what kind of project HEAD is, if no settings are there yet.
     pub fn project(&self) -> Result<(String, DetectedProject), Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         let repository = &self.home.repository;
         let Some(top) = &repository.top else {
             let what = "a bare repository has no checkout to write forge.toml in";
@@ -234,7 +233,7 @@ impl Forge {
 
     /// Writes `forge.toml` into the checkout, and allows what it runs. The only file that is written.
     pub fn write_settings(&self, text: &str, project: &DetectedProject) -> Result<PathBuf, Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         let top = self.home.repository.top.as_ref().expect("a project has a checkout");
         let path = top.join(FILE);
         let made = fs::OpenOptions::new().write(true).create_new(true).open(&path);

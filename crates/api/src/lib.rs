@@ -28,7 +28,7 @@ pub mod watch;
 pub use forge_driver::{
     Error, clock, deliver, layout, notify, person, projection, run_id, run_loop, signals,
 };
-pub use forge_project::{catalog, detect, error, refuse_agents, settings, trust};
+pub use forge_project::{catalog, detect, error, refuse_agents, settings, test_output, trust};
 
 /// Returns the programs that Forge starts of itself, dispatched before anything else is set up.
 ///

@@ -55,7 +55,8 @@ impl Forge {
         Ok(view)
     }
 
-    /// Returns where the result of a run is found: on its branch, or, if that was left alone, on Forge's own ref.
+    /// Returns where the result of a run is found: on its branch, or, if that was left alone, on Forge's own ref. If
+    /// somebody moved both, only the commit itself is left to be named.
     pub(crate) fn found_at(
         &self,
         id: &str,
@@ -63,11 +64,13 @@ impl Forge {
         head: Option<&str>,
     ) -> Option<String> {
         let (Some(branch), Some(head)) = (&branch, head) else { return branch };
-        let there = self.home.repository.resolve_commit(&format!("refs/heads/{branch}"));
-        if there.as_deref() == Some(head) {
-            return Some(branch.clone());
-        }
-        Some(format!("refs/forge/{id}/head"))
+        let is_at = |name: &str| self.home.repository.resolve_commit(name).as_deref() == Some(head);
+        let own = format!("refs/forge/{id}/head");
+        Some(match (is_at(&format!("refs/heads/{branch}")), is_at(&own)) {
+            (true, _) => branch.clone(),
+            (false, true) => own,
+            (false, false) => head.to_owned(),
+        })
     }
 
     /// Adds to a view where the result of the run is.

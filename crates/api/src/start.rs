@@ -52,7 +52,6 @@ use forge_project::{
     detect,
     executables::{in_path, is_executable},
     personal_dirs::state_dir,
-    refuse_agents,
     settings::{AgentTable, FILE, FILE_BYTES_MAX, LOCAL_FILE, Sessions, Settings, VerifyFrom},
 };
 use forge_store::journal::Store;
@@ -65,7 +64,7 @@ use validate_text::refuse_words;
 use crate::{
     agents::list::Roster,
     forge::{Forge, RunOutcome},
-    start::ready::{Ready, about_checks, find, may_hold},
+    start::ready::{Ready, about_checks, about_variables, find, may_hold},
 };
 
 pub use dry_run::{ChecksFrom, DryCalls, DryCaps, DryGate, DryPlayer, DryRun, DryStage};
@@ -128,10 +127,13 @@ struct Begin {
 impl Forge {
     /// Begins a run, up to and with its first record. Who drives it is for the caller to say.
     pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<StartedRun, Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         let ready = self.ready(request)?;
         if let Some(left_out) = &ready.left_out {
             asks.know(left_out);
+        }
+        if let Some(unset) = about_variables(&ready.settings) {
+            asks.know(&unset);
         }
         // First of all: whoever does not allow them has answered nothing else in vain.
         self.ask_about_commands(&ready.settings, &ready.found, asks)?;

@@ -22,6 +22,11 @@ pub(crate) fn bar(part: u64, whole: u64, width: usize, colours: Colours) -> Stri
     }
 }
 
+/// Formats how many tokens were used. Nothing for none: then nobody told of any.
+pub(crate) fn tokens(number: u64) -> Option<String> {
+    (number > 0).then(|| format!("{} tokens", short_number(number)))
+}
+
 /// Formats a large number in a few characters: `950`, `1.2k`, `34M`.
 pub(crate) fn short_number(number: u64) -> String {
     let mut unit = 1_000;

@@ -126,7 +126,8 @@ impl Plan<'_> {
         let id = self.context.id;
         let id = id.rsplit('-').next().unwrap_or(id);
         let what = format!(
-            "{what}; next: forge resume {id} --set 'verify.pass={value}', for later runs: forge config set verify.pass '{value}'"
+            "{what}\nnext: forge resume {id} --set 'verify.pass={value}'\n\
+             for later runs: forge config set verify.pass '{value}'"
         );
         Err(self.ends(Outcome::Blocked { class: BlockerClass::ExternalDependency, what }))
     }

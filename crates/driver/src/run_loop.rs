@@ -25,7 +25,7 @@ use forge_project::settings::Frozen;
 use forge_store::{
     blobs::Blobs,
     disk::{Disk, RealDisk},
-    journal::{CommandId, Journal, JournalRecord, RunLock, Writer},
+    journal::{CommandId, CommandRow, Journal, JournalRecord, RunLock, Writer},
     records::{body, facts, fold, row},
 };
 use forge_workspace::CodeHistory;
@@ -348,7 +348,16 @@ impl Driver {
         if self.seen == Some(version) {
             return Ok(());
         }
-        for command in self.journal.open_commands(&self.id)? {
+        for row in self.journal.open_commands(&self.id)? {
+            let command = match row {
+                CommandRow::Whole(command) => command,
+                CommandRow::Foreign(id) => {
+                    let why = "the command is refused: Forge did not write it".to_owned();
+                    let text = outcome(&CommandOutcome::Refused { why });
+                    self.journal.settle_command(&self.writer, id, &text)?;
+                    continue;
+                }
+            };
             let (executor, lost) = (&*self.machine.executor, self.lost_calls()?);
             let refusal = command_sender::refusal(executor, &*self.journal, &command, &lost)?;
             let outcome = match serde_json::from_str::<Command>(&command.body) {

@@ -53,13 +53,7 @@ pub fn check_caller(pid: i32, lost: &[LostCall]) -> Result<(), CallerFlaw> {
     if processes::process(pid).is_none() {
         return Err(CallerFlaw::Gone);
     }
-    for namespace in processes::NAMESPACES {
-        let own = processes::namespace("self", namespace);
-        let theirs = processes::namespace(pid, namespace);
-        if !matches!((own, theirs), (Ok(own), Ok(theirs)) if own == theirs) {
-            return Err(CallerFlaw::OtherNamespace { namespace });
-        }
-    }
+    check_namespaces(pid)?;
     let mut chain = vec![pid];
     chain.extend(processes::ancestors(pid));
     if let Some(attempt) = chain.iter().find_map(|pid| attempt_named_by(*pid)) {
@@ -81,6 +75,27 @@ pub fn check_own_process(lost: &[LostCall]) -> Result<(), CallerFlaw> {
     let mut chain = vec![processes::own_pid()];
     chain.extend(processes::ancestors(processes::own_pid()));
     check_outlived(&chain, lost)
+}
+
+/// Looks at this process itself beside a driver that it does not speak to: whoever cannot see the driver may be
+/// one of its agents that hides.
+pub fn check_beside(driver: i32) -> Result<(), CallerFlaw> {
+    if processes::process(driver).is_none() {
+        return Err(CallerFlaw::OtherNamespace { namespace: "pid" });
+    }
+    check_namespaces(driver)
+}
+
+/// Another process is in the namespaces of this one.
+fn check_namespaces(pid: i32) -> Result<(), CallerFlaw> {
+    for namespace in processes::NAMESPACES {
+        let own = processes::namespace("self", namespace);
+        let theirs = processes::namespace(pid, namespace);
+        if !matches!((own, theirs), (Ok(own), Ok(theirs)) if own == theirs) {
+            return Err(CallerFlaw::OtherNamespace { namespace });
+        }
+    }
+    Ok(())
 }
 
 /// In another PID namespace than that of `/proc`, every pid there means another process.

@@ -36,7 +36,7 @@ pub use attempt::keeper_handle::{Keeper, Stop, kill, start_keeper, start_knowing
 pub use attempt::outbox::{ArtifactFlaw, collect};
 pub use attempt::status::{AttemptStatus, give_up, is_kept_elsewhere, look};
 pub use attempt::sweep::{Swept, inside_attempt, sweep, sweep_adopted};
-pub use caller::{CallerFlaw, LostCall, check_caller, check_own_process};
+pub use caller::{CallerFlaw, LostCall, check_beside, check_caller, check_own_process};
 pub use keeper::keep;
 pub use keeper::monitor::{Monitor, OpenMonitor};
 pub use launch::launch;

@@ -73,13 +73,15 @@ impl Error {
 
 /// Returns what helps if git cannot be started. Only one that is not there is to be installed.
 pub fn help_to_run_git(error: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind::{NotFound, PermissionDenied};
+    use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
     if let Some(help) = help_with_limits(error) {
         help
     } else if error.kind() == PermissionDenied {
         "make git executable for this user, then run the same command again"
     } else if error.kind() == NotFound {
         "install git"
+    } else if error.kind() == NotADirectory {
+        "put the repository back where it was, or run the command where it is now"
     } else {
         "see that `git --version` works, then run the same command again"
     }
@@ -121,6 +123,9 @@ impl From<FindRepositoryError> for Error {
     fn from(error: FindRepositoryError) -> Self {
         let next = match &error {
             FindRepositoryError::NoGit(error) => help_to_run_git(error),
+            FindRepositoryError::OtherOwner { .. } => {
+                "if you trust it: git config --global --add safe.directory with its top folder"
+            }
             FindRepositoryError::Refused { .. } => {
                 "go into your project, or make it one with `git init`"
             }

@@ -40,12 +40,12 @@ mod simulated;
 mod writer;
 
 pub use command_lock::CommandSender;
-pub use commands::{CommandId, PendingCommand};
+pub use commands::{CommandId, CommandRow, PendingCommand};
 pub use connection::Store;
 pub use error::{Damage, StoreError};
 pub use hash_chain::{GENESIS, JournalRecord};
 pub use interface::Journal;
-pub use lock::{RunLock, is_run_id};
+pub use lock::{RunLock, drivers, is_run_id};
 pub use paths::{database, projection};
 pub use reader::{CheckReport, JournalRow};
 pub use restore::restore;

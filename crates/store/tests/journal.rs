@@ -6,7 +6,9 @@ mod world;
 use std::fs;
 use std::time::Instant;
 
-use forge_store::journal::{CheckReport, GENESIS, RunLock, Store, StoreError, database};
+use forge_store::journal::{
+    CheckReport, CommandRow, GENESIS, RunLock, Store, StoreError, database,
+};
 use tempfile::tempdir;
 use world::{RECORDS, RUNS, body, fill, row};
 
@@ -112,7 +114,13 @@ fn each_process_gets_the_outcome_of_its_own_command_with_the_facts_that_follow()
     assert_ne!(store.data_version().unwrap(), before);
     let revise = web.insert_command(run, 2, "web", "bob", r#"{"revise":"Q1"}"#).unwrap();
     let open = store.open_commands(run).unwrap();
-    let seen: Vec<_> = open.iter().map(|command| (command.id, command.person.as_str())).collect();
+    let seen: Vec<_> = open
+        .iter()
+        .map(|row| match row {
+            CommandRow::Whole(command) => (command.id, command.person.as_str()),
+            CommandRow::Foreign(id) => (*id, "nobody"),
+        })
+        .collect();
     assert_eq!(seen, [(approve, "ann"), (revise, "bob")]);
     store
         .append(&mut writer, 3, r#"{"answered":"Q1"}"#, "{}", &[(approve, "accepted".into())])

@@ -12,8 +12,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use forge_store::journal::{
-    Completeness, JournalRecord, RunLock, SalvageReport, SalvageSource, Store, StoreError,
-    database, projection, restore, salvage,
+    CommandRow, Completeness, JournalRecord, RunLock, SalvageReport, SalvageSource, Store,
+    StoreError, database, projection, restore, salvage,
 };
 use tempfile::tempdir;
 use world::{Chance, RECORDS, RUNS, body, copy, fill, flips, project, row};
@@ -325,8 +325,37 @@ fn a_wrong_byte_in_what_status_shows_or_in_what_a_command_asked_is_noticed() {
     assert_eq!(damaged.count(), 1);
     let dir = spoilt(r#"{"approve":"Q7"#);
     let store = Store::open_to_read(dir.path()).unwrap();
-    let refused = store.open_commands(RUNS[1]).unwrap_err();
-    assert!(matches!(refused, StoreError::Damaged(_)), "{refused}");
+    let open = store.open_commands(RUNS[1]).unwrap();
+    assert!(matches!(open.as_slice(), [CommandRow::Foreign(_)]), "{open:?}");
+}
+
+#[test]
+fn a_command_written_by_hand_is_foreign_and_keeps_nobody_from_the_others() {
+    let dir = tempdir().unwrap();
+    fill(dir.path());
+    let by_hand = rusqlite::Connection::open(database(dir.path())).unwrap();
+    let insert = "INSERT INTO commands (run, at, door, who, body, mark) VALUES ";
+    for values in [
+        "(?1, 1, 'cli', 'ann', '{}', 'x')",
+        "(?1, -1, 'cli', 'ann', '{}', 'x')",
+        "(?1, 1, 'cli', 'ann', CAST(x'ff' AS TEXT), 'x')",
+    ] {
+        by_hand.execute(&format!("{insert}{values}"), [RUNS[1]]).unwrap();
+    }
+    drop(by_hand);
+    let mut store = Store::open(dir.path()).unwrap();
+    let sent = store.insert_command(RUNS[1], 1, "cli", "ann", "{}").unwrap();
+    let open = store.open_commands(RUNS[1]).unwrap();
+    let (last, foreign) = open.split_last().unwrap();
+    assert!(matches!(last, CommandRow::Whole(command) if command.id == sent), "{last:?}");
+    assert_eq!(foreign.len(), 3);
+    assert!(foreign.iter().all(|row| matches!(row, CommandRow::Foreign(_))), "{foreign:?}");
+    let writer = store.take_over(RunLock::acquire(dir.path(), RUNS[1]).unwrap()).unwrap();
+    for row in foreign {
+        let CommandRow::Foreign(id) = row else { continue };
+        store.settle_command(&writer, *id, "refused").unwrap();
+    }
+    assert_eq!(store.open_commands(RUNS[1]).unwrap().len(), 1);
 }
 
 #[test]

@@ -89,6 +89,8 @@ impl RunSettings {
 
     /// Lets one agent play all roles.
     pub(super) fn set_agent(&mut self, settings: &Settings, name: &str) -> Result<(), Error> {
+        // Whoever plays no more need not be there, either.
+        self.frozen.agents.clear();
         self.add_agent(settings, name)?;
         self.frozen.agent = AgentChoice::Named { name: name.to_owned() };
         self.frozen.roles.clear();

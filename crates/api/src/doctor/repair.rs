@@ -19,7 +19,6 @@ use std::{
 use forge_driver::{Error, projection::Projector};
 use forge_project::{
     personal_dirs::config_dir,
-    refuse_agents,
     settings::{FILE, LOCAL_FILE, Layer, RenamedKeys, SourceFile, USER_FILE, rename_keys},
 };
 use forge_store::{atomic_file::replace, disk::RealDisk};
@@ -79,7 +78,7 @@ impl Forge {
 
     /// Mends one thing, and says what was done. Agents are refused.
     pub fn fix(&self, fixable: &Fixable) -> Result<String, Error> {
-        refuse_agents()?;
+        self.refuse_agents()?;
         match &fixable.how {
             RepairAction::Show { run } => {
                 self.view(run)?;

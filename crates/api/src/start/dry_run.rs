@@ -170,6 +170,7 @@ impl Forge {
         ready.collect(&flow.stages, &params, "", Runs::Yes, &mut stages);
         let mut notes = settings.notes();
         notes.extend(ready.left_out.clone());
+        notes.extend(super::ready::about_variables(settings));
         // What is only proposed is asked about, and not said.
         if asked.is_empty() {
             notes.extend(chosen.notes.clone());

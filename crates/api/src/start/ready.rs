@@ -60,6 +60,19 @@ pub(super) fn about_checks(stages: &[Stage], verify: &Verify) -> Option<String> 
     }
 }
 
+/// Returns what a person should know about variables that checks are to get and that are not set.
+pub(super) fn about_variables(settings: &Settings) -> Option<String> {
+    let names = settings.verify.pass.iter().map(|name| &**name);
+    let unset: Vec<&str> = names.filter(|name: &&str| std::env::var_os(name).is_none()).collect();
+    let (are, them) = if unset.len() == 1 { ("is", "it") } else { ("are", "them") };
+    (!unset.is_empty()).then(|| {
+        format!(
+            "`{}` {are} named in verify.pass and not set here: set-up and checks run without {them}",
+            unset.join("`, `")
+        )
+    })
+}
+
 /// Returns the first stage that is like this, by itself or by one of its gates.
 pub(super) fn find<'a>(
     stages: &'a [Stage],

@@ -14,7 +14,7 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     row("would run", &dry.flow);
     row("request", &format::one_line(&dry.request, width.saturating_sub(10)));
     if let Some(source) = &dry.source {
-        row("source", source);
+        row("from", source);
     }
     for (name, value) in &dry.params {
         let why = dry.chosen.get(name).map(|why| format!(" ({why})")).unwrap_or_default();

@@ -58,7 +58,9 @@ impl InitArgs {
             return Ok(ExitCode::SUCCESS);
         }
         let path = forge.write_settings(&text, &project)?;
-        terminal_output::print(&format!("wrote {}", path.display()));
+        let are_allowed = !project.setup.is_empty() || !project.verify.is_empty();
+        let allowed = if are_allowed { "; its commands are allowed to run here" } else { "" };
+        terminal_output::print(&format!("wrote {}{allowed}", path.display()));
         if project.verify.is_empty() {
             terminal_output::print(
                 "no checks were found: put yours into [verify] commands, or work stays unverified",

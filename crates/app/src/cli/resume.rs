@@ -67,6 +67,14 @@ impl ResumeArgs {
         let wanted = self.wanted_settings()?;
         if !wanted.is_empty() {
             forge.change_settings(&run, &wanted)?;
+            for asked in forge.view(&run)?.asked {
+                if asked.options.iter().any(|option| option.answer == "retry") {
+                    let question = asked.question;
+                    terminal_output::print_note(&format!(
+                        "{question} is still open; to try again with what you changed: forge answer {run} {question} retry"
+                    ));
+                }
+            }
         }
         match self.drive_args.mode() {
             DriveMode::Here(form) => {

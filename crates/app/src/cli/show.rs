@@ -10,7 +10,7 @@ use super::common::{named_or_latest, open_forge, print_json};
 use crate::{
     document::{Document, DocumentFormat},
     pager::{self, Paging, print_paged},
-    terminal_info,
+    terminal_info, terminal_output,
     text::result_text::{
         artifact_document, change_documents, next_steps, parse_unit_id, result_text,
     },
@@ -56,6 +56,10 @@ impl ShowArgs {
             } else {
                 change_documents(forge.change(&run, &parse_unit_id(unit)?)?)
             };
+            let is_empty = |document: &Document| document.bytes.is_empty();
+            if documents.iter().all(is_empty) {
+                terminal_output::print_note("there is no difference");
+            }
             pager::show_documents(&documents, paging);
         } else {
             let view = forge.result(&run)?;

@@ -106,15 +106,19 @@ fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
     }
     let tokens = &total.tokens;
     let short = format::short_number;
-    let sum = format!(
-        "{}{since}, {}, {} tokens in, {} out, {} from caches, {} into caches",
-        total.amount().to_text(),
-        format::count(total.calls, "call"),
-        short(tokens.input),
-        short(tokens.output),
-        short(tokens.cache_read),
-        short(tokens.cache_write),
-    );
+    let used = if tokens.total() == 0 {
+        "of unknown tokens".to_owned()
+    } else {
+        format!(
+            "{} tokens in, {} out, {} from caches, {} into caches",
+            short(tokens.input),
+            short(tokens.output),
+            short(tokens.cache_read),
+            short(tokens.cache_write),
+        )
+    };
+    let calls = format::count(total.calls, "call");
+    let sum = format!("{}{since}, {calls}, {used}", total.amount().to_text());
     let mut text = format::wrap(&sum, 0, width);
     let estimate = (total.estimated.0 > 0).then(|| {
         let what =

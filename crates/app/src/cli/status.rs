@@ -132,7 +132,9 @@ fn tree_text(view: &RunView, folder: &Path, driver: HasDriver, now: Time, width:
     let _ =
         write!(text, "\n  flow     {}, started {} ago", row.flow, format::age(row.started_at, now));
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
-    let _ = write!(text, "\n  spent    {}{budget}, {} tokens", row.amount().to_text(), view.tokens);
+    let tokens = format::tokens(view.tokens).map(|tokens| format!(", {tokens}"));
+    let tokens = tokens.unwrap_or_default();
+    let _ = write!(text, "\n  spent    {}{budget}{tokens}", row.amount().to_text());
     if let Some(branch) = &view.branch {
         let _ = match &view.head {
             Some(head) => {

@@ -76,11 +76,9 @@ fn totals(snapshot: &RunSnapshot, driven_by: DrivenBy, amount: &str) -> Vec<Stri
     let is_active = is_active(row.standing) && !is_alone;
     let until = if is_active { snapshot.now } else { row.changed_at };
     let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
-    let mut totals = vec![
-        format::duration(until.saturating_sub(row.started_at)),
-        format!("{amount}{budget}"),
-        format!("{} tokens", format::short_number(view.tokens)),
-    ];
+    let mut totals =
+        vec![format::duration(until.saturating_sub(row.started_at)), format!("{amount}{budget}")];
+    totals.extend(format::tokens(view.tokens));
     // Without a driver, due calls may not have been started.
     if row.working > 0 && !is_alone {
         totals.push(format!("{} under way", format::count(row.working, "call")));

@@ -103,10 +103,11 @@ const fn turn_text(turn: TurnName) -> &'static str {
 }
 
 fn spent_text(spent: &Spent) -> String {
-    let tokens = format::short_number(spent.tokens.total());
-    match spent.cost {
-        Cost::Known(money) => format!("{money}, {tokens} tokens"),
-        Cost::Estimated(money) => format!("about {money}, {tokens} tokens"),
-        Cost::Unknown => format!("at an unknown cost, {tokens} tokens"),
-    }
+    let cost = match spent.cost {
+        Cost::Known(money) => money.to_string(),
+        Cost::Estimated(money) => format!("about {money}"),
+        Cost::Unknown => "at an unknown cost".to_owned(),
+    };
+    let tokens = format::tokens(spent.tokens.total()).map(|tokens| format!(", {tokens}"));
+    format!("{cost}{}", tokens.unwrap_or_default())
 }

@@ -4,6 +4,7 @@
 
 use std::{fmt::Write as _, path::Path};
 
+use forge_api::test_output::excerpt;
 use forge_core::{
     event::Answer,
     verdict::Proof,
@@ -18,8 +19,8 @@ use crate::{
 /// The most lines of a command's output where lines are few.
 pub(crate) const PROOF_LINES: usize = 6;
 
-/// One of this many lines is from the beginning of the output, the others from its end.
-const FROM_BEGINNING: usize = 3;
+/// The most bytes of a command's output.
+const PROOF_BYTES: usize = 16 * 1024;
 
 /// The most lines of a quotation.
 const QUOTE_LINES: usize = 12;
@@ -211,7 +212,7 @@ impl QuestionWriter<'_> {
         }
     }
 
-    /// Appends the beginning and the end of a command's output.
+    /// Appends what is most telling of a command's output: what failed, and the last lines.
     fn push_output(&mut self, output: &str) {
         let lines: Vec<&str> = output.lines().collect();
         let most = match self.layout {
@@ -223,11 +224,9 @@ impl QuestionWriter<'_> {
         if lines.len() <= most + 1 {
             return self.push_verbatim(&lines);
         }
-        let first = most / FROM_BEGINNING;
-        let rest = lines.len() - (most - first);
-        self.push_verbatim(&lines[..first]);
-        self.push_omitted(rest - first, "between");
-        self.push_verbatim(&lines[rest..]);
+        let shown = excerpt(output, most, PROOF_BYTES);
+        self.push_verbatim(&shown.lines().collect::<Vec<_>>());
+        self.push_field("", &format!("all {} lines: {}", lines.len(), self.full_text_hint()));
     }
 
     fn push_quote(&mut self, quote: &str) {

@@ -212,3 +212,22 @@ fn a_parked_run_goes_on_with_more_money_and_everything_still_adds_up() {
     assert_eq!(adds_up(&world, &run).known, 190_000);
     has(&world.ok(&["status", &run]), &["$0.19 of $0.30"]);
 }
+
+#[test]
+fn an_answer_does_not_keep_anybody_from_changing_settings() {
+    let world = mine::world("case $FORGE_CALL in *#1) exit 1 ;; *) result x ;; esac");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let run = world.latest();
+    let changed = ["resume", &run, "--set", "limits.silence_minutes=5"];
+    let said = world.forge(&changed);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.err, &["Q1 is still open", &format!("forge answer {run} Q1 retry")]);
+    // The answer makes a call due, which nobody begins.
+    world.ok(&["answer", &run, "Q1", "retry"]);
+    let said = world.forge(&changed);
+    assert_eq!(said.code, DONE, "{said}");
+    let facts = world.facts(&run);
+    let last = |name: &str| facts.iter().rposition(|fact| fact.get(name).is_some()).unwrap();
+    assert!(last("settings_changed") < last("attempt_started"), "{facts:#?}");
+}

@@ -541,3 +541,16 @@ fn who_interrupts_the_look_at_a_request_has_no_run_and_what_it_cost_is_kept() {
     assert!(world.is_untouched());
     has(&world.ok(&["stats", "--by", "run"]), &["(refused)", "$0.0010"]);
 }
+
+#[test]
+fn variables_that_checks_are_to_get_and_that_are_not_set_are_named_at_the_start() {
+    let world = World::new();
+    world.flow("one", "[[stage]]\nname = \"look\"\ncommand = \"true\"\n");
+    world.write("forge.toml", "[verify]\npass = [\"PATH\", \"FORGE_TEST_UNSET\"]\n");
+    let note = "`FORGE_TEST_UNSET` is named in verify.pass and not set here";
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.err, &[note]);
+    let said = world.run("one", &["--dry-run"]);
+    has(&format!("{}{}", said.out, said.err), &[note]);
+}

@@ -296,7 +296,7 @@ fn what_is_left_of_an_agent_that_killed_driver_and_keeper_cannot_answer() {
 }
 
 #[test]
-fn an_agent_cannot_answer_its_own_run_from_namespaces_of_its_own() {
+fn an_agent_cannot_answer_its_own_run_nor_another_from_namespaces_of_its_own() {
     let ways = ["unshare -r", "unshare -rpf", "unshare -rpf --mount-proc"];
     let may = |way: &&str| {
         let may = std::process::Command::new("sh").args(["-c", &format!("{way} true")]).output();
@@ -311,22 +311,40 @@ fn an_agent_cannot_answer_its_own_run_from_namespaces_of_its_own() {
     }
     let world = World::new();
     world.roles(&["worker"]);
+    world.flow("one", "[[stage]]\nname = \"ask\"\ngates = [{ human = \"Go on?\" }]\n");
     world.flow(
         "two",
         "[[stage]]\nname = \"ask\"\ngates = [{ human = \"Go on?\" }]\n\
          [[stage]]\nname = \"work\"\nafter = []\nagent = \"worker\"\n",
     );
-    let calls = ["answer 2 Q1 approve", "stop 2", "abandon 2"];
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let other = world.latest();
+    let answer_other = format!("answer {other} Q1 approve");
+    let calls = [
+        "answer $(cat run) Q1 approve",
+        "stop $(cat run)",
+        "abandon $(cat run)",
+        &answer_other,
+        "run --flow one another",
+    ];
     let lines: Vec<String> = ways
         .iter()
         .flat_map(|way| calls.map(|call| (way, call)))
         .map(|(way, call)| {
-            format!("env -i PATH=\"$PATH\" {way} {FORGE} {call} >>said 2>&1; echo \"code $? of {call}\" >>said")
+            format!(
+                "env -i PATH=\"$PATH\" HOME=\"$HOME\" {way} {FORGE} {call} >>said 2>&1; \
+                 echo \"code $? of {call}\" >>said"
+            )
         })
         .collect();
-    let script =
-        format!("cd {}\n{}\ncd - >/dev/null\ntrue", world.repo.display(), lines.join("\n"));
-    world.scenario(&format!("[[play]]\nrun = '''{script}'''\n"));
+    let script = format!(
+        "cd {}\n{FORGE} status --json | grep -o '[0-9a-z-]*do-it[0-9a-z-]*' | head -n 1 >run\n{}\n\
+         cd - >/dev/null\ntrue",
+        world.repo.display(),
+        lines.join("\n")
+    );
+    world.scenario(&format!("[[play]]\nrun = '''\n{script}'''\n"));
     let said = world.run("two", &[]);
     assert_eq!(said.code, WAITS, "{said}");
     let refusals = std::fs::read_to_string(world.repo.join("said")).unwrap();
@@ -335,6 +353,8 @@ fn an_agent_cannot_answer_its_own_run_from_namespaces_of_its_own() {
         + refusals.matches("namespace, so it cannot be seen").count();
     assert_eq!(named, lines.len(), "{refusals}");
     assert_eq!(world.view(&world.latest())["questions"], 1);
+    assert_eq!(world.view(&other)["questions"], 1);
+    assert_eq!(world.ids().len(), 2, "no other run was started");
 }
 
 #[test]

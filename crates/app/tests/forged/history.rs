@@ -60,6 +60,21 @@ fn a_result_that_somebody_else_moved_is_no_result_and_forge_says_so() {
 }
 
 #[test]
+fn a_result_whose_branch_and_own_ref_were_moved_is_named_by_its_commit() {
+    let project = Project::new();
+    let run = format!(
+        "{}at update-ref refs/forge/$run/head $evil; at update-ref refs/heads/$branch $evil",
+        evil()
+    );
+    let said = project.run(&[play("reviewer", "", &run)]);
+    assert_eq!(said.code, DONE, "{said}");
+    let landed = project.facts("landed");
+    let shown = project.world.ok(&["show", &project.id(), "--json"]);
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["branch"], landed[0]["head"], "{said}");
+}
+
+#[test]
 fn a_branch_that_somebody_else_moved_is_left_alone_and_forge_says_so() {
     let project = Project::new();
     let run = format!("{}at update-ref refs/heads/$branch $evil", evil());

@@ -78,6 +78,11 @@ pub fn sentence(event: &Event) -> String {
                 Ruling::Verdict(Verdict::Pass { findings }) if findings.is_empty() => {
                     format!("{judgement} passed{cost}")
                 }
+                Ruling::Verdict(Verdict::Pass { findings })
+                    if findings.iter().any(Finding::is_serious) =>
+                {
+                    format!("{judgement} says pass{cost}, but leaves {}", list(findings))
+                }
                 Ruling::Verdict(Verdict::Pass { findings }) => {
                     format!("{judgement} passed{cost}, noting {}", list(findings))
                 }

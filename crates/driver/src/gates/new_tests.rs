@@ -19,7 +19,7 @@ use forge_workspace::{CachesAfter, FileChangeKind, OverlayFile};
 
 use crate::{
     Error,
-    checkouts::span,
+    checkouts::{Caches, span},
     gates::{
         ruling::{finding, ruling},
         trials::{overlaid, run_all},
@@ -140,7 +140,7 @@ fn about(test: &str, what: String) -> Finding {
 fn said(plan: &Plan<'_>, prefix: &str, commit: &str) -> Result<Said, Pending> {
     let mut said = Said { tests: BTreeMap::new(), red: Vec::new() };
     let commands = &plan.context.frozen.verify.commands;
-    for trial in run_all(plan, prefix, commit, commands, CachesAfter::Unsealed)? {
+    for trial in run_all(plan, prefix, commit, commands, Caches::Kept, CachesAfter::Unsealed)? {
         if trial.colour == Colour::Red {
             said.red.push(trial.command);
         }

@@ -18,6 +18,7 @@ use forge_core::{
 use forge_project::{
     commit_files::CommitTree,
     detect::ProjectFiles,
+    settings::FinalCheckout,
     test_output::{
         TestCounts, TestOutcome, excerpt, naming_tests, read_test_counts, read_test_outcomes,
     },
@@ -107,10 +108,15 @@ pub(super) fn try_change(
     let is_known = |command: &String| plan.run.evidence(&both, command) == Some(Colour::Green);
     let (known, unknown): (Vec<String>, Vec<String>) = commands.iter().cloned().partition(is_known);
     tried.is_compared = !known.is_empty();
-    let before = run_all(plan, "original-", &original, &unknown, CachesAfter::Unsealed)?;
+    // What the changed tests and runner files left in caches must not answer for the original ones.
+    let caches = match plan.context.frozen.verify.r#final {
+        FinalCheckout::Pristine => Caches::Cleared,
+        FinalCheckout::Cached => Caches::Kept,
+    };
+    let before = run_all(plan, "original-", &original, &unknown, caches, CachesAfter::Unsealed)?;
     let named = before.iter().filter(|trial| Tests::read(trial).is_some());
     let named: Vec<String> = named.map(|trial| trial.command.clone()).collect();
-    let after = run_all(plan, "changed-", &span.to, &named, CachesAfter::Unsealed)?;
+    let after = run_all(plan, "changed-", &span.to, &named, Caches::Kept, CachesAfter::Unsealed)?;
     for trial in &before {
         let command = &trial.command;
         let changed = after.iter().find(|after| after.command == *command);
@@ -274,7 +280,7 @@ fn run_unknown(
     let known = |command: &String| plan.run.evidence(&tree, command);
     let unknown: Vec<String> =
         commands.iter().filter(|command| known(command).is_none()).cloned().collect();
-    let mut trials = run_all(plan, prefix, commit, &unknown, if_red)?;
+    let mut trials = run_all(plan, prefix, commit, &unknown, Caches::Kept, if_red)?;
     trials.extend(commands.iter().filter_map(|command| {
         let (colour, command) = (known(command)?, command.clone());
         Some(Trial { command, colour, output: String::new(), is_known: true })
@@ -303,6 +309,7 @@ pub(super) fn run_all(
     prefix: &str,
     commit: &str,
     commands: &[String],
+    caches: Caches,
     if_red: CachesAfter,
 ) -> Result<Vec<Trial>, Pending> {
     let mut trials = Vec::new();
@@ -311,7 +318,7 @@ pub(super) fn run_all(
     }
     let Plan { context, run, .. } = *plan;
     let opened =
-        plan.opened_for_proof(prefix, || context.open_verification(run, commit, Caches::Kept))?;
+        plan.opened_for_proof(prefix, || context.open_verification(run, commit, caches))?;
     for (number, command) in (1..).zip(commands) {
         let (name, line) = (format!("{prefix}check-{number}"), naming_tests(command));
         let (folder, ending) = plan.shell(&name, &line, &opened.tree, context.check_limits())?;

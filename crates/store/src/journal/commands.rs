@@ -5,7 +5,7 @@
 //! byte what was inserted, so every command carries a mark. A mark can be computed by anybody; who stands behind a
 //! command is told by `command_lock`.
 
-use rusqlite::{OptionalExtension as _, Transaction, params};
+use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 
 use super::command_lock::{CommandLock, CommandSender, sender};
 use super::connection::{Store, expect_one_row, integer, unsigned};
@@ -32,6 +32,14 @@ pub struct PendingCommand {
     pub person: String,
     /// JSON that the journal does not interpret.
     pub body: String,
+}
+
+/// A row of the commands of a run that is not answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandRow {
+    Whole(PendingCommand),
+    /// One that Forge did not insert, or that was changed since: it is answered, never obeyed.
+    Foreign(CommandId),
 }
 
 impl Store {
@@ -78,30 +86,18 @@ impl Store {
     }
 
     /// Reads the commands of a run that are not answered, in order of arrival.
-    pub fn open_commands(&self, run: &str) -> Result<Vec<PendingCommand>, StoreError> {
+    pub fn open_commands(&self, run: &str) -> Result<Vec<CommandRow>, StoreError> {
         self.snapshot(Some(run), |snapshot| {
             let mut statement = snapshot.prepare(
                 "SELECT id, at, door, who, body, mark FROM commands
                  WHERE run = ?1 AND outcome IS NULL ORDER BY id",
             )?;
-            let found = statement.query_map([run], |row| {
-                let (id, at) = (CommandId(row.get(0)?), unsigned(row, 1)?);
-                let (interface, person, body) = (row.get(2)?, row.get(3)?, row.get(4)?);
-                let mark: String = row.get(5)?;
-                let run = run.to_owned();
-                Ok((PendingCommand { id, run, at, interface, person, body }, mark))
+            let rows = statement.query_map([run], |row| {
+                let id = CommandId(row.get(0)?);
+                // A value of the wrong kind is not ours either, and must not keep anybody from the other rows.
+                Ok(whole(run, id, row).map_or(CommandRow::Foreign(id), CommandRow::Whole))
             })?;
-            let mut commands = Vec::new();
-            for found in found {
-                let (command, written) = found?;
-                let PendingCommand { id, run, at, interface, person, body } = &command;
-                if mark(run, *at, interface, person, body) != written {
-                    let what = format!("command {} does not fit its mark", id.0);
-                    return Err(JournalFault::damage(run, None, what));
-                }
-                commands.push(command);
-            }
-            Ok(commands)
+            Ok(rows.collect::<Result<_, _>>()?)
         })
     }
 
@@ -129,6 +125,18 @@ pub(super) fn answer(
         return Ok(());
     }
     Err(StoreError::NoOpenCommand { run: run.to_owned(), id: id.0 }.into())
+}
+
+/// Reads a command if its row is as it was inserted.
+fn whole(run: &str, id: CommandId, row: &Row<'_>) -> Option<PendingCommand> {
+    let at = unsigned(row, 1).ok()?;
+    let (interface, person, body): (String, String, String) =
+        (row.get(2).ok()?, row.get(3).ok()?, row.get(4).ok()?);
+    let written: String = row.get(5).ok()?;
+    if mark(run, at, &interface, &person, &body) != written {
+        return None;
+    }
+    Some(PendingCommand { id, run: run.to_owned(), at, interface, person, body })
 }
 
 fn mark(run: &str, at: u64, interface: &str, person: &str, body: &str) -> String {

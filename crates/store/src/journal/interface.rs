@@ -6,7 +6,7 @@
 use std::fmt::Debug;
 
 use super::command_lock::CommandSender;
-use super::commands::{CommandId, PendingCommand};
+use super::commands::{CommandId, CommandRow, PendingCommand};
 use super::connection::Store;
 use super::error::StoreError;
 use super::hash_chain::JournalRecord;
@@ -57,7 +57,7 @@ pub trait Journal: Debug {
     fn rows_with(&self, text: &str) -> Result<Vec<JournalRow>, StoreError>;
 
     /// Reads the commands of a run that are not answered, in order of arrival.
-    fn open_commands(&self, run: &str) -> Result<Vec<PendingCommand>, StoreError>;
+    fn open_commands(&self, run: &str) -> Result<Vec<CommandRow>, StoreError>;
 
     /// Finds the process that stands behind a command of another one.
     fn command_sender(&self, command: &PendingCommand) -> Result<CommandSender, StoreError>;
@@ -113,7 +113,7 @@ impl Journal for Store {
         Store::rows_with(self, text)
     }
 
-    fn open_commands(&self, run: &str) -> Result<Vec<PendingCommand>, StoreError> {
+    fn open_commands(&self, run: &str) -> Result<Vec<CommandRow>, StoreError> {
         Store::open_commands(self, run)
     }
 

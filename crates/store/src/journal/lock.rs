@@ -109,6 +109,21 @@ impl Drop for RunLock {
     }
 }
 
+/// Returns the processes that drive a run of this journal.
+pub fn drivers(dir: &Path) -> Vec<u32> {
+    let folders = fs::read_dir(dir.join("runs")).into_iter().flatten().flatten();
+    let locks = folders.filter_map(|folder| {
+        let mut file = File::open(folder.path().join("lock")).ok()?;
+        // Most runs are driven by nobody. Whoever drives one may be gone, and only its pid left.
+        holder(&mut file)?;
+        match RunLock::attempt(dir, folder.file_name().to_str()?) {
+            Err(StoreError::Held { pid, .. }) => pid,
+            Ok(_) | Err(_) => None,
+        }
+    });
+    locks.collect()
+}
+
 /// Returns the process that drives the run. `None` if the lock is held briefly, and in the moment between
 /// locking and writing the pid.
 fn holder(file: &mut File) -> Option<u32> {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::command_lock::CommandSender;
-use super::commands::{CommandId, PendingCommand};
+use super::commands::{CommandId, CommandRow, PendingCommand};
 use super::connection::integer;
 use super::error::StoreError;
 use super::hash_chain::{GENESIS, JournalRecord, RecordNumbers};
@@ -289,14 +289,14 @@ impl Journal for SimulatedJournal {
         Ok(rows.filter(|row| row.row.contains(text)).cloned().collect())
     }
 
-    fn open_commands(&self, run: &str) -> Result<Vec<PendingCommand>, StoreError> {
+    fn open_commands(&self, run: &str) -> Result<Vec<CommandRow>, StoreError> {
         self.refresh()?;
         let state = self.state.borrow();
         let open = state
             .commands
             .iter()
             .filter(|(command, outcome)| command.run == run && outcome.is_none());
-        Ok(open.map(|(command, _)| command.clone()).collect())
+        Ok(open.map(|(command, _)| CommandRow::Whole(command.clone())).collect())
     }
 
     fn command_sender(&self, command: &PendingCommand) -> Result<CommandSender, StoreError> {

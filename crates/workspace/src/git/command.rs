@@ -15,9 +15,9 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     fs::File,
-    io::{Read as _, Write as _},
+    io::{self, ErrorKind, Read as _, Write as _},
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
     sync::{Mutex, PoisonError},
     thread,
 };
@@ -236,7 +236,7 @@ impl Git {
     /// Returns the first bytes that it says, and whether that is all. It reads its input before it speaks.
     pub(crate) fn run_truncated(mut self, bytes_max: usize) -> Result<(Vec<u8>, Extent), GitError> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = self.command.spawn().map_err(GitError::NotRun)?;
+        let mut child = self.spawn()?;
         if let Some((bytes, mut pipe)) = self.input.as_deref().zip(child.stdin.take()) {
             // If git stops reading, its exit code says why.
             let _ = pipe.write_all(bytes);
@@ -281,7 +281,7 @@ impl Git {
 
     fn once(&mut self) -> Result<Output, GitError> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = self.command.spawn().map_err(GitError::NotRun)?;
+        let mut child = self.spawn()?;
         let input = self.input.as_deref().zip(child.stdin.take());
         thread::scope(|scope| {
             if let Some((bytes, mut pipe)) = input {
@@ -289,6 +289,20 @@ impl Git {
                 scope.spawn(move || drop(pipe.write_all(bytes)));
             }
             child.wait_with_output().map_err(GitError::NotRun)
+        })
+    }
+
+    fn spawn(&mut self) -> Result<Child, GitError> {
+        self.command.spawn().map_err(|error| {
+            let folder = self.command.get_current_dir();
+            // The kernel says the same of a program and of a folder that is not there.
+            match folder.filter(|folder| error.kind() == ErrorKind::NotFound && !folder.is_dir()) {
+                Some(folder) => {
+                    let what = format!("the folder {} is gone", folder.display());
+                    GitError::NotRun(io::Error::new(ErrorKind::NotADirectory, what))
+                }
+                None => GitError::NotRun(error),
+            }
         })
     }
 

@@ -34,6 +34,9 @@ pub enum FindRepositoryError {
     /// Git is not installed, or not in `PATH`.
     #[error("git cannot be run: {0}")]
     NoGit(io::Error),
+    /// Git refuses a repository that belongs to another user.
+    #[error("git refuses the repository of {}, because it belongs to another user", dir.display())]
+    OtherOwner { dir: PathBuf },
     /// The folder is not in a repository, or git refuses it.
     #[error("{} is not in a git repository{}", dir.display(), in_parentheses(message))]
     Refused {
@@ -141,6 +144,9 @@ impl Repository {
 fn no_repository(dir: &Path, error: GitError) -> FindRepositoryError {
     match error {
         GitError::NotRun(error) => FindRepositoryError::NoGit(error),
+        GitError::Refused { message, .. } if message.contains("dubious ownership") => {
+            FindRepositoryError::OtherOwner { dir: dir.to_owned() }
+        }
         GitError::Refused { message, .. } => {
             FindRepositoryError::Refused { dir: dir.to_owned(), message }
         }
