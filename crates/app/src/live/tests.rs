@@ -568,6 +568,21 @@ fn what_is_decided_on_is_wrapped_over_the_rows_that_are_free_and_what_does_not_f
 }
 
 #[test]
+fn of_a_red_check_the_lines_that_tell_why_are_printed() {
+    let mut snapshot = asking_much();
+    let mut lines: Vec<String> = (1..=60).map(|n| format!("ok {n} - fine")).collect();
+    lines[20] = "not ok 21 - adds".to_owned();
+    let proof = forge_core::verdict::Proof::Command {
+        command: "npm test".to_owned(),
+        output: lines.join("\n"),
+    };
+    snapshot.view.asked[0].findings[0].proof = Some(proof);
+    let shown = question_text("r", &snapshot.view.asked[0], QuestionLayout::Printed, 80);
+    assert!(shown.contains("not ok 21 - adds"), "{shown}");
+    assert!(shown.contains("all 60 lines: forge status r --json"), "{shown}");
+}
+
+#[test]
 fn keys_are_offered_only_where_they_do_something() {
     let shown_keys = |snapshot: &RunSnapshot| {
         let question = &snapshot.view.asked[0];
