@@ -71,8 +71,15 @@ pub(super) fn detect(
         value: effort_for_points(points).to_owned(),
         why: format!("{points} story points in {field}"),
     });
-    by_points.filter(known).or_else(|| detect_in_text(text).filter(known)).unwrap_or_else(|| {
-        Detected { value: default.to_owned(), why: "nothing says more or less".to_owned() }
+    by_points.filter(known).unwrap_or_else(|| {
+        let middle = |why: String| Detected { value: default.to_owned(), why };
+        let found = match signs(text) {
+            (Some(why), None) => Detected { value: "S".to_owned(), why },
+            (None, Some(why)) => Detected { value: "L".to_owned(), why },
+            (Some(small), Some(large)) => middle(format!("{small}, but {large}")),
+            (None, None) => middle("nothing says more or less".to_owned()),
+        };
+        if known(&found) { found } else { middle("nothing says more or less".to_owned()) }
     })
 }
 
@@ -91,7 +98,8 @@ fn effort_for_points(points: f64) -> &'static str {
     }
 }
 
-fn detect_in_text(text: &str) -> Option<Detected> {
+/// Returns what speaks for small and what for large work.
+fn signs(text: &str) -> (Option<String>, Option<String>) {
     let lower = text.to_lowercase();
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -109,12 +117,7 @@ fn detect_in_text(text: &str) -> Option<Detected> {
     };
     let is_short = n_chars <= CHARS_SMALL && n_demands <= 1;
     let small = said(&SMALL).filter(|_| is_short);
-    let small = small.map(|word| format!("it is short and says \"{word}\""));
-    match (small, large) {
-        (Some(why), None) => Some(Detected { value: "S".to_owned(), why }),
-        (None, Some(why)) => Some(Detected { value: "L".to_owned(), why }),
-        (Some(_), Some(_)) | (None, None) => None,
-    }
+    (small.map(|word| format!("it is short and says \"{word}\"")), large)
 }
 
 /// Returns a line of a list.
@@ -163,7 +166,11 @@ mod tests {
         for (text, effort, why) in [
             ("Fix a typo in the help", "S", "it is short and says \"typo\""),
             ("Rewrite the parser", "L", "it says \"rewrite\""),
-            ("Rename it and rewrite the parser", "M", "nothing says more or less"),
+            (
+                "Rename it and rewrite the parser",
+                "M",
+                "it is short and says \"rename\", but it says \"rewrite\"",
+            ),
             ("Show the sum", "M", "nothing says more or less"),
             ("A showcase of portable labels", "M", "nothing says more or less"),
             (list, "L", "it lists 7 demands"),

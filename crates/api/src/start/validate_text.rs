@@ -12,6 +12,8 @@ use forge_core::view::shorten;
 use forge_driver::Error;
 use regex::Regex;
 
+use super::request::quoted;
+
 /// Shorter texts say nothing that could be done.
 const REQUEST_CHARS_MIN: usize = 5;
 
@@ -89,7 +91,10 @@ fn refuse_flags(text: &str) -> Result<(), Error> {
         format!(
             "the request ends with `{flag}`, which is no part of it if it stands inside the quotes"
         ),
-        "forge run --effort M \"show totals in the list\"",
+        format!(
+            "forge run {flag} {}",
+            quoted(text.trim_end().strip_suffix(&*flag).unwrap_or(text).trim_end())
+        ),
     ))
 }
 

@@ -65,6 +65,11 @@ impl InitArgs {
             terminal_output::print(
                 "no checks were found: put yours into [verify] commands, or work stays unverified",
             );
+        } else if tried.iter().any(|one| one.colour == Colour::Red && one.purpose == Purpose::SetUp)
+        {
+            terminal_output::print(
+                "set-up failed, so no check was tried: mend [workspace] setup in forge.toml first",
+            );
         } else if tried.iter().any(|one| one.colour == Colour::Red) {
             terminal_output::print(
                 "something is red before any agent has touched it; it is written down in forge.toml",

@@ -140,6 +140,10 @@ fn with(text: &str, path: &str, value: &Value) -> Result<String, String> {
     };
     let (tables, name) = path.rsplit_once('.').unwrap_or(("", path));
     changed(text, |document| {
+        let top = tables.split('.').next().unwrap_or_default();
+        // What stands at the end of the file stays before a table that is added there.
+        let end = document.trailing().as_str().unwrap_or_default().to_owned();
+        let is_added = !top.is_empty() && !document.contains_key(top) && !end.trim().is_empty();
         let mut table: &mut dyn TableLike = document.as_table_mut();
         for word in tables.split('.').filter(|word| !word.is_empty()) {
             let item = table.entry(word).or_insert_with(|| {
@@ -161,6 +165,13 @@ fn with(text: &str, path: &str, value: &Value) -> Result<String, String> {
             }
             None => {
                 table.insert(name, Item::Value(new));
+            }
+        }
+        if is_added {
+            document.set_trailing("");
+            let item = tables.split('.').fold(document.as_item_mut(), |item, word| &mut item[word]);
+            if let Some(table) = item.as_table_mut() {
+                table.decor_mut().set_prefix(format!("{end}\n"));
             }
         }
         Ok(())
@@ -248,6 +259,12 @@ mod tests {
         for (text, key, words, expected) in [
             ("", "agent", "scripted", "agent = \"scripted\"\n"),
             ("", "limits.at_once", "3", "[limits]\nat_once = 3\n"),
+            (
+                "agent = \"scripted\"\n\n# [limits]\n# at_once = 2\n",
+                "limits.at_once",
+                "3",
+                "agent = \"scripted\"\n\n# [limits]\n# at_once = 2\n\n[limits]\nat_once = 3\n",
+            ),
             (
                 "",
                 "agents.scripted.scenario",
