@@ -170,7 +170,11 @@ fn table_text(table: &StatsView, most: usize, width: usize) -> String {
         "CALLS", "IN", "OUT", "CACHE", "COST"
     );
     for (row, name) in rows.iter().zip(names) {
-        let short = format::short_number;
+        // Where nobody told of tokens, they are unknown and not none.
+        let short = |number| match row.tokens.total() {
+            0 => "-".to_owned(),
+            _ => format::short_number(number),
+        };
         let cache = row.tokens.cache_read.saturating_add(row.tokens.cache_write);
         let line = format!(
             "{} {:>6} {:>7} {:>7} {:>7} {:>10}  {}",

@@ -327,6 +327,18 @@ fn a_run_that_ignored() {
 }
 
 #[test]
+fn tokens_that_nobody_told_of_are_not_shown_as_none() {
+    let mut snapshot = snapshot(1);
+    let header = |snapshot: &RunSnapshot| {
+        let shown = text(&frame(snapshot, &options(LARGE)).lines, Colours::No);
+        shown.lines().take(3).collect::<Vec<_>>().join("\n")
+    };
+    assert!(header(&snapshot).contains("  ·  153k tokens"), "{}", header(&snapshot));
+    snapshot.view.tokens = 0;
+    assert!(!header(&snapshot).contains("tokens"), "{}", header(&snapshot));
+}
+
+#[test]
 fn what_stays_in_the_scrollback_is_the_whole_tree_without_keys() {
     let lines = final_lines(&building(12), DrivenBy::AnotherProcess, 80, 60);
     let shown = text(&lines, Colours::No);

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use super::world::{CONTENT, WAITS, WRONG, World, has};
+use super::world::{CONTENT, DONE, WAITS, WRONG, World, has};
 
 /// Commands that would write.
 fn changing(run: &str) -> Vec<Vec<&str>> {
@@ -126,6 +126,40 @@ fn a_flipped_byte_in_a_record_is_named_and_everything_before_it_is_brought_out()
     has(&said, &["the journal is whole again", "damaged-1"]);
     has(&world.ok(&["doctor"]), &["the journal is whole: 2 runs, 8 records"]);
     world.ok(&["answer", &run, "Q1", "approve"]);
+}
+
+#[test]
+fn a_log_that_was_lost_or_cut_after_a_crash_is_named_and_restore_brings_its_facts_back() {
+    for is_lost in [true, false] {
+        let world = World::new();
+        world.scenario(CONTENT);
+        assert_eq!(world.forge(&["run", "do one"]).code, WAITS);
+        let wait = "while [ ! -e $HOME/go ]; do sleep 0.02; done";
+        world.flow("slow", &format!("[[stage]]\nname = \"a\"\ncommand = \"{wait}\"\n"));
+        let mut running = world.start(&["run", "--flow", "slow", "do two"]);
+        running.until_says("a#1 started");
+        let run = world.latest();
+        let records = ["log", &run, "--json"];
+        let before = world.ok(&records);
+        running.signal(rustix::process::Signal::KILL);
+        running.end();
+        // All that the second run has written is in the log.
+        let log = world.place().join("forge.db-wal");
+        let length = fs::metadata(&log).unwrap().len();
+        if is_lost {
+            fs::remove_file(&log).unwrap();
+        } else {
+            fs::OpenOptions::new().write(true).open(&log).unwrap().set_len(length / 2).unwrap();
+        }
+        has(&world.refused(&["status"]), &["forge.db", "next: "]);
+        stays_as_it_is(&world, &run);
+        has(&world.ok(&["doctor", "--restore"]), &["the journal is whole again"]);
+        assert_eq!(world.ok(&records), before, "lost: {is_lost}");
+        has(&world.ok(&["doctor"]), &["the journal is whole: 2 runs"]);
+        world.go();
+        let said = world.forge(&["resume", &run]);
+        assert_eq!(said.code, DONE, "{said}");
+    }
 }
 
 #[test]

@@ -5,7 +5,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use scripted_model::{AnswerEnding, ModelRequest, Script, ScriptStep, claude::Credential};
+use scripted_model::{
+    AnswerEnding, ModelRequest, Script, ScriptStep, ToolCall, claude::Credential,
+};
 use serde_json::Value;
 
 use crate::{
@@ -110,6 +112,31 @@ fn a_wrong_key_is_asked_about_and_retry_after_a_login_goes_on() {
 }
 
 #[test]
+fn a_login_that_expires_in_a_call_is_asked_about_and_retry_goes_on_in_its_session() {
+    let begins = ScriptStep::call(ToolCall::bash("echo first > part.txt")).saying("I begin.");
+    let script = Script::new([begins, ScriptStep::status(401, "OAuth token has expired")]);
+    let Some(stage) = Stage::solo(script) else { return };
+    let said = stage.run(&[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let run = stage.world.latest();
+    assert_eq!(stage.ended(&run)[0]["outcome"]["blocked"]["class"], "no_access");
+    stage.world.ok(&["answer", &run, "Q1", "retry"]);
+    let key = stage.key("logged-in", good());
+    let said = finish(&mut stage.command_at(key.url(), &["resume", &run]));
+    assert_eq!(said.code, DONE, "{said}");
+    goes_on(&stage.key.finish(), &key.finish());
+}
+
+/// The second part of a call is asked for in the session of the first, and knows what was done there.
+pub(crate) fn goes_on(before: &[ModelRequest], after: &[ModelRequest]) {
+    let first = before[0].session.as_deref().expect("it tells its session");
+    for request in before.iter().chain(after) {
+        assert_eq!(request.session.as_deref(), Some(first), "it goes on in its session");
+    }
+    has(&after[0].messages.to_string(), &["I begin.", "You began this work in this session"]);
+}
+
+#[test]
 fn a_rate_limit_is_waited_for_and_is_no_miss() {
     // Claude Code waits and asks again itself before it gives up, so the provider's delay is short here.
     let step = ScriptStep::status(429, "slow down").header("retry-after", "1");
@@ -174,12 +201,13 @@ fn a_provider_that_falls_silent_is_left_by_ctrl_c_and_the_run_goes_on_later() {
 
 #[test]
 #[ignore = "in full size only: nothing shorter than a minute can be set"]
-fn a_provider_that_falls_silent_for_longer_than_it_may_is_left_and_tried_again() {
-    let script = Script::new([ScriptStep::say("Wait").ending(AnswerEnding::Stall)]);
-    let Some(stage) = Stage::solo(script) else { return };
+fn a_provider_that_falls_silent_for_longer_than_it_may_is_left_and_tried_again_in_its_session() {
+    let begins = ScriptStep::call(ToolCall::bash("true")).saying("I begin.");
+    let silence = ScriptStep::say("Wait").ending(AnswerEnding::Stall);
+    let Some(stage) = Stage::solo(Script::new([begins, silence])) else { return };
     stage.set("[limits]\nsilence_minutes = 1\n");
     let (running, run) = stage.start(&[]);
-    stage.key.request_after(1, Duration::from_secs(150)).expect("it is tried again");
+    stage.key.request_after(2, Duration::from_secs(150)).expect("it is tried again");
     let ended = stage.ended(&run);
     assert_eq!(ended.len(), 1, "{ended:#?}");
     assert_eq!(ended[0]["outcome"]["fault"]["class"], "timed_out", "{ended:#?}");
@@ -190,5 +218,6 @@ fn a_provider_that_falls_silent_for_longer_than_it_may_is_left_and_tried_again()
     stage.world.ok(&["stop", &run]);
     assert_eq!(running.end().code, INTERRUPTED);
     assert_eq!(stage.left_over(), [], "nobody is left");
-    stage.key.finish();
+    let requests = stage.key.finish();
+    goes_on(&requests[..2], &requests[2..]);
 }

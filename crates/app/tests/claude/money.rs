@@ -3,6 +3,7 @@
 use scripted_model::{Script, ScriptStep, ToolCall};
 
 use crate::{
+    errors::goes_on,
     stage::{ANSWER_MICROS, Stage, good, paid},
     world::{DONE, PARKED, finish, has},
 };
@@ -12,10 +13,9 @@ const BUDGET: &str = "0.01";
 const BUDGET_MICROS: u64 = 10_000;
 
 #[test]
-fn who_would_go_on_for_ever_is_stopped_at_the_cap_and_more_money_goes_on() {
-    let Some(stage) = Stage::solo(Script::new([ScriptStep::call(ToolCall::bash("true"))])) else {
-        return;
-    };
+fn who_would_go_on_for_ever_is_stopped_at_the_cap_and_goes_on_in_its_session_with_more_money() {
+    let works = ScriptStep::call(ToolCall::bash("true")).saying("I begin.");
+    let Some(stage) = Stage::solo(Script::new([works])) else { return };
     let said = stage.run(&["--budget", BUDGET]);
     let run = stage.world.latest();
     assert_eq!(said.code, PARKED, "{said}");
@@ -32,9 +32,11 @@ fn who_would_go_on_for_ever_is_stopped_at_the_cap_and_more_money_goes_on() {
     assert_eq!(said.code, DONE, "{said}");
     let first = spent;
     let all = stage.world.view(&run);
-    let second = paid(&key.finish());
+    let after = key.finish();
+    let second = paid(&after);
     let total = all["spent"].as_u64().unwrap() + all["estimated"].as_u64().unwrap_or_default();
     assert_eq!(total, first + second, "{all:#}");
     let requests = stage.key.finish();
     assert!(requests.len() <= 3, "{}", requests.len());
+    goes_on(&requests, &after);
 }

@@ -390,6 +390,47 @@ fn set_up_is_made_once_in_a_checkout_and_again_when_its_inputs_change() {
     assert!(files.contains("needs.txt") && !files.contains("made.lock"), "{files}");
 }
 
+/// The flow `change` with one task, and an agent who only looks before it.
+const ONE_TASK: &str = r#"
+[[play]]
+role = "planner"
+artifacts = { "plan.md" = "One task." }
+result = { summary = "one task", shown = { approach = "one file", risk = "low" }, lists = { tasks = [{ id = "T1", title = "Add b", writes = ["src/b.txt"] }] } }
+[[play]]
+role = "implementer"
+files = { "src/b.txt" = "b\n" }
+result = { summary = "it is there", commit = "Add b" }
+[[play]]
+role = "reviewer"
+artifacts = { "review-T1.md" = "PASS" }
+result = { summary = "good", verdict = "pass", findings = [] }
+"#;
+
+#[test]
+fn what_the_set_up_leaves_is_no_change_of_an_agent_and_in_no_commit() {
+    let world = project(&format!(
+        "{CHECKED}\n[workspace]\nsetup = [\"echo x > made.lock; echo made.lock >> a.egg-info/SOURCES.txt\"]"
+    ));
+    world.write("a.egg-info/SOURCES.txt", "a\n");
+    world.git(&["add", "a.egg-info"]);
+    world.git(&["commit", "--quiet", "-m", "installed by setuptools"]);
+    // The planner of the flow reads the code.
+    fs::remove_file(world.repo.join(".forge/roles/planner.md")).unwrap();
+    world.scenario(ONE_TASK);
+    let said = world.run("change", &["--auto"]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    for unit in world.view(&run)["units"].as_array().unwrap() {
+        assert!(unit["attempt"].as_u64() <= Some(1), "nothing is sent back: {unit:#}");
+    }
+    assert_eq!(count(&world, &run, "question_asked"), 0);
+    let noted = notes(&world, &run);
+    assert!(!noted.contains("made.lock") && !noted.contains("SOURCES"), "{noted}");
+    let changed = world.git(&["log", "--format=", "--name-only", &format!("main..forge/{run}")]);
+    let changed = changed.lines().filter(|path| !path.starts_with(".forge/runs/"));
+    assert_eq!(changed.collect::<Vec<_>>(), ["src/b.txt"]);
+}
+
 #[test]
 fn a_set_up_that_fails_is_nobodys_work_and_says_why() {
     let world = project(&format!("{CHECKED}\n[workspace]\nsetup = [\"echo no network; exit 3\"]"));

@@ -79,7 +79,7 @@ fn program(world: &World, name: &str, says: &str) {
 }
 
 #[test]
-fn what_is_estimated_and_what_nobody_knows_is_said_and_never_nothing() {
+fn cost_that_is_estimated_and_cost_and_tokens_that_nobody_knows_are_said_and_never_nothing() {
     let world = World::new();
     let line = r#"{"type":"spent","provider":"anthropic","model":"claude-sonnet-4-5","input":1000000,"output":0}"#;
     program(&world, "teller", line);
@@ -95,13 +95,18 @@ fn what_is_estimated_and_what_nobody_knows_is_said_and_never_nothing() {
     settings("teller", "teller");
     let said = world.run("draft", &[]);
     assert_eq!(said.code, WAITS, "{said}");
+    has(&world.ok(&["status", &world.latest()]), &["2.0M tokens"]);
     let said = world.ok(&["stats"]);
     has(&said, &["about $", "~$", "~ is estimated from tokens, by the list prices of 20"]);
     settings("quiet", "quiet");
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let said = world.ok(&["stats", &world.latest(), "--by", "agent"]);
-    has(&said, &["unknown (2 calls)", "quiet ", " unknown"]);
-    assert!(!said.contains("$0"), "{said}");
+    has(&said, &["unknown (2 calls)", "of unknown tokens", "quiet ", " unknown"]);
+    let quiet = said.lines().find(|line| line.starts_with("quiet ")).unwrap();
+    assert!(!quiet.split_whitespace().any(|word| word == "0"), "nobody told of tokens: {said}");
+    assert!(!said.contains("$0") && !said.contains("0 tokens"), "{said}");
+    let said = world.ok(&["status", &world.latest()]);
+    assert!(said.contains("spent") && !said.contains("tokens"), "{said}");
     let said = world.ok(&["stats", "--by", "agent"]);
     has(&said, &["at least about $", "(2 calls of unknown cost)"]);
     let both = view(&world, &["--by", "agent"]);

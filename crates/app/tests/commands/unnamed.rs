@@ -87,6 +87,28 @@ fn a_run_that_would_go_on_and_that_nobody_drives_is_not_said_to_work() {
 }
 
 #[test]
+fn a_run_that_nobody_drives_is_listed_behind_those_that_ask_and_before_all_others() {
+    let (world, asks) = waits_and_done();
+    let done = world.latest();
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let alone = world.latest();
+    world.ok(&["answer", &alone, "Q1", "revise", "shorter"]);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let abandoned = world.latest();
+    world.ok(&["abandon", &abandoned]);
+    assert_eq!(world.ids(), [&*abandoned, &*alone, &*done, &*asks], "the newest comes first");
+    let listed = world.ok(&["status"]);
+    let rows = listed.lines().skip(1).take(4);
+    let rows: Vec<(String, &str)> = rows
+        .map(|row| (row[..11].trim_end().to_owned(), row.rsplit(' ').next().unwrap()))
+        .collect();
+    let wanted =
+        [("waiting", &asks), ("no driver", &alone), ("abandoned", &abandoned), ("done", &done)];
+    let wanted = wanted.map(|(state, run)| (state.to_owned(), run.as_str()));
+    assert_eq!(rows, wanted, "{listed}");
+}
+
+#[test]
 fn of_a_run_that_is_driven_and_others_that_wait_the_driven_one_is_stopped() {
     let (world, waits) = waits_and_done();
     world.flow("slow", &format!("[[stage]]\nname = \"a\"\ncommand = \"{UNTIL_GO}\"\n"));

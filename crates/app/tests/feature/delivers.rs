@@ -80,6 +80,33 @@ fn without_a_pull_request_nothing_is_offered_and_all_else_is_there() {
     is_kept(&project, &run, &[]);
 }
 
+#[test]
+fn an_issue_is_read_with_its_address_and_labels_and_the_offer_names_and_closes_it() {
+    const ADDRESS: &str = "https://github.com/o/r/issues/42";
+    let project = Project::new("");
+    let issue = json!({"number": 42, "title": "Greet people", "body": "And part from them.",
+        "html_url": ADDRESS, "labels": [{"name": "easy"}, {"name": "polite"}]});
+    let path = project.world.beside("issue.json");
+    fs::write(&path, issue.to_string()).unwrap();
+    let from_it = ["run", "--flow", "feature", "--effort", "S", "--auto", "--issue"];
+    project.world.ok(&[&from_it[..], &[path.to_str().unwrap()]].concat());
+    let run = project.world.latest();
+    let request = project.world.boxes(&run, "analyse#1").join("inbox/request.md");
+    let text = "# Greet people\n\nAnd part from them.";
+    let wanted = format!("{text}\n\nIssue: {ADDRESS}\nLabels: easy, polite\n");
+    assert_eq!(fs::read_to_string(request).unwrap(), wanted);
+    assert_eq!(project.committed(&run, "artifacts/request.md"), wanted.trim_end());
+    let delivered = project.deliveries(&run);
+    assert_eq!(delivered.len(), 1);
+    assert_eq!(
+        (&delivered[0]["source"], &delivered[0]["title"]),
+        (&json!(ADDRESS), &json!("Greet people"))
+    );
+    let offer = project.world.ok(&["show", &run, "pull-request.md"]);
+    has(&offer, &[ADDRESS]);
+    assert!(offer.lines().any(|line| line == "Closes #42"), "{offer}");
+}
+
 /// What they are to make is there already.
 const NOTHING_TO_DO: &str = r#"
 [[play]]

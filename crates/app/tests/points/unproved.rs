@@ -50,6 +50,21 @@ fn who_waives_the_missing_checks_by_name_is_not_asked_again_and_it_stands_in_wha
     let run = &left.run;
     has(&project.world.ok(&["show", run, "pull-request.md"]), &["Not proved", "it is only text"]);
     has(&project.world.ok(&["show", run, "summary.md"]), &["unverified", "it is only text"]);
+    // Nobody was told of checks: neither who works nor who judges what nothing was run on.
+    let there_are_none = "The project has no checks that Forge could run.";
+    let nothing_was_run = "The project has no checks: nothing was run on this commit.";
+    for (call, wanted) in [
+        ("analyse#1", there_are_none),
+        ("build.T1/implement#1", there_are_none),
+        ("build.T1/implement#1/review#1", nothing_was_run),
+        ("build.T2/implement#1/review#1", nothing_was_run),
+        ("review#1", there_are_none),
+    ] {
+        let brief = project.world.brief(run, call);
+        has(&brief, &[wanted]);
+        assert!(!brief.contains("The project's checks"), "{call}: {brief}");
+        assert!(!brief.contains("have passed"), "{call}: {brief}");
+    }
 }
 
 /// The first of two tasks, one after the other, writes a check that is red.

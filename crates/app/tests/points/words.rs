@@ -1,7 +1,7 @@
 //! What a person says reaches whom it is for, word for word, and is never overruled.
 
 use super::{
-    project::Project,
+    project::{Project, STOPS_HERE},
     world::{DONE, has},
 };
 
@@ -60,6 +60,18 @@ fn words_of_every_kind_reach_the_next_brief_as_they_were_said() {
     for words in difficult() {
         has(&said, &[&words]);
     }
+}
+
+#[test]
+fn words_with_an_approval_are_in_the_next_brief_which_says_at_what_and_to_whom_they_were_said() {
+    let project = Project::new(STOPS_HERE);
+    let left = project.asks("M", &[]).answer(&["Q1", "approve", "Keep", "it", "short."]);
+    assert_eq!(said_to(&project, &left.run, "split#1"), "Keep it short.");
+    has(
+        &project.world.brief(&left.run, "split#1"),
+        &["At `design`, approving it, to all who come after:\n\n> Keep it short.\n"],
+    );
+    assert_eq!(left.tries("design"), 1, "nothing is sent back");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use forge_core::{
     run::Phase,
 };
 
-use crate::world::{World, block, revise};
+use crate::world::{World, block, partial, revise};
 
 #[test]
 fn a_sprint_plans_builds_and_lands_every_task() {
@@ -67,6 +67,24 @@ fn a_blocked_task_stops_only_what_waits_for_it() {
     world.never_says("tasks.T2/");
     world.says("tasks failed: these items cannot go on: T1, T2");
     world.never_says("retrospective");
+}
+
+#[test]
+fn a_task_that_is_partly_done_and_asked_about_stops_only_what_waits_for_it() {
+    let mut world = World::sprint()
+        .outcome("tasks.T1/implement#1", partial("two thirds"))
+        .outcome("tasks.T1/implement#2", partial("one third"))
+        .outcome("tasks.T1/implement#3", partial("the index"))
+        .played();
+    world.is(&Phase::Going);
+    assert_eq!(world.about("is asked about").len(), 1);
+    world.says("Q1 is asked about tasks.T1/implement: It is only partly done, and its attempts are used up; left: the index. What now?");
+    world.says("tasks.T3/commit landed as commit-of-ta");
+    world.never_says("tasks.T2/");
+    world.say(1, Answer::Retry, "leave out the index");
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+    assert_eq!(world.unit("tasks.T3/implement").attempt, 1, "what is done is not redone");
 }
 
 #[test]

@@ -304,6 +304,24 @@ mod tests {
         assert!(!code(FORGED).contains(['\n', '\r', '`']));
     }
 
+    fn offer() -> Offer {
+        Offer {
+            version: 1,
+            run: "r".to_owned(),
+            mark: String::new(),
+            title: String::new(),
+            source: None,
+            branch: None,
+            base: String::new(),
+            base_branch: None,
+            commit: String::new(),
+            tree: String::new(),
+            evidence: Vec::new(),
+            waived: Vec::new(),
+            at: 0,
+        }
+    }
+
     #[test]
     fn the_words_of_a_person_who_waived_are_one_line() {
         let waived = WaivedView {
@@ -312,31 +330,26 @@ mod tests {
             who: "ada\n## x".to_owned(),
             words: FORGED.to_owned(),
         };
-        let offer = Offer {
-            version: 1,
-            run: "r".to_owned(),
-            mark: String::new(),
-            title: String::new(),
-            source: Some("https://github.com/o/r/issues/42".to_owned()),
-            branch: None,
-            base: String::new(),
-            base_branch: None,
-            commit: String::new(),
-            tree: String::new(),
-            evidence: Vec::new(),
-            waived: vec![waived],
-            at: 0,
-        };
-        let text = verified(&offer);
+        let text = verified(&Offer { waived: vec![waived], ..offer() });
         assert_eq!(unquoted_lines(&text).len(), 2, "{text}");
         assert!(unquoted_lines(&text)[0].starts_with("**Not proved.** ada ## x waived"), "{text}");
-        let text = place(&offer);
-        let issue = "- issue https://github.com/o/r/issues/42\n\nCloses #42\n";
-        assert!(text.ends_with(issue), "{text}");
-        for (source, number) in
-            [("#7", Some("7")), ("https://h.net/browse/AB-7", None), ("#7 x", None), ("x", None)]
-        {
+    }
+
+    #[test]
+    fn the_issue_is_named_and_one_of_github_is_closed() {
+        let address = "https://github.com/o/r/issues/42";
+        for (source, number) in [
+            (address, Some("42")),
+            ("#7", Some("7")),
+            ("https://h.net/browse/AB-7", None),
+            ("#7 x", None),
+            ("x", None),
+        ] {
             assert_eq!(github_issue(source), number, "{source}");
+            let text = place(&Offer { source: Some(source.to_owned()), ..offer() });
+            let closes = number.map(|number| format!("\nCloses #{number}\n")).unwrap_or_default();
+            assert!(text.ends_with(&format!("- issue {source}\n{closes}")), "{text}");
         }
+        assert!(!place(&offer()).contains("issue"));
     }
 }

@@ -5,9 +5,9 @@ use std::{
     os::unix::fs::{PermissionsExt as _, symlink},
 };
 
-use forge_workspace::{CommitFiles, FileChangeKind, Operation};
+use forge_workspace::{CodeHistory as _, CommitFiles, FileChangeKind, Operation};
 
-use crate::world::{WHEN_MS, World, committed, failure, git, opened, shell, write};
+use crate::world::{WHEN_MS, World, committed, contents, failure, git, opened, shell, write};
 
 #[test]
 fn a_commit_has_the_files_as_they_are_and_the_users_name() {
@@ -89,6 +89,28 @@ fn a_message_that_comes_later_replaces_that_of_the_same_files() {
     // Somebody else's commit keeps its message.
     let foreign = CommitFiles { rewords: Some(base.clone()), ..again };
     assert_eq!(committed(&foreign).commit, first);
+}
+
+#[test]
+fn every_message_ends_with_one_newline_also_that_of_two_commits_made_one() {
+    let world = World::new();
+    let base = world.head();
+    let tree = opened(&world.opening("a")).tree;
+    let commit = |onto: &str, file: &str, message: &str| {
+        write(&tree, file, "x");
+        let message = message.to_owned();
+        committed(&CommitFiles { message, ..world.committing("a", &[onto]) }).commit
+    };
+    let first = commit(&base, "one", "First");
+    let second = commit(&first, "two", "Both\n\nand why\n\n\n");
+    let squashed = world.repository().squash(&base, &second, "refs/forge/test/b").unwrap();
+    assert_eq!(world.git(&["rev-parse", &format!("{squashed}^")]), base);
+    let commits = contents(&world.root.join(".git"), &[&first, &second, &squashed]);
+    for (commit, message) in commits.iter().zip(["First", "Both\n\nand why", "Both\n\nand why"]) {
+        let text = String::from_utf8_lossy(commit);
+        let (_, found) = text.split_once("\n\n").unwrap();
+        assert_eq!(found, format!("{message}\n"));
+    }
 }
 
 #[test]

@@ -127,6 +127,11 @@ fn questions_write_nothing_and_start_nothing_of_the_users() {
     repository.changes(&head, &head).unwrap();
     repository.code_tree(&head).unwrap();
     repository.pin("refs/forge/x/y", &head).unwrap();
+    repository.uncommitted_paths().unwrap();
+    // So it is looked up whether settings are in git.
+    for (path, is_tracked) in [("a.txt", true), ("forge.local.toml", false)] {
+        assert_eq!(Repository::is_tracked(&world.root, path), is_tracked, "{path}");
+    }
     assert_eq!(repository.unmet_preconditions(&head).unwrap(), Vec::<String>::new());
     assert_eq!(fingerprint(&world.root), before);
     assert!(!mark.exists());
