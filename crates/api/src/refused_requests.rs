@@ -33,12 +33,11 @@ struct RefusedRequest {
     look: Coherence,
 }
 
-/// Keeps what a look cost that refused a request. One that is known to have used nothing is not kept, nor
-/// one of which nobody can say anything.
+/// Keeps what a look cost that refused a request. One that is known to have used nothing is not kept.
 pub(crate) fn keep_refused(home: &Home, role: &str, look: &Coherence) -> Result<(), Error> {
     let is_free = match look.spent.cost {
-        Cost::Known(Money(0)) | Cost::Unknown => look.spent.tokens == Tokens::default(),
-        Cost::Known(_) | Cost::Estimated(_) => false,
+        Cost::Known(Money(0)) => look.spent.tokens == Tokens::default(),
+        Cost::Known(_) | Cost::Estimated(_) | Cost::Unknown => false,
     };
     if is_free {
         return Ok(());
