@@ -45,7 +45,7 @@ use forge_project::{
 use forge_store::{
     blobs::Blobs,
     disk::RealDisk,
-    journal::{CommandId, JournalRecord, RunLock, Store, StoreError},
+    journal::{CommandId, JournalRecord, RunLock, Store, StoreError, named_drivers},
     records::{facts, fold},
 };
 
@@ -156,9 +156,15 @@ impl Forge {
     /// change: it may be an agent of that driver.
     pub(crate) fn refuse_agents(&self) -> Result<(), Error> {
         refuse_agents()?;
-        let drivers = forge_store::journal::drivers(&self.home.dir);
-        let hidden = drivers.into_iter().find_map(|pid| check_beside(pid.cast_signed()).err());
-        hidden.map_or(Ok(()), |flaw| Err(refused_caller(&flaw)))
+        for (run, pid) in named_drivers(&self.home.dir) {
+            let Err(flaw) = check_beside(pid.cast_signed()) else { continue };
+            // One that has ended meanwhile, or was killed, hides nothing.
+            let lock = RunLock::attempt(&self.home.dir, &run);
+            if matches!(lock, Err(StoreError::Held { pid: Some(now), .. }) if now == pid) {
+                return Err(refused_caller(&flaw));
+            }
+        }
+        Ok(())
     }
 
     /// Fails for an agent, also where no driver is there to look at it: while its keeper lives it can hide in

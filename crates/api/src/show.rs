@@ -65,12 +65,11 @@ impl Forge {
     ) -> Option<String> {
         let (Some(branch), Some(head)) = (&branch, head) else { return branch };
         let is_at = |name: &str| self.home.repository.resolve_commit(name).as_deref() == Some(head);
+        if is_at(&format!("refs/heads/{branch}")) {
+            return Some(branch.clone());
+        }
         let own = format!("refs/forge/{id}/head");
-        Some(match (is_at(&format!("refs/heads/{branch}")), is_at(&own)) {
-            (true, _) => branch.clone(),
-            (false, true) => own,
-            (false, false) => head.to_owned(),
-        })
+        Some(if is_at(&own) { own } else { head.to_owned() })
     }
 
     /// Adds to a view where the result of the run is.

@@ -68,7 +68,7 @@ impl InitArgs {
         } else if tried.iter().any(|one| one.colour == Colour::Red && one.purpose == Purpose::SetUp)
         {
             terminal_output::print(
-                "set-up failed, so no check was tried: mend [workspace] setup in forge.toml first",
+                "set-up failed, so no check was tried: fix [workspace] setup in forge.toml first",
             );
         } else if tried.iter().any(|one| one.colour == Colour::Red) {
             terminal_output::print(

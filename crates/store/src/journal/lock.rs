@@ -109,19 +109,14 @@ impl Drop for RunLock {
     }
 }
 
-/// Returns the processes that drive a run of this journal.
-pub fn drivers(dir: &Path) -> Vec<u32> {
+/// Returns the runs of this journal that name a driver, with its process. One that was killed may be among them.
+pub fn named_drivers(dir: &Path) -> Vec<(String, u32)> {
     let folders = fs::read_dir(dir.join("runs")).into_iter().flatten().flatten();
-    let locks = folders.filter_map(|folder| {
+    let named = folders.filter_map(|folder| {
         let mut file = File::open(folder.path().join("lock")).ok()?;
-        // Most runs are driven by nobody. Whoever drives one may be gone, and only its pid left.
-        holder(&mut file)?;
-        match RunLock::attempt(dir, folder.file_name().to_str()?) {
-            Err(StoreError::Held { pid, .. }) => pid,
-            Ok(_) | Err(_) => None,
-        }
+        Some((folder.file_name().into_string().ok()?, holder(&mut file)?))
     });
-    locks.collect()
+    named.collect()
 }
 
 /// Returns the process that drives the run. `None` if the lock is held briefly, and in the moment between
