@@ -61,7 +61,8 @@ impl Forge {
         for (unit, _, state) in run.units() {
             for (artifact, blob) in &state.artifacts {
                 let full = known(&unit, artifact);
-                if full == name || artifact == name {
+                // `design` means `design.md`.
+                if full == name || artifact == name || artifact.strip_suffix(".md") == Some(name) {
                     found.push((unit.clone(), artifact.clone(), full, blob.clone()));
                 }
             }

@@ -15,7 +15,7 @@ const NAMES_MAX: usize = 12;
 
 /// The thing that is watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     /// A unit, from call to call.
     Unit(UnitId),
     /// One call.
@@ -34,7 +34,7 @@ enum Fit {
 
 /// Finds it among the units of a run, or, if a number is named, among the calls that were started. The command
 /// is the command that asks.
-pub(super) fn find(
+pub(crate) fn find(
     command: &str,
     id: &str,
     run: &Run,
@@ -136,9 +136,10 @@ fn fit(name: &[&str], wanted: &[&str]) -> Option<Fit> {
     })
 }
 
-/// Returns a part without a number fits every number.
+/// Returns true if a part is meant, in upper or lower case. One without a number fits every number.
 fn fits(part: &str, wanted: &str) -> bool {
-    part == wanted || part.split_once('#').is_some_and(|(name, _)| name == wanted)
+    let is = |part: &str| part.eq_ignore_ascii_case(wanted);
+    is(part) || part.split_once('#').is_some_and(|(name, _)| is(name))
 }
 
 fn nobody(id: &str, name: &str, names: &[String]) -> Error {

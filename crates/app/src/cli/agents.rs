@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{format, terminal_info, terminal_output};
 
-/// List the agents that you have here, or see whether one answers
+/// List the agents on this machine, check one, or choose one
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct AgentsArgs {
@@ -32,18 +32,23 @@ pub(crate) struct AgentsArgs {
 
 #[derive(Subcommand)]
 enum AgentsSubcommand {
-    /// Make one tiny real call, and say what is wrong if there is no answer
+    /// Make one tiny real call, and explain a failure
     Check(CheckArgs),
+    /// Use an agent for all your runs
+    Use {
+        /// Name the agent, as `forge agents` lists it
+        name: String,
+    },
 }
 
 #[derive(Args)]
 struct CheckArgs {
-    /// The agent
+    /// Name the agent
     name: String,
-    /// The model; the one of the settings if none is named
+    /// Use this model; the one of the settings by default
     #[arg(long, value_parser = clap::builder::NonEmptyStringValueParser::new())]
     model: Option<String>,
-    /// Allow what this repository set up for the agent, from now on
+    /// Allow from now on what this repository runs for it
     #[arg(long)]
     allow: bool,
     /// Print JSON
@@ -65,6 +70,16 @@ impl AgentsArgs {
         let roster = Roster::open(&current_dir()?)?;
         match self.subcommand {
             Some(AgentsSubcommand::Check(check)) => check.run(&roster),
+            Some(AgentsSubcommand::Use { name }) => {
+                let (path, other) = roster.use_for_user(&name)?;
+                terminal_output::print(&format!("{name} is your agent now ({})", path.display()));
+                if let Some(other) = other {
+                    terminal_output::print_note(&format!(
+                        "{other} names another agent, and wins here"
+                    ));
+                }
+                Ok(ExitCode::SUCCESS)
+            }
             None => {
                 let rows = roster.rows();
                 if self.json {

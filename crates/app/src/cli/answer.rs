@@ -19,18 +19,18 @@ use crate::{
     text::{question_text::answer_command, status_text::next_command},
 };
 
-/// Answer a question of a run
+/// Answer a question by its number, without continuing the run
 #[derive(Args)]
 #[command(override_usage = "forge answer [RUN] QUESTION CHOICE [WORDS]...")]
 pub(crate) struct AnswerArgs {
-    /// The run; the only one that asks if you begin with the question
+    /// Name the run; the only one that asks by default
     run: Option<String>,
-    /// The question, such as Q1
+    /// Name the question, such as Q1
     question: Option<String>,
-    /// approve, revise, retry, waive or give-up; see `forge status RUN`
+    /// Choose approve, revise, retry, waive or give-up
     #[arg(allow_hyphen_values = true)]
     choice: Option<String>,
-    /// Your words; for `waive`, first the name of the gate
+    /// Add your words; for `waive`, first the name of the check
     #[arg(allow_hyphen_values = true)]
     words: Vec<String>,
 }

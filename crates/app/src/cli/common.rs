@@ -2,7 +2,7 @@
 
 use std::{env, path::PathBuf};
 
-use forge_api::{Error, forge::Forge};
+use forge_api::{Error, error::Kind, forge::Forge};
 use forge_core::money::Money;
 
 use crate::terminal_output;
@@ -30,6 +30,26 @@ pub(super) fn named_or_latest(forge: &Forge, named: Option<&str>) -> Result<Stri
     match named {
         Some(prefix) => forge.resolve(prefix),
         None => forge.latest(),
+    }
+}
+
+/// Resolves `[RUN] [NAME]`: a single word that names no run is a name in the latest one.
+pub(super) fn run_and_name(
+    forge: &Forge,
+    run: Option<&str>,
+    name: Option<&str>,
+) -> Result<(String, Option<String>), Error> {
+    match (run, name) {
+        (Some(run), Some(name)) => Ok((forge.resolve(run)?, Some(name.to_owned()))),
+        (None, name) => Ok((forge.latest()?, name.map(str::to_owned))),
+        (Some(word), None) => match forge.resolve(word) {
+            Ok(run) => Ok((run, None)),
+            Err(error) if error.kind == Kind::Usage && !word.is_empty() => {
+                let latest = forge.latest().map_err(|_| error)?;
+                Ok((latest, Some(word.to_owned())))
+            }
+            Err(error) => Err(error),
+        },
     }
 }
 

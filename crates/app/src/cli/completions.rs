@@ -9,11 +9,12 @@ use clap_complete::{Shell, generate};
 
 use crate::terminal_output;
 
-/// Print the script that makes your shell complete commands
+/// Print the completion script for your shell
 #[derive(Args)]
 #[command(after_help = HOW)]
 pub(crate) struct CompletionsArgs {
-    /// Your shell
+    /// Name your shell: bash, zsh, fish, elvish or powershell
+    #[arg(hide_possible_values = true)]
     shell: ShellName,
 }
 

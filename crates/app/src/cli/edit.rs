@@ -17,21 +17,21 @@ use forge_api::{
 use super::common::open_forge;
 use crate::{terminal_output, text::result_text::parse_unit_id};
 
-/// Change an artifact or code by hand; its gates look again
+/// Change a file of a run or its code by hand; checks run again
 #[derive(Args)]
 pub(crate) struct EditArgs {
-    /// The run
+    /// Name the run
     run: String,
-    /// The artifact, as `forge show RUN` names it
+    /// Name the file, as `forge show RUN` lists it
     #[arg(required_unless_present = "code", conflicts_with = "code")]
     artifact: Option<String>,
-    /// Take what you changed in the checkout of this unit
+    /// Take what you changed in the checkout of this task
     #[arg(long, value_name = "UNIT")]
     code: Option<String>,
-    /// Why, in your words; it is kept with your name
+    /// Say why; it is kept with your name
     #[arg(long, value_name = "REASON")]
     why: Option<String>,
-    /// Take the new content from this file; `-` is standard input
+    /// Read the new content from this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "code")]
     file: Option<PathBuf>,
 }
@@ -94,11 +94,25 @@ impl EditArgs {
     }
 }
 
+/// Returns the user's editor, as a shell reads it.
+pub(super) fn editor() -> Option<String> {
+    let named = ["VISUAL", "EDITOR"].iter().filter_map(|name| env::var(name).ok());
+    named.into_iter().find(|editor| !editor.trim().is_empty())
+}
+
+/// Opens a file in the user's editor and waits until it is closed.
+pub(super) fn edit_file(editor: &str, path: &Path) -> Result<(), Error> {
+    let line = format!("{editor} \"$1\"");
+    match Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(path).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(Error::usage("the editor failed; nothing is changed", editor)),
+        Err(error) => Err(Error::file(Path::new("/bin/sh"), &error)),
+    }
+}
+
 /// Opens `content` in the user's editor and returns the edited text.
 fn edit_text(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Error> {
-    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env::var(name).ok());
-    let editor = editor.filter(|editor| !editor.trim().is_empty());
-    let (Some(editor), true) = (editor, io::stdin().is_terminal()) else {
+    let (Some(editor), true) = (editor(), io::stdin().is_terminal()) else {
         return Err(Error::usage(
             "there is no editor here: EDITOR is not set, or this is no terminal",
             format!("forge edit {run} {name} --file NEW --why REASON"),
@@ -109,14 +123,9 @@ fn edit_text(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Error> {
     let path = env::temp_dir().join(format!("forge-edit-{}-{plain}", std::process::id()));
     let error = |error: io::Error| Error::file(&path, &error);
     fs::write(&path, content).map_err(error)?;
-    let line = format!("{editor} \"$1\"");
-    let status = Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(&path).status();
+    let edited = edit_file(&editor, &path);
     let content = fs::read(&path).map_err(error);
     // The file was only for the editor.
     let _ = fs::remove_file(&path);
-    match status {
-        Ok(status) if status.success() => content,
-        Ok(_) => Err(Error::usage("the editor failed; nothing is changed", editor)),
-        Err(error) => Err(Error::file(Path::new("/bin/sh"), &error)),
-    }
+    edited.and(content)
 }

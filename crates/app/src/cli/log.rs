@@ -18,18 +18,21 @@ use crate::{
     terminal_output,
 };
 
-/// Show what happened in a run, fact by fact
+/// Show what happened in a run
 #[derive(Args)]
 pub(crate) struct LogArgs {
-    /// The run; the latest if none is named
+    /// Name the run; the latest by default
     run: Option<String>,
-    /// Go on until the run is over
+    /// Print new lines until the run is over
     #[arg(long, short)]
     follow: bool,
+    /// Print only the last N lines
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "json")]
+    lines: Option<usize>,
     /// Use no pager, however long it is
     #[arg(long)]
     no_pager: bool,
-    /// One JSON object for each record: seq, at, facts
+    /// Print a JSON object for each record: seq, at, facts
     #[arg(long)]
     json: bool,
 }
@@ -43,7 +46,7 @@ pub(crate) fn follow(
     run: &str,
     may_follow: &mut dyn FnMut() -> bool,
 ) -> Result<(), Error> {
-    LogArgs { run: None, follow: true, no_pager: true, json: false }
+    LogArgs { run: None, follow: true, lines: None, no_pager: true, json: false }
         .print_records(forge, run, may_follow)
 }
 
@@ -55,7 +58,8 @@ impl LogArgs {
             let records = forge.records(&run, 1)?;
             let lines: Vec<String> =
                 records.iter().flat_map(|(seq, record)| fact_lines(*seq, record)).collect();
-            print_paged(&sanitize(&lines.join("\n")), Paging::from_no_pager(self.no_pager));
+            let last = &lines[self.n_skipped(lines.len())..];
+            print_paged(&sanitize(&last.join("\n")), Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
         self.print_records(&forge, &run, &mut || true)?;
@@ -88,21 +92,33 @@ impl LogArgs {
         seen: u64,
         state: &mut Run,
     ) -> Result<u64, Error> {
+        let records = forge.records(run, seen + 1)?;
+        let mut skipped = match seen {
+            0 => self.n_skipped(records.iter().map(|(_, record)| record.facts.len()).sum()),
+            _ => 0,
+        };
         let mut last = seen;
-        for (seq, record) in forge.records(run, seen + 1)? {
+        for (seq, record) in records {
             state.apply_record(&record);
-            self.print_record(seq, &record);
+            self.print_record(seq, &record, skipped);
+            skipped = skipped.saturating_sub(record.facts.len());
             last = seq;
         }
         Ok(last)
     }
 
-    fn print_record(&self, seq: u64, record: &Record) {
+    /// Returns how many of the first lines are left out.
+    fn n_skipped(&self, all: usize) -> usize {
+        self.lines.map_or(0, |lines| all.saturating_sub(lines))
+    }
+
+    /// Prints a record, but for its first `skipped` lines.
+    fn print_record(&self, seq: u64, record: &Record, skipped: usize) {
         if self.json {
             let line = LogLine { seq, record: record.clone() };
             terminal_output::print_raw(&json_line(&line));
         } else {
-            for line in fact_lines(seq, record) {
+            for line in fact_lines(seq, record).into_iter().skip(skipped) {
                 terminal_output::print(&line);
             }
         }

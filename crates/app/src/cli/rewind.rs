@@ -12,12 +12,12 @@ use super::{
 };
 use crate::text::result_text::parse_unit_id;
 
-/// Start a new run from a stage of another; what was before stays
+/// Start a new run from a stage of another; keep what came before
 #[derive(Args)]
 pub(crate) struct RewindArgs {
-    /// The run; it stays as it is
+    /// Name the run; it stays as it is
     run: String,
-    /// What is done anew: a stage, or a unit such as build.T2/implement
+    /// Name the stage or task to run again, such as design or T2
     unit: String,
     /// Print a JSON object for each record and for the end
     #[arg(long)]

@@ -16,55 +16,54 @@ use super::{
 };
 use crate::{terminal_info, terminal_output};
 
-/// Start a run and drive it until it is done or needs you
+/// Start a run, and drive it until it is done or needs you
 #[derive(Args)]
-#[command(after_help = "Without --effort you are asked; --yes and --auto take what is detected.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct RunArgs {
-    /// What you want, in plain words
+    /// Say what you want, in plain words
     #[arg(required_unless_present = "issue", conflicts_with = "issue")]
     request: Option<String>,
-    /// An issue of GitHub or Jira, as JSON, that says it
+    /// Read the request from a GitHub or Jira issue (JSON)
     #[arg(long, value_name = "FILE")]
     issue: Option<PathBuf>,
-    /// The flow, see `forge flow list`; else as it is set
+    /// Use this flow; `forge flow list` lists them
     #[arg(long, value_name = "NAME")]
     flow: Option<String>,
-    /// How much effort it is to take: S, M or L
+    /// Set how thorough to be: S, M or L
     #[arg(long, value_name = "SIZE")]
     effort: Option<String>,
-    /// A choice that the flow offers, such as effort=S
+    /// Set a parameter of the flow, such as effort=S
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
-    /// Pass checkpoints that allow it if all reviews pass
+    /// Approve the design and tasks if all reviews pass
     #[arg(long)]
     auto: bool,
-    /// Take what is detected for what you did not say
-    #[arg(long)]
+    /// Accept defaults instead of asking
+    #[arg(long, short)]
     yes: bool,
     /// Answer a few questions about the request first
     #[arg(long)]
     discuss: bool,
-    /// The branch that the result is for: new or current
+    /// Choose the branch for the result: new or current
     #[arg(long, value_name = "WHICH", hide_possible_values = true)]
     branch: Option<BranchArg>,
-    /// Offer no pull request
+    /// Write no text for a pull request
     #[arg(long)]
     no_pr: bool,
-    /// Tell in the summary what helps to find out why
+    /// Add details for debugging to the summary
     #[arg(long)]
     debug: bool,
-    /// What the run may cost in dollars, such as 2.50
+    /// Cap the cost of the run in dollars, such as 2.50
     #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
     budget: Option<String>,
-    /// What the scripted agent plays from
+    /// Use the scripted agent with this file
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Who plays the roles, see `forge agents`
+    /// Use this agent; `forge agents` lists them
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     agent: Option<String>,
-    /// Say what would run and by whom, and do nothing
-    #[arg(long = "dry-run")]
+    /// Print what would run, and do nothing
+    #[arg(short = 'n', long = "dry-run")]
     dry: bool,
     #[command(flatten)]
     drive_args: DriveArgs,

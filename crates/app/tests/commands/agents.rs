@@ -180,7 +180,7 @@ fn what_a_repository_made_of_an_agent_is_started_only_if_a_person_allows_it() {
     has(&said.out, &["this repository set it up, and you"]);
     let said = finish(&mut world.agents(&["check", "claude"]));
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["evil.sh", "you have not allowed", "next: forge agents check claude --allow"]);
+    has(&said.err, &["evil.sh", "you have not allowed", "help: forge agents check claude --allow"]);
     assert!(!world.beside("evil").exists(), "nobody was asked, so nothing was started");
     finish(&mut world.agents(&["check", "claude", "--allow"]));
     assert!(world.beside("evil").exists());

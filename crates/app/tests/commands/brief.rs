@@ -79,7 +79,7 @@ fn what_an_agent_could_read_is_listed_with_its_size_and_printed_as_it_is() {
     let printed = world.ok(&["brief", &run, "write#1", "--inbox", "request.md"]);
     assert_eq!(printed.trim_end(), "do it");
     let refused = world.refused(&["brief", &run, "write#1", "--inbox", "requst.md"]);
-    has(&refused, &["had no `requst.md` to read; did you mean `request.md`?", "next: forge brief"]);
+    has(&refused, &["had no `requst.md` to read; did you mean `request.md`?", "help: forge brief"]);
     for outside in ["../outbox/result.json", "/etc/passwd", "", ".."] {
         has(&world.refused(&["brief", &run, "write#1", "--inbox", outside]), &["had no `"]);
     }
@@ -109,12 +109,12 @@ fn what_is_gone_or_was_never_there_is_said() {
     let (world, run) = waiting();
     has(&world.refused(&["brief", &run, "wirte"]), &["has no unit `wirte`", "`write`?"]);
     let refused = world.refused(&["brief", &run, "write", "--attempt", "7"]);
-    has(&refused, &["nobody was called for write at attempt 7 yet", "next: forge status"]);
+    has(&refused, &["nobody was called for write at attempt 7 yet", "help: forge status"]);
     fs::remove_dir_all(world.checkouts(&run).join("boxes")).unwrap();
     fs::remove_dir_all(world.attempt(&run, "write#1").join("inbox")).unwrap();
     has(&world.ok(&["brief", &run, "write#1"]), &["You write", "--- its inbox is gone"]);
     fs::remove_dir_all(world.attempt(&run, "write#1")).unwrap();
-    has(&world.refused(&["brief", &run, "write#1"]), &["the folder of write#1 is gone", "next:"]);
+    has(&world.refused(&["brief", &run, "write#1"]), &["the folder of write#1 is gone", "help:"]);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn of_an_attempt_that_is_due_and_has_not_begun_the_one_before_is_shown_and_that_
     fits(schemars::schema_for!(Briefing), &json);
     for named in [&["write#2"][..], &["write", "--attempt", "2"]] {
         let refused = world.refused(&[&["brief", &run], named].concat());
-        has(&refused, &["write#2 is due, but has not begun", "next: forge brief", "write#1"]);
+        has(&refused, &["write#2 is due, but has not begun", "help: forge brief", "write#1"]);
     }
     has(&world.ok(&["brief", &run, "write#1"]), &["--- write#1, "]);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
@@ -144,5 +144,5 @@ fn a_command_was_told_nothing() {
     world.flow("line", "[[stage]]\nname = \"make\"\ncommand = \"true\"\n");
     assert_eq!(world.run("line", &[]).code, DONE);
     let run = world.latest();
-    has(&world.refused(&["brief", &run, "make"]), &["make#1 is no agent's", "next: forge watch"]);
+    has(&world.refused(&["brief", &run, "make"]), &["make#1 is no agent's", "help: forge watch"]);
 }

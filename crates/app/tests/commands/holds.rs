@@ -39,7 +39,7 @@ fn a_pause_from_another_terminal_lets_what_runs_end_and_starts_nothing_new() {
     has(&said, &["what runs may end, nothing new starts", &format!("forge resume {run}")]);
     running.until_says("ada paused the run");
     assert!(!running.has_ended(), "the agent still works, so its driver waits for it");
-    has(&world.refused(&["pause", &run]), &["already", "next: forge "]);
+    has(&world.refused(&["pause", &run]), &["already", "help: forge "]);
     world.go();
     let said = running.end();
     assert_eq!(said.code, PARKED, "{said}");
@@ -164,7 +164,7 @@ fn an_abandoned_run_is_over_for_good() {
         vec!["pause", &run],
         vec!["answer", &run, "Q1", "approve"],
     ] {
-        has(&world.refused(&wrong), &["abandoned", "next: forge "]);
+        has(&world.refused(&wrong), &["abandoned", "help: forge "]);
     }
     assert_eq!(world.records(&run), before);
     assert!(
@@ -201,10 +201,10 @@ fn a_run_whose_budget_is_used_up_is_parked_until_it_gets_more() {
     );
     has(&said.out, &[&format!("forge resume {run} --budget AMOUNT")]);
     let before = world.records(&run);
-    has(&world.refused(&["resume", &run]), &["$0.0150", "--budget", "next: forge resume"]);
+    has(&world.refused(&["resume", &run]), &["$0.0150", "--budget", "help: forge resume"]);
     has(
         &world.refused(&["resume", &run, "--budget", "0.01"]),
-        &["above $0.0100", "next: forge resume"],
+        &["above $0.0100", "help: forge resume"],
     );
     assert_eq!(world.records(&run), before);
     let said = world.forge(&["resume", &run, "--budget", "1"]);
