@@ -16,7 +16,7 @@ use forge_core::{
     Run,
     view::{Course, RunRow, Standing},
 };
-use forge_driver::Error;
+use forge_driver::{Error, run_id::short_id};
 use forge_store::journal::RunLock;
 
 use crate::forge::{Forge, RUNS_MAX};
@@ -103,6 +103,7 @@ impl Forge {
         let (run, _) = self.fold(id)?;
         let row = RunRow::new(id, &run);
         if row.changed_at != found.row.changed_at || self.needlessness(&row, &run)?.is_err() {
+            let id = short_id(id);
             let what = format!("{id} has changed meanwhile; its folders are kept");
             return Err(Error::usage(what, "forge clean"));
         }

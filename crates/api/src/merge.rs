@@ -8,7 +8,7 @@ use forge_core::{
     id::UnitId,
     view::{ProofState, RunRow, Standing},
 };
-use forge_driver::Error;
+use forge_driver::{Error, run_id::short_id};
 
 pub use forge_workspace::{FileStat, MergeWay};
 
@@ -61,10 +61,12 @@ impl Forge {
     pub fn merge_offer(&self, id: &str) -> Result<MergeOffer, Error> {
         let view = self.result(id)?;
         if view.row.standing != Standing::Done {
+            let id = short_id(id);
             let what = format!("{id} is not done; it is {}", view.row.standing.as_str());
             return Err(Error::usage(what, format!("forge status {id}")));
         }
         let (Some(from), Some(head)) = (view.branch, view.head) else {
+            let id = short_id(id);
             let what = format!("{id} changed nothing, so there is nothing to merge");
             return Err(Error::usage(what, format!("forge show {id}")));
         };

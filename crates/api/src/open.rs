@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use forge_core::id::Scope;
-use forge_driver::{Error, checkouts::checkout_location};
+use forge_driver::{Error, checkouts::checkout_location, run_id::short_id};
 
 use crate::forge::Forge;
 
@@ -25,7 +25,9 @@ impl Forge {
         if work.is_dir() {
             return Ok(work);
         }
-        let next = match self.result(id)?.branch {
+        let branch = self.result(id)?.branch;
+        let id = short_id(id);
+        let next = match branch {
             Some(branch) => format!("git switch {branch}"),
             None => format!("forge show {id}"),
         };

@@ -8,7 +8,7 @@
 use std::{fs, path::PathBuf};
 
 use forge_core::view::Standing;
-use forge_driver::{Error, deliver::offer};
+use forge_driver::{Error, deliver::offer, run_id::short_id};
 use forge_workspace::Remote;
 
 use crate::forge::Forge;
@@ -37,15 +37,18 @@ impl Forge {
     pub fn pull_request(&self, id: &str) -> Result<PullRequestDraft, Error> {
         let view = self.result(id)?;
         if view.row.standing != Standing::Done {
+            let id = short_id(id);
             let what = format!("{id} is not done; it is {}", view.row.standing.as_str());
             return Err(Error::usage(what, format!("forge status {id}")));
         }
         let (Some(found), Some(_)) = (view.branch, view.head) else {
+            let id = short_id(id);
             let what = format!("{id} changed nothing, so there is nothing to open");
             return Err(Error::usage(what, format!("forge show {id}")));
         };
         let repository = &self.home.repository;
         if repository.resolve_commit(&format!("refs/heads/{found}")).is_none() {
+            let id = short_id(id);
             let what = format!("the branch of {id} was moved or deleted; its result is {found}");
             return Err(Error::usage(what, format!("git branch NAME {found}")));
         }

@@ -24,7 +24,10 @@ use std::{ffi::OsString, panic, process::ExitCode};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use cli::help::{HelpLength, with_help};
+use cli::{
+    help::{HelpLength, with_help},
+    home::HomeAction,
+};
 use terminal_info::has_colours;
 
 /// The exit code of a bug in Forge.
@@ -37,7 +40,7 @@ struct Cli {
     #[command(flatten)]
     global: cli::global_args::GlobalArgs,
     #[command(subcommand)]
-    command: CliCommand,
+    command: Option<CliCommand>,
 }
 
 #[derive(Subcommand)]
@@ -80,8 +83,6 @@ enum CliCommand {
     Help(cli::help::HelpArgs),
     /// Print the version
     Version,
-    #[command(hide = true)]
-    Undo(cli::undo::UndoArgs),
 }
 
 fn main() -> ExitCode {
@@ -100,6 +101,11 @@ fn main() -> ExitCode {
 
 /// Parses `args` and runs the command. Returns the exit code of the process.
 fn run(args: &[OsString]) -> ExitCode {
+    if args.get(1).is_some_and(|word| word == cli::complete::COMPLETE) {
+        let words = args.iter().skip(2).map(|word| word.to_string_lossy().into_owned());
+        cli::complete::print_candidates(&words.collect::<Vec<String>>(), &Cli::command());
+        return ExitCode::SUCCESS;
+    }
     cli::global_args::colour_choice(args).choose();
     parse_and_execute(args)
 }
@@ -112,7 +118,10 @@ fn parse_and_execute(args: &[OsString]) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return explain(&error, args),
     };
-    let done = cli.global.apply().and_then(|()| execute(cli.command));
+    let done = cli.global.apply().and_then(|()| match cli.command {
+        Some(command) => execute(command),
+        None => go_home(),
+    });
     done.unwrap_or_else(|error| {
         terminal_output::print_error(&error);
         ExitCode::from(error.kind.exit_code())
@@ -161,7 +170,20 @@ fn execute(command: CliCommand) -> Result<ExitCode, forge_api::Error> {
             terminal_output::print(Cli::command().render_version().trim_end());
             Ok(ExitCode::SUCCESS)
         }
-        CliCommand::Undo(command) => command.run(),
+    }
+}
+
+/// Shows the runs to pick one from, or the short help where there is nothing to list.
+fn go_home() -> Result<ExitCode, forge_api::Error> {
+    let Some(action) = cli::home::choose() else {
+        let mut command = with_help(Cli::command(), HelpLength::Short);
+        return Ok(cli::home::print_help(&command.render_help().to_string()));
+    };
+    match action {
+        HomeAction::Leave => Ok(ExitCode::SUCCESS),
+        HomeAction::Attach(run) => cli::attach::AttachArgs::for_run(Some(run)).run(),
+        HomeAction::Show(run) => cli::show::ShowArgs::for_run(run).run(),
+        HomeAction::Diff(run) => cli::diff::DiffArgs::for_run(run).run(),
     }
 }
 

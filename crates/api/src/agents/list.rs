@@ -142,10 +142,10 @@ impl Ability {
     /// Describes it in a few words.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::Resume => "goes on after an interruption",
-            Self::ResultForm => "native result form",
+            Self::Resume => "resumes its sessions",
+            Self::ResultForm => "structured results",
             Self::ReportedCost => "reports its cost",
-            Self::OwnCap => "stops at its cap",
+            Self::OwnCap => "stops at a budget",
         }
     }
 
@@ -188,6 +188,11 @@ impl Roster {
         let set_up = self.settings.agents.iter().map(|(name, table)| self.row(name, table));
         let unknown = RESERVED.iter().filter(|name| !self.settings.agents.contains_key(**name));
         set_up.chain(unknown.filter_map(|name| unsupported(name))).collect()
+    }
+
+    /// Returns the names of all agents that can be used, without looking at their programs.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.settings.agents.keys().map(String::as_str)
     }
 
     /// Returns an agent by its name.

@@ -122,7 +122,7 @@ impl CheckArgs {
 fn announcement(plan: &CheckPlan) -> String {
     let cost = match plan.cap {
         Some(cap) => {
-            format!("which may cost a little (it is stopped at {cap}, if it tells what it costs)")
+            format!("which may cost a little (stopped at {cap}, if it reports its cost)")
         }
         None => "which costs nothing".to_owned(),
     };
@@ -150,7 +150,7 @@ fn list_text(rows: &[AgentRow], width: usize) -> String {
         };
         let roles_text = roles_text(row);
         if !roles_text.is_empty() {
-            push("plays ", &roles_text);
+            push("runs as ", &roles_text);
         }
         if let Some(model) = &row.model {
             push("model ", model);
@@ -161,11 +161,11 @@ fn list_text(rows: &[AgentRow], width: usize) -> String {
         }
         if let Some(wrong) = &row.wrong {
             // A problem of an agent without roles harms no run.
-            let mark = if roles_text.is_empty() { "not usable: " } else { "WRONG: " };
+            let mark = if roles_text.is_empty() { "not usable: " } else { "error: " };
             push(mark, wrong);
         }
         if let Some(next) = &row.next {
-            push("next: ", next);
+            push("help: ", next);
         }
     }
     text
@@ -177,7 +177,7 @@ fn description(row: &AgentRow) -> String {
     let path = row.path.as_deref().unwrap_or("not found");
     let ListedKind::Known(kind) = row.kind else { return format!("found, {path}") };
     match (kind.title(), &row.path) {
-        _ if kind.plays_scenario() => format!("part of Forge {version}; plays from a scenario"),
+        _ if kind.plays_scenario() => format!("part of Forge {version}; follows a script"),
         (Some(title), Some(path)) => format!("{title} {version}, {path}"),
         (Some(title), None) => format!("{title}, not found"),
         (None, _) => format!("a program, {path}"),
@@ -187,8 +187,8 @@ fn description(row: &AgentRow) -> String {
 fn roles_text(row: &AgentRow) -> String {
     let roles = row.roles.join(", ");
     match (row.is_default, roles.as_str()) {
-        (true, "") => "all roles about which nobody said otherwise".to_owned(),
-        (true, roles) => format!("{roles}, and all roles about which nobody said otherwise"),
+        (true, "") => "all roles".to_owned(),
+        (true, roles) => format!("{roles}, and all roles without another agent"),
         (false, roles) => roles.to_owned(),
     }
 }
@@ -207,7 +207,7 @@ fn check_text(probed: &Probed, width: usize) -> String {
         let _ = write!(text, "\n{}", format::hanging_indent("  ", line, width));
     }
     if let Some(next) = &probed.next {
-        let _ = write!(text, "\n{}", format::hanging_indent("  next: ", next, width));
+        let _ = write!(text, "\n{}", format::hanging_indent("  help: ", next, width));
     }
     if let Some(transcript) = &probed.transcript {
         let _ = write!(text, "\n  what it printed: {transcript}");

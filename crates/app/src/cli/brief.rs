@@ -73,16 +73,13 @@ impl BriefArgs {
 fn brief_text(briefing: &Briefing) -> String {
     let mut text = String::new();
     let who = match (&briefing.role, &briefing.agent) {
-        (Some(role), Some(agent)) => format!(", {role} played by {agent}"),
+        (Some(role), Some(agent)) => format!(", {role}, agent {agent}"),
         (Some(role), None) => format!(", {role}"),
         (None, _) => String::new(),
     };
     if let Some(due) = &briefing.due {
-        let _ = write!(
-            text,
-            "--- {due} is due, but has not begun; before it was {}:\n\n",
-            briefing.call
-        );
+        let _ =
+            write!(text, "--- {due} has not started yet; the one before is {}:\n\n", briefing.call);
     }
     let several = briefing.turns.len() > 1;
     for (position, turn) in briefing.turns.iter().enumerate() {
@@ -121,7 +118,7 @@ const fn turn_text(turn: TurnName) -> &'static str {
     match turn {
         TurnName::First => "first turn",
         TurnName::Resumed => "in the session that was interrupted",
-        TurnName::Anew => "anew, because the session was gone",
+        TurnName::Anew => "again, because the session was gone",
         TurnName::Repair => "repair turn, because the result could not be used",
     }
 }

@@ -34,6 +34,11 @@ pub(crate) struct DiffArgs {
 }
 
 impl DiffArgs {
+    /// Returns the arguments that show the change of a run.
+    pub(crate) fn for_run(run: String) -> Self {
+        Self { run: Some(run), task: None, stat: false, name_only: false, no_pager: false }
+    }
+
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let (run, task) = run_and_name(&forge, self.run.as_deref(), self.task.as_deref())?;

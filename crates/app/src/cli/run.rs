@@ -62,6 +62,9 @@ pub(crate) struct RunArgs {
     /// Use this agent; `forge agents` lists them
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     agent: Option<String>,
+    /// Use this model for all agents of the run
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
     /// Print what would run, and do nothing
     #[arg(short = 'n', long = "dry-run")]
     dry: bool,
@@ -112,6 +115,7 @@ impl RunArgs {
             },
             scenario: self.scenario.clone(),
             agent: self.agent.clone(),
+            model: self.model.clone(),
             branch: self.branch.map(|branch| match branch {
                 BranchArg::New => BranchChoice::New,
                 BranchArg::Current => BranchChoice::Current,

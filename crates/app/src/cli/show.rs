@@ -44,6 +44,11 @@ pub(crate) struct ShowArgs {
 }
 
 impl ShowArgs {
+    /// Returns the arguments that show the result of a run.
+    pub(crate) fn for_run(run: String) -> Self {
+        Self { run: Some(run), artifact: None, diff: None, no_pager: false, json: false }
+    }
+
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let (run, artifact) = run_and_name(&forge, self.run.as_deref(), self.artifact.as_deref())?;

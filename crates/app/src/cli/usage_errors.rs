@@ -53,6 +53,9 @@ const FLAG_HABITS: [(&str, &str); 8] = [
     ("--max-cost", "--budget"),
 ];
 
+/// A word of so many letters may be the beginning of a longer one.
+const PREFIX_MIN: usize = 3;
+
 /// Converts an error of clap.
 pub(crate) fn usage_error(error: &clap::Error, args: &[OsString], cli: &Command) -> Error {
     if let Some(refusal) = unquoted_request(error, args, cli) {
@@ -162,6 +165,12 @@ impl<'a> CommandLine<'a> {
     }
 
     fn unknown_command(&self, wrong: &str) -> Error {
+        if wrong == "undo" && self.path.is_empty() {
+            return Error::usage(
+                "unknown command `undo`: a run only adds a branch, and what it did is kept",
+                "forge rewind RUN STAGE (run again from a stage)\n   or: git revert -m 1 HEAD (take back a merge)",
+            );
+        }
         let name = [&self.path[..], &[wrong]].concat().join(" ");
         let names =
             self.command.get_subcommands().filter(|command| !command.is_hide_set()).flat_map(
@@ -283,16 +292,17 @@ fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// Returns the word that was probably meant: at most a third of its letters are others.
-pub(crate) fn nearest<'a>(
-    wrong: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    let most = (wrong.trim_start_matches('-').chars().count() / 3).max(1);
-    let near = known.into_iter().map(|known| {
-        (strsim::osa_distance(wrong, known), wrong.len().abs_diff(known.len()), known)
+/// Returns the word that was probably meant: one that begins like that, or that differs in at most a third of its letters.
+fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let length = wrong.trim_start_matches('-').chars().count();
+    let most = (length / 3).max(1);
+    let near = known.filter_map(|known| {
+        let distance = strsim::osa_distance(wrong, known);
+        let is_other = !(length >= PREFIX_MIN && known.starts_with(wrong));
+        let is_near = distance <= most || !is_other;
+        is_near.then_some((is_other, distance, wrong.len().abs_diff(known.len()), known))
     });
-    near.filter(|(distance, ..)| *distance <= most).min().map(|(.., known)| known)
+    near.min().map(|(.., known)| known)
 }
 
 #[cfg(test)]
@@ -315,6 +325,8 @@ mod tests {
         for (typed, what, help) in [
             (&["stauts", "oqmd"][..], "did you mean `status`?", "forge status oqmd"),
             (&["lgo"], "did you mean `log`?", "forge log"),
+            (&["statu"], "did you mean `status`?", "forge status"),
+            (&["compl", "zsh"], "did you mean `completions`?", "forge completions zsh"),
             (&["start", "add a flag"], "did you mean `run`?", "forge run 'add a flag'"),
             (&["-C", "..", "ps"], "did you mean `status`?", "forge -C .. status"),
             (&["config", "gett", "agent"], "did you mean `config get`?", "forge config get agent"),

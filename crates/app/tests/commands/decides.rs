@@ -155,7 +155,7 @@ fn names_from_other_programs_do_the_same() {
     let last: Vec<&str> = all.lines().rev().take(2).collect();
     let tail = world.ok(&["logs", "-n", "2"]);
     assert_eq!(tail.lines().rev().collect::<Vec<&str>>(), last);
-    has(&world.refused(&["undo"]), &["cannot be undone", "forge rewind", "git revert"]);
+    has(&world.refused(&["undo"]), &["unknown command `undo`", "forge rewind", "git revert"]);
     let refused = world.refused(&["stauts", &run]);
     has(&refused, &["did you mean `status`?", &format!("help: forge status {run}")]);
 }
@@ -185,7 +185,7 @@ fn one_word_that_names_no_run_is_a_part_of_the_latest_one() {
     assert_eq!(world.ok(&["brief", "write"]), world.ok(&["brief", &run, "write"]));
     has(&world.ok(&["brief", "write"]), &["--- write#1, writer"]);
     assert_eq!(world.ok(&["watch", "write"]), world.ok(&["watch", &run, "write"]));
-    has(&world.refused(&["show", "nothing.md"]), &["has no artifact `nothing.md`", "draft.md"]);
+    has(&world.refused(&["show", "nothing.md"]), &["has no file `nothing.md`", "draft.md"]);
     has(&world.refused(&["brief", &run]), &["name the task or stage"]);
 }
 
@@ -203,4 +203,46 @@ fn a_setting_is_printed_as_a_program_needs_it_and_an_agent_is_chosen_for_the_use
     has(&world.ok(&["agents", "use", "scripted"]), &["scripted is your agent now"]);
     assert_eq!(world.ok(&["config", "get", "agent"]).trim(), "scripted");
     has(&world.ok(&["config", "path", "--user"]), &["forge"]);
+}
+
+#[test]
+fn without_a_command_a_terminal_lists_the_runs_and_takes_keys() {
+    let (world, waits) = waiting();
+    assert_eq!(world.run("draft", &["--auto"]).code, DONE);
+    let done = world.latest();
+    let mut person = Person::at(&world, &[]);
+    person.until_sees("Your runs");
+    let screen = person.screen();
+    let order = [&waits, &done].map(|run| screen.find(short(run)).expect(run));
+    assert!(order.is_sorted(), "what needs you comes first: {screen}");
+    has(&screen, &["do it", "$0.0150", "a answer", "d diff", "q leave"]);
+    person.press("2");
+    person.until_sees("artifacts");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    let mut person = Person::at(&world, &[]);
+    person.until_sees("Your runs");
+    person.press("d");
+    person.until_sees("No changes yet.");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    let mut person = Person::at(&world, &[]);
+    person.until_sees("Your runs");
+    person.press("q");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+}
+
+#[test]
+fn without_a_command_and_without_a_terminal_the_short_help_is_printed() {
+    let (world, _) = waiting();
+    let said = world.forge::<&str>(&[]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said}");
+    assert_eq!(said.err, world.ok(&["-h"]));
+}
+
+#[test]
+fn a_model_can_be_named_for_one_run() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let dry = world.ok(&["run", "do it", "--model", "small-1", "-n", "--json"]);
+    has(&dry, &["small-1"]);
+    has(&world.refused(&["run", "do it", "--model", ""]), &["--model"]);
 }

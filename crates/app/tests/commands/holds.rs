@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
     goes::UNTIL_GO,
+    unnamed::short,
     world::{CONTENT, DONE, FAILED, INTERRUPTED, PARKED, WAITS, World, has, until},
 };
 
@@ -36,7 +37,10 @@ fn a_pause_from_another_terminal_lets_what_runs_end_and_starts_nothing_new() {
     let run = world.latest();
     world.until_agents_started(&run, 1);
     let said = world.ok(&["pause", &run]);
-    has(&said, &["what runs may end, nothing new starts", &format!("forge resume {run}")]);
+    has(
+        &said,
+        &["running agents finish, nothing new starts", &format!("forge resume {}", short(&run))],
+    );
     running.until_says("ada paused the run");
     assert!(!running.has_ended(), "the agent still works, so its driver waits for it");
     has(&world.refused(&["pause", &run]), &["already", "help: forge "]);
@@ -62,7 +66,7 @@ fn a_stop_from_another_terminal_kills_what_runs_at_once_and_the_run_can_be_resum
     let run = world.latest();
     world.until_agents_started(&run, 1);
     let said = world.ok(&["stop", &run]);
-    has(&said, &["is stopped", &format!("forge resume {run}")]);
+    has(&said, &["is stopped", &format!("forge resume {}", short(&run))]);
     let said = running.end();
     assert_eq!(said.code, INTERRUPTED, "{said}");
     has(&said.out, &["ada stopped the run", "write#1 was interrupted"]);
