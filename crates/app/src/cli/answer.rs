@@ -15,7 +15,7 @@ use super::{
     common::open_forge,
 };
 use crate::{
-    terminal_output,
+    format, terminal_output,
     text::{question_text::answer_command, status_text::next_command},
 };
 
@@ -73,14 +73,14 @@ impl AnswerArgs {
         let wrong = |what: String| {
             Error::usage(what, format!("forge status {run} (says what can be answered)"))
         };
-        let all = AnswerChoice::value_variants().iter().filter_map(AnswerChoice::to_possible_value);
-        let all: Vec<String> = all.map(|value| value.get_name().to_owned()).collect();
-        let all = all.join(", ");
+        let all = offered(forge, &run, question)?;
         let Some(choice) = choice else {
             return Err(wrong(format!("the answer to {question} is missing: one of {all}")));
         };
         let Ok(choice) = AnswerChoice::from_str(&choice, true) else {
-            return Err(wrong(format!("`{choice}` is no answer; it can be {all}")));
+            return Err(wrong(format!(
+                "`{choice}` is not an answer to {question}; it can be {all}"
+            )));
         };
         Ok(ParsedAnswer { run, question, choice, words })
     }
@@ -96,7 +96,7 @@ impl AnswerArgs {
             AnswerChoice::Waive => {
                 if words.is_empty() {
                     return Err(Error::usage(
-                        "what is waived has to be named",
+                        "`waive` needs the name of the check",
                         format!("forge answer {run} {question} waive GATE \"why\""),
                     ));
                 }
@@ -107,7 +107,7 @@ impl AnswerArgs {
         let command = Command::Answer { question, answer, words, by: person() };
         match forge.send(&run, &command)? {
             Sent::ToDriver => {
-                terminal_output::print(&format!("{question} is answered, and the run goes on"));
+                terminal_output::print(&format!("{question} is answered, and the run continues"));
             }
             Sent::Journaled => {
                 let view = forge.view(&run)?;
@@ -117,15 +117,21 @@ impl AnswerArgs {
                 );
                 terminal_output::print(&match view.row.standing.course() {
                     Course::Driven if forge.is_attended(&run) => {
-                        format!("{question} is answered, and the run goes on where it is shown")
+                        format!("{question} is answered, and the run continues where it is shown")
                     }
                     Course::Driven => {
-                        format!("{question} is answered; go on with: forge resume {run}")
+                        format!(
+                            "{question} is answered; continue with: forge resume {}",
+                            format::short_id(&run)
+                        )
                     }
                     Course::Asking => {
                         let asked = view.asked.iter().map(|asked| asked.question.as_str());
                         let asked = asked.collect::<Vec<&str>>().join(", ");
-                        format!("{question} is answered; {asked} waits for you: forge status {run}")
+                        format!(
+                            "{question} is answered; {asked} waits for you: forge status {}",
+                            format::short_id(&run)
+                        )
                     }
                     Course::Held | Course::Failed => match next_command(&view) {
                         Some(next) => format!("{now}\nnext: {next}"),
@@ -137,6 +143,21 @@ impl AnswerArgs {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Lists the answers that a question offers; all that there are, if it is not open.
+fn offered(forge: &Forge, run: &str, question: QuestionId) -> Result<String, Error> {
+    let asked = forge.view(run)?.asked;
+    let asked = asked.into_iter().find(|asked| asked.question == question.to_string());
+    let names: Vec<String> = if let Some(asked) = asked {
+        let first = |answer: &str| answer.split(' ').next().unwrap_or_default().to_owned();
+        asked.options.iter().map(|option| first(&option.answer)).collect()
+    } else {
+        let all = AnswerChoice::value_variants().iter();
+        let all = all.filter_map(AnswerChoice::to_possible_value);
+        all.map(|value| value.get_name().to_owned()).collect()
+    };
+    Ok(names.join(", "))
 }
 
 /// Builds the error for an incomplete answer; it lists the answers to the first open question of `run`, or of any run.

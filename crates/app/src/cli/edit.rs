@@ -14,16 +14,16 @@ use forge_api::{
     refuse_agents,
 };
 
-use super::common::open_forge;
-use crate::{terminal_output, text::result_text::parse_unit_id};
+use super::common::{open_forge, run_and_name};
+use crate::{format, terminal_output};
 
 /// Change a file of a run or its code by hand; checks run again
 #[derive(Args)]
 pub(crate) struct EditArgs {
-    /// Name the run
-    run: String,
-    /// Name the file, as `forge show RUN` lists it
-    #[arg(required_unless_present = "code", conflicts_with = "code")]
+    /// Name the run; the latest by default
+    run: Option<String>,
+    /// Name the file, as `forge show` lists it
+    #[arg(conflicts_with = "code")]
     artifact: Option<String>,
     /// Take what you changed in the checkout of this task
     #[arg(long, value_name = "UNIT")]
@@ -40,18 +40,22 @@ impl EditArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         refuse_agents()?;
         let forge = open_forge()?;
-        let run = forge.resolve(&self.run)?;
-        let sent = match (&self.code, &self.artifact) {
+        let (run, artifact) = run_and_name(&forge, self.run.as_deref(), self.artifact.as_deref())?;
+        let id = format::short_id(&run);
+        let sent = match (&self.code, &artifact) {
             (Some(unit), _) => self.code(&forge, &run, unit)?,
             (None, Some(name)) => self.artifact(&forge, &run, name)?,
-            (None, None) => unreachable!("one of both is required"),
+            (None, None) => {
+                let what = format!("name the file of {id} that you want to change");
+                return Err(Error::usage(what, format!("forge show {id} (lists the files)")));
+            }
         };
         terminal_output::print(match sent {
-            Sent::ToDriver => "taken in; its gates look again",
-            Sent::Journaled => "taken in; its gates look again when the run goes on",
+            Sent::ToDriver => "saved; its checks run again",
+            Sent::Journaled => "saved; its checks run again when the run continues",
         });
         if sent == Sent::Journaled {
-            terminal_output::print(&format!("next: forge resume {run}"));
+            terminal_output::print(&format!("next: forge resume {id}"));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -59,18 +63,19 @@ impl EditArgs {
     fn reason(&self, example: &str) -> Result<&str, Error> {
         match self.why.as_deref().map(str::trim).filter(|why| !why.is_empty()) {
             Some(why) => Ok(why),
-            None => Err(Error::usage("changing something by hand needs a reason", example)),
+            None => Err(Error::usage("a change by hand needs a reason", example)),
         }
     }
 
     fn code(&self, forge: &Forge, run: &str, unit: &str) -> Result<Sent, Error> {
-        let id = parse_unit_id(unit)?;
-        let checkout = forge.checkout(run, &id)?;
+        let found = forge.find_unit("edit --code", run, unit)?;
+        let checkout = forge.checkout(run, &found)?;
         let example = format!(
-            "change files in {}, then forge edit {run} --code {unit} --why REASON",
-            checkout.display()
+            "change files in {}, then forge edit {} --code {unit} --why REASON",
+            checkout.display(),
+            format::short_id(run)
         );
-        forge.edit_code(run, &id, self.reason(&example)?)
+        forge.edit_code(run, &found, self.reason(&example)?)
     }
 
     fn artifact(&self, forge: &Forge, run: &str, name: &str) -> Result<Sent, Error> {
@@ -114,7 +119,7 @@ pub(super) fn edit_file(editor: &str, path: &Path) -> Result<(), Error> {
 fn edit_text(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Error> {
     let (Some(editor), true) = (editor(), io::stdin().is_terminal()) else {
         return Err(Error::usage(
-            "there is no editor here: EDITOR is not set, or this is no terminal",
+            "no editor: EDITOR is not set, or this is not a terminal",
             format!("forge edit {run} {name} --file NEW --why REASON"),
         ));
     };

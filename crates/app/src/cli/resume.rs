@@ -44,7 +44,7 @@ impl ResumeArgs {
         }
         let forge = open_forge()?;
         let budget = match &self.budget {
-            Some(text) => Some(parse_budget(text, "forge resume RUN --budget AMOUNT")?),
+            Some(text) => Some(parse_budget(text)?),
             None => None,
         };
         let run = match self.run.as_deref().map(|named| forge.named(named, self.effort.as_deref()))

@@ -107,10 +107,7 @@ impl RunArgs {
             effort: self.effort.clone(),
             approvals: if self.auto { Approvals::Automatic } else { Approvals::ByPeople },
             budget: match &self.budget {
-                Some(text) => Some(parse_budget(
-                    text,
-                    &format!("forge run --budget AMOUNT {EXAMPLE_REQUEST}"),
-                )?),
+                Some(text) => Some(parse_budget(text)?),
                 None => None,
             },
             scenario: self.scenario.clone(),

@@ -25,7 +25,7 @@ fn amounts_that_are_none_are_refused() {
         "£3",
     ] {
         let said = world.refused(&["run", "do it", &format!("--budget={amount}")]);
-        has(&said, &["error: ", amount, "dollars", "help: forge run --budget 2.50"]);
+        has(&said, &["error: ", amount, "dollars", "help: forge run", "--budget=2.50"]);
         world.refused(&["run", "do it", "--budget", amount]);
     }
     assert!(world.is_untouched());

@@ -187,6 +187,14 @@ fn one_word_that_names_no_run_is_a_part_of_the_latest_one() {
     assert_eq!(world.ok(&["watch", "write"]), world.ok(&["watch", &run, "write"]));
     has(&world.refused(&["show", "nothing.md"]), &["has no file `nothing.md`", "draft.md"]);
     has(&world.refused(&["brief", &run]), &["name the task or stage"]);
+    has(&world.refused(&["edit"]), &["name the file of", "help: forge show"]);
+    has(&world.refused(&["edit", "draft"]), &["needs a reason"]);
+    let refused = world.refused(&["rewind"]);
+    has(
+        &refused,
+        &["name the stage to run again", &format!("help: forge rewind {} write", short(&run))],
+    );
+    assert_eq!(world.forge(&["rewind", "write"]).code, WAITS);
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn an_artifact_is_shown_as_it_is() {
     let run = waiting(&world);
     assert_eq!(world.ok(&["show", &run, "draft.md"]), "# A draft\n");
     let refused = world.refused(&["show", &run, "design.md"]);
-    assert!(refused.contains("there is: draft.md, review.md"), "{refused}");
+    assert!(refused.contains("it has draft.md, review.md"), "{refused}");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn changing_by_hand_needs_a_reason_a_change_and_a_run_that_is_not_over() {
     let refused = world.refused(&["edit", &run, "draft.md", "--file", same, "--why", "x"]);
     assert!(refused.contains("nothing is changed"), "{refused}");
     let refused = world.refused(&["edit", &run, "draft.md", "--why", "x"]);
-    assert!(refused.contains("there is no editor here"), "{refused}");
+    assert!(refused.contains("no editor: EDITOR is not set"), "{refused}");
     world.ok(&["answer", &run, "Q1", "approve"]);
     fs::write(same, "other").unwrap();
     let refused = world.refused(&["edit", &run, "draft.md", "--file", same, "--why", "x"]);

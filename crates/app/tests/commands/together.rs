@@ -80,7 +80,7 @@ fn an_answer_without_a_driver_is_kept_and_says_how_to_go_on() {
     assert_eq!(world.run("ask", &[]).code, WAITS);
     let run = world.latest();
     let said = world.ok(&["answer", &run, "Q1", "approve"]);
-    has(&said, &["Q1 is answered", &format!("forge resume {run}")]);
+    has(&said, &["Q1 is answered", &format!("forge resume {}", crate::unnamed::short(&run))]);
     assert!(
         !world.story(&run).iter().any(|line| line.contains("then#1 ended")),
         "commands start nothing"

@@ -130,10 +130,13 @@ fn of_a_run_that_is_driven_and_others_that_wait_the_driven_one_is_stopped() {
 fn an_answer_that_is_none_is_refused_with_all_that_can_be_said() {
     let (world, waits) = waits_and_done();
     for words in [&["answer", "Q1", "yes"][..], &["answer", &waits, "Q1", "yes"]] {
-        has(&world.refused(words), &["`yes` is no answer", "approve, revise, retry, waive"]);
+        has(
+            &world.refused(words),
+            &["`yes` is not an answer to Q1", "it can be approve, revise, give-up"],
+        );
     }
     has(&world.refused(&["answer", &waits, "Q1"]), &["the answer to Q1 is missing"]);
-    has(&world.refused(&["answer", "Q1", "waive"]), &["what is waived has to be named"]);
+    has(&world.refused(&["answer", "Q1", "waive"]), &["`waive` needs the name of the check"]);
     has(&world.ok(&["answer", "Q1", "revise", "-x", "more"]), &["Q1 is answered"]);
     has(&world.ok(&["log", &waits]), &["-x more"]);
 }
@@ -150,7 +153,7 @@ fn who_attaches_to_a_run_that_nobody_drives_is_told_and_can_drive_it_on() {
     person.until_sees("Q2 about write");
     // Somebody else answers, and is told that it goes on there.
     let said = world.ok(&["answer", &waits, "Q2", "revise", "longer"]);
-    has(&said, &["goes on where it is shown"]);
+    has(&said, &["continues where it is shown"]);
     person.until_sees("Q3 about write");
     world.ok(&["answer", &waits, "Q3", "approve"]);
     assert_eq!(person.end(), DONE, "{}", person.screen());

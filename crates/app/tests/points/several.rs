@@ -43,7 +43,7 @@ fn a_second_process_answers_while_the_run_is_driven_and_the_driver_goes_on_at_on
         has(&world.refused(&[&["answer", &run], wrong].concat()), &["error: ", why, "help: "]);
     }
     let said = world.ok(&["answer", &run, "Q1", "revise", "say it louder"]);
-    has(&said, &["Q1 is answered, and the run goes on"]);
+    has(&said, &["Q1 is answered, and the run continues"]);
     running.until_says("ada answered Q1");
     running.until_says("build.T1/implement#3 started");
     has(&world.refused(&["answer", &run, "Q1", "approve"]), &["answered already"]);
