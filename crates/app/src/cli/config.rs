@@ -9,7 +9,7 @@ use forge_api::{
     forge::Forge,
     refuse_agents,
     settings::{
-        self, Explained, SettingRow,
+        self, Explained, SettingRow, Settings,
         edit::{EditedFile, SettingChange},
     },
     trust,
@@ -163,9 +163,17 @@ impl ConfigArgs {
     }
 }
 
+/// Returns the settings that count in this folder; outside of a repository, those of the person.
+fn settings_here() -> Result<Settings, Error> {
+    match open_forge() {
+        Ok(forge) => forge.settings(),
+        Err(_) => Ok(Settings::read(None)?),
+    }
+}
+
 /// Prints a value as a program needs it: a text without quotes, all else as in TOML.
 fn get(key: &str) -> Result<(), Error> {
-    let row = open_forge()?.settings()?.explain(key)?.row;
+    let row = settings_here()?.explain(key)?.row;
     let Some(value) = &row.value else {
         let what = format!("`{}` is not set", row.key);
         return Err(Error::usage(what, format!("forge config set {} VALUE", row.key)));
@@ -199,7 +207,7 @@ fn edit(target: SettingsTarget) -> Result<(), Error> {
 }
 
 fn list(json: bool) -> Result<(), Error> {
-    let settings = open_forge()?.settings()?;
+    let settings = settings_here()?;
     let rows = settings.list();
     if json {
         print_json(&rows);
@@ -223,7 +231,7 @@ fn list(json: bool) -> Result<(), Error> {
 }
 
 fn explain(key: &str, json: bool) -> Result<(), Error> {
-    let explained = open_forge()?.settings()?.explain(key)?;
+    let explained = settings_here()?.explain(key)?;
     if json {
         print_json(&explained);
         return Ok(());
@@ -244,7 +252,7 @@ fn explain(key: &str, json: bool) -> Result<(), Error> {
         }
     }
     if said.is_empty() {
-        terminal_output::print("  nobody says anything about it");
+        terminal_output::print("  it is not set anywhere");
     }
     terminal_output::print_dimmed(&format!(
         "  forge config set {} VALUE, or {variable}=VALUE",
@@ -297,7 +305,7 @@ fn print_change(
         let row = settings.explain(key)?.row;
         match (&change.value, &row.place) {
             (Some(_), Some(place)) if row.value != change.value => {
-                terminal_output::print(&format!("note: {place} says otherwise, and wins"));
+                terminal_output::print(&format!("note: {place} sets another value, and wins"));
             }
             (None, Some(place)) => {
                 terminal_output::print(&format!("now {} counts ({place})", value_text(&row)));

@@ -16,7 +16,7 @@ use forge_core::{
     Command,
     event::Answer,
     id::QuestionId,
-    view::{Course, QuestionView},
+    view::{Course, QuestionView, Standing},
 };
 
 use super::{
@@ -221,6 +221,10 @@ impl DecideArgs {
         let standing = forge.view(run)?.row.standing;
         let next = match (sent, standing.course()) {
             (Sent::ToDriver, _) => "the run continues where it is driven".to_owned(),
+            // The same end as that of `forge resume`, which starts nothing then.
+            (Sent::Journaled, Course::Over) if standing == Standing::Done && !self.no_resume => {
+                return self.drive_args.resume(forge, run, None);
+            }
             (Sent::Journaled, Course::Failed | Course::Over) => {
                 format!("the run is {}", standing.as_str())
             }

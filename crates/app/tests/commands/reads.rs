@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     goes::UNTIL_GO,
+    unnamed::short,
     world::{CONTENT, DONE, INTERRUPTED, WAITS, World, finish, has},
 };
 
@@ -85,7 +86,11 @@ fn a_run_is_named_by_any_beginning_that_is_its_own() {
         has(&world.ok(&["log", &prefix]), &["the run is done"]);
     }
     let said = world.refused(&["status", &cut("queue", 2)]);
-    has(&said, &["several runs begin with", find("queue"), find("quiet"), "help: forge status"]);
+    let named = |word: &str| format!("{} ({word})", short(find(word)));
+    has(
+        &said,
+        &["several runs begin with", &named("queue"), &named("quiet"), "help: forge status"],
+    );
     assert!(!said.contains("other"), "{said}");
     let (most, last) = find("other").split_at(find("other").len() - 1);
     let near = format!("{most}{}", if last == "x" { "y" } else { "x" });

@@ -161,7 +161,7 @@ fn setting_a_value_keeps_the_rest_of_the_file_and_says_who_overrules_it() {
     world.write("forge.toml", text);
     world.write("forge.local.toml", "limits.budget = \"1\"\n");
     let said = world.ok(&["config", "set", "limits.budget", "30"]);
-    has(&said, &["limits.budget = \"30\"", "forge.local.toml:1 says otherwise, and wins"]);
+    has(&said, &["limits.budget = \"30\"", "forge.local.toml:1 sets another value, and wins"]);
     let now = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
     assert_eq!(now, text.replace("20", "30"));
     for (args, expected) in [

@@ -124,23 +124,24 @@ impl Repository {
         let git = self.git().args(["diff-tree", "-r", "-z", "--numstat", "-M"]);
         let output = git.args([from, to, "--"]).run()?;
         let unreadable = || GitError::Unreadable { command: "git diff-tree --numstat".to_owned() };
-        let mut fields = nul_separated(&output);
-        let mut files = Vec::new();
-        while let Some(field) = fields.next() {
-            let mut parts = field.splitn(3, |byte| *byte == b'\t');
-            let mut number = || {
-                let text = str::from_utf8(parts.next()?).ok()?;
-                Some(text.parse::<u64>().ok())
-            };
-            let (added, removed) =
-                (number().ok_or_else(unreadable)?, number().ok_or_else(unreadable)?);
-            let path = parts.next().ok_or_else(unreadable)?;
-            // A renamed file has its two names after an empty one.
-            let path = if path.is_empty() { fields.nth(1).ok_or_else(unreadable)? } else { path };
-            files.push(FileStat { path: encode_path(path), lines: added.zip(removed) });
-        }
-        Ok(files)
+        parse_numstat(&output).ok_or_else(unreadable)
     }
+}
+
+/// Parses `ADDED TAB REMOVED TAB PATH`, with `-` for numbers of what is not text. A renamed file has an empty path, and
+/// its two names after it.
+fn parse_numstat(output: &[u8]) -> Option<Vec<FileStat>> {
+    let mut fields = nul_separated(output);
+    let mut files = Vec::new();
+    while let Some(field) = fields.next() {
+        let mut parts = field.splitn(3, |byte| *byte == b'\t');
+        let mut number = || Some(str::from_utf8(parts.next()?).ok()?.parse::<u64>().ok());
+        let (added, removed) = (number()?, number()?);
+        let path = parts.next()?;
+        let path = if path.is_empty() { fields.nth(1)? } else { path };
+        files.push(FileStat { path: encode_path(path), lines: added.zip(removed) });
+    }
+    Some(files)
 }
 
 fn abort(top: &Path) -> Result<(), WorkspaceError> {
@@ -149,4 +150,23 @@ fn abort(top: &Path) -> Result<(), WorkspaceError> {
         let what = format!("the merge failed, and cannot be undone: {error}");
         WorkspaceError::new(what, "git merge --abort")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_changed_binary_and_renamed_files_are_told_apart() {
+        let parsed = parse_numstat(b"2\t1\tsrc/a.rs\0-\t-\tb.png\x000\t0\t\0old name\0new name\0");
+        let file = |path: &str, lines| FileStat { path: path.to_owned(), lines };
+        let expected = vec![
+            file("src/a.rs", Some((2, 1))),
+            file("b.png", None),
+            file("new name", Some((0, 0))),
+        ];
+        assert_eq!(parsed, Some(expected));
+        assert_eq!(parse_numstat(b""), Some(Vec::new()));
+        assert_eq!(parse_numstat(b"2\tsrc/a.rs\0"), None);
+    }
 }
