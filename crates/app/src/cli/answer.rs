@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     format, terminal_output,
-    text::{question_text::answer_command, status_text::next_command},
+    text::{answer_text::answer_commands, status_text::next_command},
 };
 
 /// Answer a question by its number, without continuing the run
@@ -63,7 +63,12 @@ impl AnswerArgs {
             words.splice(0..0, choice);
             (choose_run(forge, None, RunAction::Answer { question: asked })?, asked, question)
         } else {
-            let run = forge.resolve(&run)?;
+            let resolved = forge.resolve(&run);
+            // A single word that is not a run may be an answer: the question is missing.
+            if question.is_none() && resolved.is_err() {
+                return Err(missing_answer(forge, None)?);
+            }
+            let run = resolved?;
             let Some(question) = question else { return Err(missing_answer(forge, Some(&run))?) };
             let question = question
                 .parse()
@@ -162,7 +167,6 @@ fn offered(forge: &Forge, run: &str, question: QuestionId) -> Result<String, Err
 
 /// Builds the error for an incomplete answer; it lists the answers to the first open question of `run`, or of any run.
 fn missing_answer(forge: &Forge, run: Option<&str>) -> Result<Error, Error> {
-    let what = "QUESTION and CHOICE are missing";
     let runs: Vec<String> = if let Some(run) = run {
         vec![run.to_owned()]
     } else {
@@ -170,18 +174,18 @@ fn missing_answer(forge: &Forge, run: Option<&str>) -> Result<Error, Error> {
         rows.into_iter().filter(|row| row.questions > 0).map(|row| row.run).collect()
     };
     for run in runs {
-        let view = forge.view(&run)?;
-        if let Some(asked) = view.asked.first() {
-            let commands =
-                asked.options.iter().map(|option| answer_command(&run, &asked.question, option));
-            let commands = commands.collect::<Vec<String>>().join("\n   or: ");
-            let what = format!("{what}; {run} asks {}: {}", asked.question, asked.text);
-            return Ok(Error::usage(what, format!("{commands}\n   all of it: forge status {run}")));
+        let id = format::short_id(&run);
+        if let Some(asked) = forge.view(&run)?.asked.first() {
+            let what = format!(
+                "QUESTION and CHOICE are missing; {id} asks {}: {}",
+                asked.question, asked.text
+            );
+            return Ok(Error::usage(what, answer_commands(id, asked)));
         }
     }
     let what = match run {
-        Some(run) => format!("{what}, and {run} asks nothing"),
-        None => format!("{what}, and no run asks anything"),
+        Some(run) => format!("{} has no open question", format::short_id(run)),
+        None => "no run has an open question".to_owned(),
     };
     Ok(Error::usage(what, "forge status"))
 }

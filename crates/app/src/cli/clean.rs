@@ -58,7 +58,7 @@ impl CleanArgs {
         if !kept.is_empty() {
             let bytes = kept.iter().map(|run| run.bytes).sum();
             terminal_output::print(&format!(
-                "Kept: {} of {} that are not merged or can be continued (-v lists them).",
+                "Kept {} of {}: not merged, or not finished (-v lists them).",
                 byte_size(bytes),
                 n(&kept)
             ));

@@ -25,7 +25,12 @@ use super::{
     drive_mode::DriveArgs,
     prompt::can_ask,
 };
-use crate::{format, picker::pick, terminal_output, text::question_text::answer_options};
+use crate::{
+    format,
+    picker::pick,
+    terminal_output,
+    text::{answer_text::answer_commands, question_text::answer_options},
+};
 
 /// Approve what a run asks about, and continue it
 #[derive(Args)]
@@ -245,19 +250,8 @@ impl DecideArgs {
 /// Builds the error for an answer that a question does not offer; it names those that it does.
 fn not_offered(id: &str, verb: Verb, question: &QuestionView) -> Error {
     let number = &question.question;
-    let offered = answer_options(question);
-    let commands: Vec<String> = offered
-        .iter()
-        .map(|option| match &option.answer {
-            Answer::Approve => format!("forge approve {id}"),
-            Answer::Revise => format!("forge revise {id} \"WORDS\""),
-            Answer::Retry => format!("forge retry {id}"),
-            Answer::GiveUp => format!("forge reject {id}"),
-            Answer::Waive { gate } => format!("forge answer {id} {number} waive {gate} \"WHY\""),
-        })
-        .collect();
     let what = format!("{number} of {id} does not offer {}: {}", verb.command(), question.text);
-    Error::usage(what, commands.join("\n   or: "))
+    Error::usage(what, answer_commands(id, question))
 }
 
 /// Splits `[RUN] WORDS...`. A first word before a quoted text is a run, also if there is none of this name.

@@ -23,10 +23,10 @@ pub(crate) struct EditArgs {
     /// Name the run; the latest by default
     run: Option<String>,
     /// Name the file, as `forge show` lists it
-    #[arg(conflicts_with = "code")]
+    #[arg(value_name = "NAME", conflicts_with = "code")]
     artifact: Option<String>,
     /// Take what you changed in the checkout of this task
-    #[arg(long, value_name = "UNIT")]
+    #[arg(long, value_name = "TASK")]
     code: Option<String>,
     /// Say why; it is kept with your name
     #[arg(long, value_name = "REASON")]

@@ -18,6 +18,7 @@ pub(crate) struct RewindArgs {
     /// Name the run, which stays as it is; the latest by default
     run: Option<String>,
     /// Name the stage or task to run again, such as design or T2
+    #[arg(value_name = "STAGE")]
     unit: Option<String>,
     /// Print a JSON object for each record and for the end
     #[arg(long)]

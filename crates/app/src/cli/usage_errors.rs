@@ -232,6 +232,7 @@ impl<'a> CommandLine<'a> {
         if !valid.is_empty() {
             what = format!("{what}: it can be {}", valid.join(", "));
         } else if let Some(reason) = reason {
+            let reason = reason.replace("invalid digit found in string", "it is not a number");
             what = format!("{what}: {reason}");
         }
         match nearest(value, valid.iter().map(String::as_str)) {
@@ -281,7 +282,8 @@ fn unquoted_request(error: &clap::Error, args: &[OsString], cli: &Command) -> Op
 
 /// Returns the name of a flag, as clap describes it: `--color <WHEN>`.
 fn flag_name(argument: &str) -> &str {
-    argument.split([' ', '=']).next().unwrap_or(argument).trim_matches(['<', '>', '[', ']'])
+    let name = argument.split([' ', '=']).next().unwrap_or(argument);
+    name.trim_end_matches('.').trim_matches(['<', '>', '[', ']'])
 }
 
 fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
@@ -370,6 +372,16 @@ mod tests {
                 "forge status --help",
             ),
             (&["stats", "--days", "0"], "`0` is not a valid value of --days", "forge stats --help"),
+            (
+                &["log", "-n", "x"],
+                "`x` is not a valid value of --lines: it is not a number",
+                "forge log --help",
+            ),
+            (
+                &["-q", "-v", "status"],
+                "`--quiet` cannot be used with `--verbose`",
+                "forge status --help",
+            ),
             (&["log", "--follow", "--follow"], "`--follow` is given twice", "forge log --help"),
             (
                 &["watch", "--raw", "--json"],
