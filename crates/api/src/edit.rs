@@ -17,7 +17,7 @@ use forge_driver::{
     clock::now,
     person::person,
     refusal::refused,
-    run_id::new_run_id,
+    run_id::{new_run_id, short_id},
     run_loop::{Driver, Machine, Tell},
     secrets::{guard, redacted, redacted_text, table},
     signals::Signals,
@@ -61,7 +61,8 @@ impl Forge {
         for (unit, _, state) in run.units() {
             for (artifact, blob) in &state.artifacts {
                 let full = known(&unit, artifact);
-                if full == name || artifact == name {
+                // `design` means `design.md`.
+                if full == name || artifact == name || artifact.strip_suffix(".md") == Some(name) {
                     found.push((unit.clone(), artifact.clone(), full, blob.clone()));
                 }
             }
@@ -82,8 +83,8 @@ impl Forge {
                     .collect();
                 let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
                 Err(Error::usage(
-                    format!("{id} has no artifact `{name}`; there is: {there}"),
-                    format!("forge show {id}"),
+                    format!("{} has no file `{name}`; it has {there}", short_id(id)),
+                    format!("forge show {}", short_id(id)),
                 ))
             }
             [..] => {

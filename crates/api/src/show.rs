@@ -94,7 +94,8 @@ impl Forge {
             return std::fs::read(&path).map_err(|error| Error::file(&path, &error));
         }
         let view = self.result(id)?;
-        if let Some(found) = view.artifacts.iter().find(|artifact| artifact.name == name) {
+        let is_it = |known: &str| known == name || known.strip_suffix(".md") == Some(name);
+        if let Some(found) = view.artifacts.iter().find(|artifact| is_it(&artifact.name)) {
             return self.blob(&Blob(found.blob.clone()));
         }
         let Editable { content, .. } = self.editable(id, name)?;

@@ -324,7 +324,7 @@ impl Forge {
     /// Returns the flow as it is committed, or why it cannot be used.
     fn committed_flow(&self, catalog: &Catalog, name: &str) -> Result<FoundFlow, Error> {
         catalog.flow(name).map_err(|error| {
-            let is_here = self.catalog().flow(name).is_ok();
+            let is_here = self.catalog().text(name).is_ok();
             if is_here && catalog.text(name).is_err() {
                 uncommitted(&[format!("the flow `{name}`")])
             } else {
@@ -546,16 +546,18 @@ fn limits(request: &Request, settings: &Settings) -> Limits {
 }
 
 fn uncommitted(what: &[String]) -> Error {
-    let are = if what.len() == 1 {
-        "is not committed as it lies"
-    } else {
-        "are not committed as they lie"
-    };
+    let are = if what.len() == 1 { "is not committed" } else { "are not committed" };
+    // Flows and roles are named, not their files.
+    let mut files: Vec<&str> =
+        what.iter().map(|one| if one.starts_with("the ") { ".forge" } else { one }).collect();
+    files.sort_unstable();
+    files.dedup();
+    let files = files.join(" ");
     Error::usage(
         format!(
-            "{} {are} in your checkout; a run reads settings, flows and roles from the commit that it starts from",
+            "{} {are} as in your checkout; a run reads settings, flows and roles from the commit that it starts from",
             what.join(", ")
         ),
-        "commit it (or put it back), then run the same command again",
+        format!("git add {files} && git commit -m \"Set up Forge\" {files}"),
     )
 }

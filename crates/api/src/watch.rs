@@ -11,7 +11,7 @@
 
 mod briefing;
 pub mod events;
-mod find_unit;
+pub(crate) mod find_unit;
 pub(crate) mod transcript;
 
 use std::{

@@ -13,31 +13,35 @@ mod format;
 mod live;
 mod markdown;
 mod pager;
+mod picker;
 mod terminal_info;
 mod terminal_output;
 mod text;
 mod text_width;
+mod verbosity;
 
 use std::{ffi::OsString, panic, process::ExitCode};
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use cli::{
+    help::{HelpLength, with_help},
+    home::HomeAction,
+};
+use terminal_info::has_colours;
 
 /// The exit code of a bug in Forge.
 const BUG: u8 = 70;
 
-/// Drives AI coding agents from a request to a result: stages, gates, reviews, you.
+/// Turn a request into a reviewed branch whose tests pass, with AI coding agents
 #[derive(Parser)]
-#[command(name = "forge", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
+#[command(name = "forge", version, disable_help_subcommand = true)]
 struct Cli {
+    #[command(flatten)]
+    global: cli::global_args::GlobalArgs,
     #[command(subcommand)]
-    command: CliCommand,
+    command: Option<CliCommand>,
 }
-
-const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 wrong use or surroundings, 3 waits for a person,
-4 escalated or blocked, 5 parked by a limit or pause, 70 a bug of ours,
-130 interrupted.
-A RUN can be shortened to any unique beginning, or to its last four letters.";
 
 #[derive(Subcommand)]
 enum CliCommand {
@@ -46,17 +50,29 @@ enum CliCommand {
     Run(cli::run::RunArgs),
     Resume(cli::resume::ResumeArgs),
     Attach(cli::attach::AttachArgs),
+    #[command(visible_alias = "ls", aliases = ["runs", "list"])]
     Status(cli::status::StatusArgs),
     Show(cli::show::ShowArgs),
+    #[command(visible_alias = "logs")]
     Log(cli::log::LogArgs),
     Watch(cli::watch::WatchArgs),
     Brief(cli::brief::BriefArgs),
+    Approve(cli::decide::ApproveArgs),
+    Revise(cli::decide::ReviseArgs),
+    Reject(cli::decide::RejectArgs),
+    Retry(cli::decide::RetryArgs),
     Answer(cli::answer::AnswerArgs),
     Pause(cli::stop::PauseArgs),
+    #[command(visible_alias = "cancel")]
     Stop(cli::stop::StopArgs),
     Abandon(cli::stop::AbandonArgs),
     Edit(cli::edit::EditArgs),
     Rewind(cli::rewind::RewindArgs),
+    Diff(cli::diff::DiffArgs),
+    Open(cli::open::OpenArgs),
+    Merge(cli::merge::MergeArgs),
+    Pr(cli::pull_request::PullRequestArgs),
+    Clean(cli::clean::CleanArgs),
     Stats(cli::stats::StatsArgs),
     Flow(cli::flow::FlowArgs),
     Agents(cli::agents::AgentsArgs),
@@ -64,6 +80,9 @@ enum CliCommand {
     Doctor(cli::doctor::DoctorArgs),
     Completions(cli::completions::CompletionsArgs),
     Man(cli::man::ManArgs),
+    Help(cli::help::HelpArgs),
+    /// Print the version
+    Version,
 }
 
 fn main() -> ExitCode {
@@ -75,7 +94,7 @@ fn main() -> ExitCode {
     panic::set_hook(Box::new(|bug| {
         live::restore();
         terminal_output::print_stderr(&format!(
-            "this is a bug of ours, not yours: {bug}\nnothing that was journaled is lost; `forge resume` goes on"
+            "error: internal error: {bug}\n help: forge resume (nothing that was journaled is lost)"
         ));
     }));
     panic::catch_unwind(|| run(&args)).unwrap_or(ExitCode::from(BUG))
@@ -83,19 +102,35 @@ fn main() -> ExitCode {
 
 /// Parses `args` and runs the command. Returns the exit code of the process.
 fn run(args: &[OsString]) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    if args.get(1).is_some_and(|word| word == cli::complete::COMPLETE) {
+        let words = args.iter().skip(2).map(|word| word.to_string_lossy().into_owned());
+        cli::complete::print_candidates(&words.collect::<Vec<String>>(), &Cli::command());
+        return ExitCode::SUCCESS;
+    }
+    cli::global_args::colour_choice(args).choose();
+    parse_and_execute(args)
+}
+
+fn parse_and_execute(args: &[OsString]) -> ExitCode {
+    let mut command = with_help(Cli::command(), HelpLength::from_args(args));
+    let parsed =
+        command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => {
-            match cli::usage_errors::unquoted_request(&error, args, &Cli::command()) {
-                Some(refusal) => terminal_output::print_error(&refusal),
-                None => {
-                    let _ignored = error.print();
-                }
-            }
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
-        }
+        Err(error) => return explain(&error, args),
     };
-    let done = match cli.command {
+    let done = cli.global.apply().and_then(|()| match cli.command {
+        Some(command) => execute(command),
+        None => go_home(),
+    });
+    done.unwrap_or_else(|error| {
+        terminal_output::print_error(&error);
+        ExitCode::from(error.kind.exit_code())
+    })
+}
+
+fn execute(command: CliCommand) -> Result<ExitCode, forge_api::Error> {
+    match command {
         CliCommand::Demo(command) => command.run(),
         CliCommand::Init(command) => command.run(),
         CliCommand::Show(command) => command.run(),
@@ -104,24 +139,70 @@ fn run(args: &[OsString]) -> ExitCode {
         CliCommand::Run(command) => command.run(),
         CliCommand::Attach(command) => command.run(),
         CliCommand::Resume(command) => command.run(),
+        CliCommand::Status(command) if command.watch => {
+            cli::attach::AttachArgs::for_run(command.run).run()
+        }
         CliCommand::Status(command) => command.run(),
         CliCommand::Watch(command) => command.run(),
         CliCommand::Brief(command) => command.run(),
         CliCommand::Stats(command) => command.run(),
         CliCommand::Log(command) => command.run(),
+        CliCommand::Approve(command) => command.run(),
+        CliCommand::Revise(command) => command.run(),
+        CliCommand::Reject(command) => command.run(),
+        CliCommand::Retry(command) => command.run(),
         CliCommand::Answer(command) => command.run(),
         CliCommand::Pause(command) => command.run(),
         CliCommand::Stop(command) => command.run(),
         CliCommand::Abandon(command) => command.run(),
+        CliCommand::Diff(command) => command.run(),
+        CliCommand::Open(command) => command.run(),
+        CliCommand::Merge(command) => command.run(),
+        CliCommand::Pr(command) => command.run(),
+        CliCommand::Clean(command) => command.run(),
         CliCommand::Flow(command) => command.run(),
         CliCommand::Agents(command) => command.run(),
         CliCommand::Config(command) => command.run(),
         CliCommand::Doctor(command) => command.run(),
         CliCommand::Completions(command) => Ok(command.run(&mut Cli::command())),
-        CliCommand::Man(command) => command.run(Cli::command()),
+        CliCommand::Man(command) => command.run(with_help(Cli::command(), HelpLength::Full)),
+        CliCommand::Help(command) => Ok(parse_and_execute(&command.command_line())),
+        CliCommand::Version => {
+            terminal_output::print(Cli::command().render_version().trim_end());
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Shows the runs to pick one from, or the short help where there is nothing to list.
+fn go_home() -> Result<ExitCode, forge_api::Error> {
+    let Some(action) = cli::home::choose() else {
+        let mut command = with_help(Cli::command(), HelpLength::Short);
+        return Ok(cli::home::print_help(&command.render_help().to_string()));
     };
-    done.unwrap_or_else(|error| {
-        terminal_output::print_error(&error);
-        ExitCode::from(error.kind.exit_code())
-    })
+    match action {
+        HomeAction::Leave => Ok(ExitCode::SUCCESS),
+        HomeAction::Attach(run) => cli::attach::AttachArgs::for_run(Some(run)).run(),
+        HomeAction::Show(run) => cli::show::ShowArgs::for_run(run).run(),
+        HomeAction::Diff(run) => cli::diff::DiffArgs::for_run(run).run(),
+    }
+}
+
+/// Prints the help or the version that was asked for, or what is wrong with the command line.
+fn explain(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    use clap::error::ErrorKind;
+    let (kind, text) = (error.kind(), error.render());
+    if [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion].contains(&kind) {
+        let is_coloured = has_colours(&std::io::stdout());
+        let text = if is_coloured { text.ansi().to_string() } else { text.to_string() };
+        terminal_output::print_raw(text.trim_end());
+        return ExitCode::SUCCESS;
+    }
+    if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        terminal_output::print_stderr(text.to_string().trim_end());
+        return ExitCode::from(2);
+    }
+    let refusal = cli::usage_errors::usage_error(error, args, &Cli::command());
+    terminal_output::print_error(&refusal);
+    ExitCode::from(refusal.kind.exit_code())
 }

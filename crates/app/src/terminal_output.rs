@@ -12,6 +12,7 @@ use forge_core::view::sanitize;
 use crate::{
     format,
     terminal_info::{has_colours, terminal_width},
+    verbosity::Verbosity,
 };
 
 /// Prints text for people, sanitized. A closed pipe ends the program quietly; other errors do not.
@@ -45,6 +46,13 @@ pub(crate) fn print_chunk(bytes: &[u8]) {
     }
 }
 
+/// Prints a fact of a run that is driven, unless `-q` was given. Errors are ignored.
+pub(crate) fn print_fact(text: &str) {
+    if Verbosity::chosen() > Verbosity::Quiet {
+        print_progress(text);
+    }
+}
+
 /// Prints text while a run is driven. Errors are ignored: a run does not depend on its readers.
 pub(crate) fn print_progress(text: &str) {
     print_progress_raw(&sanitize(text));
@@ -60,19 +68,22 @@ pub(crate) fn print_stderr(text: &str) {
     let _ignored = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Prints a note to stderr: one line for programs, wrapped on a terminal.
+/// Prints a note to stderr, unless `-q` was given: one line for programs, wrapped on a terminal.
 pub(crate) fn print_note(text: &str) {
+    if Verbosity::chosen() == Verbosity::Quiet {
+        return;
+    }
     let text = sanitize(&format!("note: {text}"));
     let fits = io::stderr().is_terminal() && io::stdout().is_terminal();
     print_stderr(&if fits { format::wrap(&text, 6, terminal_width()) } else { text });
 }
 
-/// Prints what failed and the next command.
+/// Prints what failed and the command that helps.
 pub(crate) fn print_error(error: &Error) {
     let red = if has_colours(&io::stderr()) { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
     print_stderr(&format!("{}error:{} {}", red.0, red.1, sanitize(&error.what)));
     if let Some(next) = &error.next {
-        print_stderr(&format!(" next: {}", sanitize(next)));
+        print_stderr(&format!(" help: {}", sanitize(next)));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Texts that several commands and the live screen share.
 
 pub(crate) mod agent_event;
+pub(crate) mod answer_text;
 pub(crate) mod end_card;
 pub(crate) mod plan_text;
 pub(crate) mod question_text;

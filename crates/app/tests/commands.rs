@@ -8,7 +8,7 @@
 //! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists.
 //! `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
 //! `brief`: what an agent is given. `fixes`: what the doctor repairs.
-//! `unnamed`: commands that name no run. `notify`: notifications. `rendered`: Markdown and
+//! `unnamed`: commands that name no run. `decides`: one answer, one command. `takes`: what a person does with a result. `notify`: notifications. `rendered`: Markdown and
 //! pagers. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 //!
 //! `feature`: the flow `feature` from a request to a delivered branch. `points`: where it needs a person. `projects`: small projects in five
@@ -33,6 +33,8 @@ mod asked;
 mod brief;
 #[path = "commands/code.rs"]
 mod code;
+#[path = "commands/decides.rs"]
+mod decides;
 #[path = "commands/edits.rs"]
 mod edits;
 #[path = "commands/fixes.rs"]
@@ -65,6 +67,8 @@ mod shapes;
 mod starts;
 #[path = "commands/stats.rs"]
 mod stats;
+#[path = "commands/takes.rs"]
+mod takes;
 #[path = "commands/together.rs"]
 mod together;
 #[path = "commands/unnamed.rs"]

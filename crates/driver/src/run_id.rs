@@ -19,6 +19,11 @@ pub fn new_run_id(request: &str) -> String {
     }
 }
 
+/// Returns how a run is called in messages: the letters of chance, by which it can be named.
+pub fn short_id(run: &str) -> &str {
+    run.rsplit('-').next().unwrap_or(run)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

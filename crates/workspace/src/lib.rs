@@ -11,7 +11,7 @@
 //!
 //! Invariant: this crate does not know what a run is.
 //! Invariant: the user's checkout, index, stash, configuration and hooks are never written, but by
-//! [`Repository::follow`], which is for who was asked and said yes; the
+//! [`Repository::fast_forward`] and [`Repository::merge_into_checkout`], after a person said yes; the
 //! user's repository only gains objects, refs below `refs/forge/`, and the one branch of a [`MoveRunHead`].
 //! Invariant: every path is absolute, so that no current directory can leak in.
 
@@ -27,6 +27,7 @@ pub use code_history::{CodeHistory, OverlayFile};
 pub use commit::added_content::{AddedContent, ContentGuard, ContentPart};
 pub use git::error::{FailureCause, GitError, WorkspaceError};
 pub use git::path_names::{decode_path, encode_path};
+pub use git::safe_files::remove as remove_all;
 pub use protocol::{
     AttachRecord, AttachedRecord, BranchAdvance, BranchUpdate, CachesAfter, CheckoutLocation,
     CommitFiles, CommittedFiles, FileAccess, FileChange, FileChangeKind, FilesPolicy, HookRefusal,
@@ -37,6 +38,8 @@ pub use protocol::{
 pub use repository::diff_text::{Diff, DiffStat};
 pub use repository::fast_forward::FastForward;
 pub use repository::locate::{FindRepositoryError, Repository};
+pub use repository::remote::{Remote, RemoteHost};
+pub use repository::take_over::{FileStat, MergeWay};
 
 /// Performs an operation. It can be killed at any moment, and repeated.
 pub fn perform(operation: &Operation) -> Result<OperationResult, WorkspaceError> {

@@ -1,6 +1,6 @@
 //! The user's repository: finding and reading it, merging commits, and the refs that Forge writes.
 //!
-//! Nothing here has files, but for a fast-forward of the user's own checkout.
+//! Nothing here has files, but for a fast-forward and a merge in the user's own checkout.
 
 pub(crate) mod create;
 pub(crate) mod diff;
@@ -11,4 +11,6 @@ pub(crate) mod merge;
 pub(crate) mod objects;
 pub(crate) mod preconditions;
 pub(crate) mod refs;
+pub(crate) mod remote;
 pub(crate) mod run_refs;
+pub(crate) mod take_over;

@@ -23,7 +23,7 @@ use forge_driver::{
 use forge_project::{
     executables::in_path,
     personal_dirs::state_dir,
-    settings::{AgentTable, RESERVED, Settings},
+    settings::{AgentTable, RESERVED, Settings, edit::EditedFile},
     suggest::nearest,
     trust::Trust,
 };
@@ -36,6 +36,8 @@ use rustix::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
+/// The setting that names the agent of all roles.
+const AGENT_KEY: &str = "agent";
 /// How long a program may take to say its version.
 const VERSION_WAIT: Duration = Duration::from_secs(5);
 /// The most bytes of what it says that are looked at.
@@ -140,10 +142,10 @@ impl Ability {
     /// Describes it in a few words.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::Resume => "goes on after an interruption",
-            Self::ResultForm => "native result form",
+            Self::Resume => "resumes its sessions",
+            Self::ResultForm => "structured results",
             Self::ReportedCost => "reports its cost",
-            Self::OwnCap => "stops at its cap",
+            Self::OwnCap => "stops at a budget",
         }
     }
 
@@ -188,6 +190,11 @@ impl Roster {
         set_up.chain(unknown.filter_map(|name| unsupported(name))).collect()
     }
 
+    /// Returns the names of all agents that can be used, without looking at their programs.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.settings.agents.keys().map(String::as_str)
+    }
+
     /// Returns an agent by its name.
     pub(crate) fn agent(&self, name: &str) -> Result<&AgentTable, Error> {
         if let Some(table) = self.settings.agents.get(name) {
@@ -202,6 +209,17 @@ impl Roster {
         let near = nearest(name, self.settings.agents.keys().map(String::as_str));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         Err(Error::usage(format!("there is no agent `{name}`{near}"), "forge agents"))
+    }
+
+    /// Makes an agent the one of all runs of this person, in the person's own settings. Returns the file that says so,
+    /// and the place that says otherwise and wins, if there is one.
+    pub fn use_for_user(&self, name: &str) -> Result<(PathBuf, Option<String>), Error> {
+        self.agent(name)?;
+        let file = EditedFile::user(self.top.as_deref())?;
+        file.set(AGENT_KEY, name)?;
+        let row = Settings::read(self.top.as_deref())?.explain(AGENT_KEY)?.row;
+        let is_it = row.value.is_some_and(|value| value.to_string().trim_matches('"') == name);
+        Ok((file.path().to_owned(), row.place.filter(|_| !is_it)))
     }
 
     fn row(&self, name: &str, table: &AgentTable) -> AgentRow {

@@ -74,6 +74,9 @@ impl Forge {
         if settings.agent.is_none() && settings.scenario().is_some() {
             settings.play_scripted();
         }
+        if let Some(model) = &request.model {
+            settings.use_model(model)?;
+        }
         let is_open = roles.iter().any(|role| settings.agent_for(role).is_none());
         let picked = if is_open { self.pick(request, settings, asks)? } else { Picked::AsSet };
         let mut scripted = Vec::new();

@@ -34,6 +34,8 @@ pub struct Request {
     pub scenario: Option<PathBuf>,
     /// Who plays the roles about which the settings say nothing else.
     pub agent: Option<String>,
+    /// The model of all agents of this run.
+    pub model: Option<String>,
     /// Where the result goes, if they said so.
     pub branch: Option<BranchChoice>,
     pub on_missing: OnMissing,
@@ -85,6 +87,7 @@ impl Request {
             budget: None,
             scenario: None,
             agent: None,
+            model: None,
             branch: None,
             on_missing: OnMissing::Ask,
             discussion: Discussion::No,
@@ -96,13 +99,18 @@ impl Request {
 
     /// Returns the command that says the same with these flags, and without those.
     pub(super) fn said_again(&self, with: &[(&str, &str)], without: &[&str]) -> String {
-        let (first, rest) = match self.typed.split_first() {
+        // Flags that every command takes may be in front of it.
+        let at = self.typed.iter().position(|word| word == "run").unwrap_or_default();
+        let (global, typed) = self.typed.split_at(at);
+        let (first, rest) = match typed.split_first() {
             Some((first, rest)) => (first.as_str(), rest.to_vec()),
             None => ("run", vec![self.text.clone()]),
         };
         let gone: Vec<&str> =
             without.iter().copied().chain(with.iter().map(|(flag, _)| *flag)).collect();
-        let mut words = vec!["forge".to_owned(), first.to_owned()];
+        let mut words = vec!["forge".to_owned()];
+        words.extend(global.iter().map(|word| quoted(word)));
+        words.push(first.to_owned());
         words.extend(with.iter().flat_map(|(flag, value)| [(*flag).to_owned(), quoted(value)]));
         let mut rest = rest.iter();
         let mut is_flags = true;

@@ -20,6 +20,7 @@ use forge_driver::{
     Error,
     agent_call::turns::{ANEW, REPAIR},
     plan::step::steps_of,
+    run_id::short_id,
     setup::turn::BRIEF,
 };
 use forge_keeper::{AttemptFolder, open_regular};
@@ -104,7 +105,7 @@ impl Forge {
         let folder = self.home.attempt(id, ordinal);
         if !folder.is_dir() {
             let what = format!("the folder of {call} is gone: {}", folder.display());
-            return Err(Error::usage(what, format!("forge log {id}")));
+            return Err(Error::usage(what, format!("forge log {}", short_id(id))));
         }
         let frozen = self.frozen(&run)?;
         let role = role(&run, &call);
@@ -125,10 +126,10 @@ impl Forge {
         }
         if briefs.is_empty() {
             let what = match role {
-                Some(_) => format!("{call} was told nothing yet: its agent has not begun"),
-                None => format!("{call} is no agent's: nobody was told anything"),
+                Some(_) => format!("{call} has no brief yet: its agent has not started"),
+                None => format!("{call} is not an agent's, so it has no brief"),
             };
-            return Err(Error::usage(what, format!("forge watch {id} {call}")));
+            return Err(Error::usage(what, format!("forge watch {} {call}", short_id(id))));
         }
         let boxes = self.home.checkouts(id, &frozen)?.join("boxes").join(format!("{ordinal:04}"));
         let inbox = [boxes, folder.clone()].map(|path| AttemptFolder::at(path).inbox());
@@ -150,7 +151,7 @@ impl Forge {
         })
     }
 
-    /// Returns the call that is meant. Where only a unit is named and its last call has not begun, it is the one before;
+    /// Returns the call that is meant. Where only a unit is named and its last call has not started, it is the one before;
     /// then that call is named, too.
     fn chosen(
         &self,
@@ -175,7 +176,8 @@ impl Forge {
         match (target, selector.attempt, before) {
             (Target::Unit(_), None, Ok(before)) => Ok((before, Some(last.call))),
             (Target::Unit(_) | Target::Call(_), _, before) => {
-                let what = format!("{} is due, but has not begun: nobody was told yet", last.call);
+                let id = short_id(id);
+                let what = format!("{} has not started yet, so it has no brief", last.call);
                 let next = match before {
                     Ok(before) => format!("forge brief {id} {} (the one before)", before.call),
                     Err(_) => format!("forge status {id}"),
@@ -187,7 +189,7 @@ impl Forge {
 
     /// Returns a file that an agent was given to read.
     pub fn inbox_file(&self, briefing: &Briefing, name: &str) -> Result<Vec<u8>, Error> {
-        let next = format!("forge brief {} {}", briefing.run, briefing.call);
+        let next = format!("forge brief {} {}", short_id(&briefing.run), briefing.call);
         let Some(folder) = &briefing.inbox_folder else {
             return Err(Error::usage(format!("the inbox of {} is gone", briefing.call), next));
         };
@@ -196,7 +198,7 @@ impl Forge {
             let names = briefing.inbox.iter().map(|file| file.name.as_str());
             let near = forge_project::suggest::nearest(name, names);
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            let what = format!("{} had no `{name}` to read{near}", briefing.call);
+            let what = format!("the inbox of {} has no `{name}`{near}", briefing.call);
             return Err(Error::usage(what, next));
         };
         let path = Path::new(folder).join(&found.name);
@@ -248,7 +250,7 @@ fn chosen(
         let gate = one.gate();
         let is_gate = match (&selector.gate, selector.attempt) {
             (Some(wanted), _) => gate == Some(wanted.as_str()),
-            // Who names an attempt means the attempt, and not who looked at it.
+            // An attempt that is named is meant itself, and not the review of it.
             (None, Some(_)) => gate.is_none() || call == Some(one),
             (None, None) => true,
         };
@@ -267,8 +269,8 @@ fn chosen(
             let attempt = selector.attempt.map(|n| format!(" at attempt {n}")).unwrap_or_default();
             let gate =
                 selector.gate.as_ref().map(|gate| format!(" for `{gate}`")).unwrap_or_default();
-            let what = format!("nobody was called for {unit}{attempt}{gate} yet");
-            Error::usage(what, format!("forge status {id}"))
+            let what = format!("no agent was started for {unit}{attempt}{gate} yet");
+            Error::usage(what, format!("forge status {}", short_id(id)))
         })
 }
 

@@ -1,13 +1,13 @@
-//! Which unit or call a person means: by its whole name, by its end, or by a part of it.
+//! The unit or call that a person means: by its whole name, by its end, or by a part of it.
 //!
-//! Invariant: who is named wholly is meant, whoever else has such a part.
+//! Invariant: a whole name is meant, also if it is a part of another.
 
 use forge_core::{
     Run,
     flow::Work,
     id::{CallId, UnitId},
 };
-use forge_driver::Error;
+use forge_driver::{Error, run_id::short_id};
 use forge_project::suggest::nearest;
 
 /// The most names that are offered to a person.
@@ -15,7 +15,7 @@ const NAMES_MAX: usize = 12;
 
 /// The thing that is watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(crate) enum Target {
     /// A unit, from call to call.
     Unit(UnitId),
     /// One call.
@@ -34,7 +34,7 @@ enum Fit {
 
 /// Finds it among the units of a run, or, if a number is named, among the calls that were started. The command
 /// is the command that asks.
-pub(super) fn find(
+pub(crate) fn find(
     command: &str,
     id: &str,
     run: &Run,
@@ -43,7 +43,7 @@ pub(super) fn find(
 ) -> Result<Target, Error> {
     let wanted = parts(name);
     if wanted.is_empty() {
-        return Err(Error::usage("the unit has no name", format!("forge status {id}")));
+        return Err(Error::usage("the task has no name", format!("forge status {}", short_id(id))));
     }
     if name.contains('#') {
         let names: Vec<String> = calls.iter().map(ToString::to_string).collect();
@@ -87,14 +87,14 @@ pub(super) fn at_work(id: &str, run: &Run) -> Result<Target, Error> {
     match units.as_slice() {
         [one] => Ok(Target::Unit((*one).clone())),
         [] => Err(Error::usage(
-            format!("nothing is worked on in {id} now; name the unit that you mean"),
-            format!("forge status {id}"),
+            format!("nothing is running in {} now; name the task or stage", short_id(id)),
+            format!("forge status {}", short_id(id)),
         )),
         several => {
             let names: Vec<String> = several.iter().map(ToString::to_string).collect();
             Err(Error::usage(
-                format!("several units are worked on: {}", names.join(", ")),
-                format!("forge watch {id} {}", names[0]),
+                format!("several are running: {}", names.join(", ")),
+                format!("forge watch {} {}", short_id(id), names[0]),
             ))
         }
     }
@@ -136,18 +136,20 @@ fn fit(name: &[&str], wanted: &[&str]) -> Option<Fit> {
     })
 }
 
-/// Returns a part without a number fits every number.
+/// Returns true if a part is meant, in upper or lower case. One without a number fits every number.
 fn fits(part: &str, wanted: &str) -> bool {
-    part == wanted || part.split_once('#').is_some_and(|(name, _)| name == wanted)
+    let is = |part: &str| part.eq_ignore_ascii_case(wanted);
+    is(part) || part.split_once('#').is_some_and(|(name, _)| is(name))
 }
 
 fn nobody(id: &str, name: &str, names: &[String]) -> Error {
     let near = nearest(name, names.iter().map(String::as_str));
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let id = short_id(id);
     let what = if name.contains('#') {
-        format!("{id} has not begun `{name}`{near}")
+        format!("{id} has not started `{name}`{near}")
     } else {
-        format!("{id} has no unit `{name}` with work of its own{near}")
+        format!("{id} has no task or stage `{name}`{near}")
     };
     Error::usage(what, format!("forge status {id}"))
 }
@@ -163,7 +165,7 @@ fn ambiguous<'a>(
     names.truncate(NAMES_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let what = format!("`{name}` can be {}{more}", names.join(", "));
-    Error::usage(what, format!("forge {command} {id} {}", names[0]))
+    Error::usage(what, format!("forge {command} {} {}", short_id(id), names[0]))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{format, terminal_info, terminal_output};
 
-/// List the agents that you have here, or see whether one answers
+/// List the agents on this machine, check one, or choose one
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct AgentsArgs {
@@ -32,18 +32,23 @@ pub(crate) struct AgentsArgs {
 
 #[derive(Subcommand)]
 enum AgentsSubcommand {
-    /// Make one tiny real call, and say what is wrong if there is no answer
+    /// Make one tiny real call, and explain a failure
     Check(CheckArgs),
+    /// Use an agent for all your runs
+    Use {
+        /// Name the agent, as `forge agents` lists it
+        name: String,
+    },
 }
 
 #[derive(Args)]
 struct CheckArgs {
-    /// The agent
+    /// Name the agent
     name: String,
-    /// The model; the one of the settings if none is named
+    /// Use this model; the one of the settings by default
     #[arg(long, value_parser = clap::builder::NonEmptyStringValueParser::new())]
     model: Option<String>,
-    /// Allow what this repository set up for the agent, from now on
+    /// Allow from now on what this repository runs for it
     #[arg(long)]
     allow: bool,
     /// Print JSON
@@ -65,6 +70,16 @@ impl AgentsArgs {
         let roster = Roster::open(&current_dir()?)?;
         match self.subcommand {
             Some(AgentsSubcommand::Check(check)) => check.run(&roster),
+            Some(AgentsSubcommand::Use { name }) => {
+                let (path, other) = roster.use_for_user(&name)?;
+                terminal_output::print(&format!("{name} is your agent now ({})", path.display()));
+                if let Some(other) = other {
+                    terminal_output::print_note(&format!(
+                        "{other} names another agent, and wins here"
+                    ));
+                }
+                Ok(ExitCode::SUCCESS)
+            }
             None => {
                 let rows = roster.rows();
                 if self.json {
@@ -107,7 +122,7 @@ impl CheckArgs {
 fn announcement(plan: &CheckPlan) -> String {
     let cost = match plan.cap {
         Some(cap) => {
-            format!("which may cost a little (it is stopped at {cap}, if it tells what it costs)")
+            format!("which may cost a little (stopped at {cap}, if it reports its cost)")
         }
         None => "which costs nothing".to_owned(),
     };
@@ -135,7 +150,7 @@ fn list_text(rows: &[AgentRow], width: usize) -> String {
         };
         let roles_text = roles_text(row);
         if !roles_text.is_empty() {
-            push("plays ", &roles_text);
+            push("runs as ", &roles_text);
         }
         if let Some(model) = &row.model {
             push("model ", model);
@@ -146,11 +161,11 @@ fn list_text(rows: &[AgentRow], width: usize) -> String {
         }
         if let Some(wrong) = &row.wrong {
             // A problem of an agent without roles harms no run.
-            let mark = if roles_text.is_empty() { "not usable: " } else { "WRONG: " };
+            let mark = if roles_text.is_empty() { "not usable: " } else { "error: " };
             push(mark, wrong);
         }
         if let Some(next) = &row.next {
-            push("next: ", next);
+            push("help: ", next);
         }
     }
     text
@@ -162,7 +177,7 @@ fn description(row: &AgentRow) -> String {
     let path = row.path.as_deref().unwrap_or("not found");
     let ListedKind::Known(kind) = row.kind else { return format!("found, {path}") };
     match (kind.title(), &row.path) {
-        _ if kind.plays_scenario() => format!("part of Forge {version}; plays from a scenario"),
+        _ if kind.plays_scenario() => format!("part of Forge {version}; follows a script"),
         (Some(title), Some(path)) => format!("{title} {version}, {path}"),
         (Some(title), None) => format!("{title}, not found"),
         (None, _) => format!("a program, {path}"),
@@ -172,8 +187,8 @@ fn description(row: &AgentRow) -> String {
 fn roles_text(row: &AgentRow) -> String {
     let roles = row.roles.join(", ");
     match (row.is_default, roles.as_str()) {
-        (true, "") => "all roles about which nobody said otherwise".to_owned(),
-        (true, roles) => format!("{roles}, and all roles about which nobody said otherwise"),
+        (true, "") => "all roles".to_owned(),
+        (true, roles) => format!("{roles}, and all roles without another agent"),
         (false, roles) => roles.to_owned(),
     }
 }
@@ -192,7 +207,7 @@ fn check_text(probed: &Probed, width: usize) -> String {
         let _ = write!(text, "\n{}", format::hanging_indent("  ", line, width));
     }
     if let Some(next) = &probed.next {
-        let _ = write!(text, "\n{}", format::hanging_indent("  next: ", next, width));
+        let _ = write!(text, "\n{}", format::hanging_indent("  help: ", next, width));
     }
     if let Some(transcript) = &probed.transcript {
         let _ = write!(text, "\n  what it printed: {transcript}");

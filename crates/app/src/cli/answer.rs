@@ -15,22 +15,22 @@ use super::{
     common::open_forge,
 };
 use crate::{
-    terminal_output,
-    text::{question_text::answer_command, status_text::next_command},
+    format, terminal_output,
+    text::{answer_text::answer_commands, status_text::next_command},
 };
 
-/// Answer a question of a run
+/// Answer a question by its number, without continuing the run
 #[derive(Args)]
 #[command(override_usage = "forge answer [RUN] QUESTION CHOICE [WORDS]...")]
 pub(crate) struct AnswerArgs {
-    /// The run; the only one that asks if you begin with the question
+    /// Name the run; the only one that asks by default
     run: Option<String>,
-    /// The question, such as Q1
+    /// Name the question, such as Q1
     question: Option<String>,
-    /// approve, revise, retry, waive or give-up; see `forge status RUN`
+    /// Choose approve, revise, retry, waive or give-up
     #[arg(allow_hyphen_values = true)]
     choice: Option<String>,
-    /// Your words; for `waive`, first the name of the gate
+    /// Add your words; for `waive`, first the name of the check
     #[arg(allow_hyphen_values = true)]
     words: Vec<String>,
 }
@@ -63,7 +63,12 @@ impl AnswerArgs {
             words.splice(0..0, choice);
             (choose_run(forge, None, RunAction::Answer { question: asked })?, asked, question)
         } else {
-            let run = forge.resolve(&run)?;
+            let resolved = forge.resolve(&run);
+            // A single word that is not a run may be an answer: the question is missing.
+            if question.is_none() && resolved.is_err() {
+                return Err(missing_answer(forge, None)?);
+            }
+            let run = resolved?;
             let Some(question) = question else { return Err(missing_answer(forge, Some(&run))?) };
             let question = question
                 .parse()
@@ -73,14 +78,14 @@ impl AnswerArgs {
         let wrong = |what: String| {
             Error::usage(what, format!("forge status {run} (says what can be answered)"))
         };
-        let all = AnswerChoice::value_variants().iter().filter_map(AnswerChoice::to_possible_value);
-        let all: Vec<String> = all.map(|value| value.get_name().to_owned()).collect();
-        let all = all.join(", ");
+        let all = offered(forge, &run, question)?;
         let Some(choice) = choice else {
             return Err(wrong(format!("the answer to {question} is missing: one of {all}")));
         };
         let Ok(choice) = AnswerChoice::from_str(&choice, true) else {
-            return Err(wrong(format!("`{choice}` is no answer; it can be {all}")));
+            return Err(wrong(format!(
+                "`{choice}` is not an answer to {question}; it can be {all}"
+            )));
         };
         Ok(ParsedAnswer { run, question, choice, words })
     }
@@ -96,7 +101,7 @@ impl AnswerArgs {
             AnswerChoice::Waive => {
                 if words.is_empty() {
                     return Err(Error::usage(
-                        "what is waived has to be named",
+                        "`waive` needs the name of the check",
                         format!("forge answer {run} {question} waive GATE \"why\""),
                     ));
                 }
@@ -107,7 +112,7 @@ impl AnswerArgs {
         let command = Command::Answer { question, answer, words, by: person() };
         match forge.send(&run, &command)? {
             Sent::ToDriver => {
-                terminal_output::print(&format!("{question} is answered, and the run goes on"));
+                terminal_output::print(&format!("{question} is answered, and the run continues"));
             }
             Sent::Journaled => {
                 let view = forge.view(&run)?;
@@ -117,15 +122,21 @@ impl AnswerArgs {
                 );
                 terminal_output::print(&match view.row.standing.course() {
                     Course::Driven if forge.is_attended(&run) => {
-                        format!("{question} is answered, and the run goes on where it is shown")
+                        format!("{question} is answered, and the run continues where it is shown")
                     }
                     Course::Driven => {
-                        format!("{question} is answered; go on with: forge resume {run}")
+                        format!(
+                            "{question} is answered; continue with: forge resume {}",
+                            format::short_id(&run)
+                        )
                     }
                     Course::Asking => {
                         let asked = view.asked.iter().map(|asked| asked.question.as_str());
                         let asked = asked.collect::<Vec<&str>>().join(", ");
-                        format!("{question} is answered; {asked} waits for you: forge status {run}")
+                        format!(
+                            "{question} is answered; {asked} waits for you: forge status {}",
+                            format::short_id(&run)
+                        )
                     }
                     Course::Held | Course::Failed => match next_command(&view) {
                         Some(next) => format!("{now}\nnext: {next}"),
@@ -139,9 +150,23 @@ impl AnswerArgs {
     }
 }
 
+/// Lists the answers that a question offers; all that there are, if it is not open.
+fn offered(forge: &Forge, run: &str, question: QuestionId) -> Result<String, Error> {
+    let asked = forge.view(run)?.asked;
+    let asked = asked.into_iter().find(|asked| asked.question == question.to_string());
+    let names: Vec<String> = if let Some(asked) = asked {
+        let first = |answer: &str| answer.split(' ').next().unwrap_or_default().to_owned();
+        asked.options.iter().map(|option| first(&option.answer)).collect()
+    } else {
+        let all = AnswerChoice::value_variants().iter();
+        let all = all.filter_map(AnswerChoice::to_possible_value);
+        all.map(|value| value.get_name().to_owned()).collect()
+    };
+    Ok(names.join(", "))
+}
+
 /// Builds the error for an incomplete answer; it lists the answers to the first open question of `run`, or of any run.
 fn missing_answer(forge: &Forge, run: Option<&str>) -> Result<Error, Error> {
-    let what = "QUESTION and CHOICE are missing";
     let runs: Vec<String> = if let Some(run) = run {
         vec![run.to_owned()]
     } else {
@@ -149,18 +174,18 @@ fn missing_answer(forge: &Forge, run: Option<&str>) -> Result<Error, Error> {
         rows.into_iter().filter(|row| row.questions > 0).map(|row| row.run).collect()
     };
     for run in runs {
-        let view = forge.view(&run)?;
-        if let Some(asked) = view.asked.first() {
-            let commands =
-                asked.options.iter().map(|option| answer_command(&run, &asked.question, option));
-            let commands = commands.collect::<Vec<String>>().join("\n   or: ");
-            let what = format!("{what}; {run} asks {}: {}", asked.question, asked.text);
-            return Ok(Error::usage(what, format!("{commands}\n   all of it: forge status {run}")));
+        let id = format::short_id(&run);
+        if let Some(asked) = forge.view(&run)?.asked.first() {
+            let what = format!(
+                "QUESTION and CHOICE are missing; {id} asks {}: {}",
+                asked.question, asked.text
+            );
+            return Ok(Error::usage(what, answer_commands(id, asked)));
         }
     }
     let what = match run {
-        Some(run) => format!("{what}, and {run} asks nothing"),
-        None => format!("{what}, and no run asks anything"),
+        Some(run) => format!("{} has no open question", format::short_id(run)),
+        None => "no run has an open question".to_owned(),
     };
     Ok(Error::usage(what, "forge status"))
 }

@@ -33,10 +33,10 @@ const DRIVER_EXIT_POLL: Duration = Duration::from_millis(20);
 /// After this many checks without a driver a run counts as not driven; drivers may replace each other.
 const ABSENT_LOOKS_MAX: u32 = 10;
 
-/// Look at a run that goes on elsewhere, and answer what it asks
+/// Show a run live, and answer what it asks
 #[derive(Args)]
 pub(crate) struct AttachArgs {
-    /// The run; the one that is driven if none is named
+    /// Name the run; the running one by default
     run: Option<String>,
     /// Print one line for each fact, also on a terminal
     #[arg(long)]
@@ -44,6 +44,11 @@ pub(crate) struct AttachArgs {
 }
 
 impl AttachArgs {
+    /// Returns the arguments that show a run, or the one that can be meant.
+    pub(crate) fn for_run(run: Option<String>) -> Self {
+        Self { run, plain: false }
+    }
+
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Attach)?;

@@ -9,23 +9,25 @@ use forge_api::{
 };
 use forge_core::view::sanitize;
 
-use super::common::{open_forge, print_json};
+use super::common::{open_forge, print_json, run_and_name};
 use crate::{
     document::{Document, DocumentFormat},
+    format,
     pager::{self, Paging, print_paged},
 };
 
-/// Show exactly what an agent was told, and what it could read
+/// Print the exact prompt of an agent, and its input files
 #[derive(Args)]
+#[command(override_usage = "forge brief [OPTIONS] [RUN] TASK")]
 pub(crate) struct BriefArgs {
-    /// The run
-    run: String,
-    /// A unit, an attempt or a review, or a part of its name: T2, review#1
-    unit: String,
-    /// What was told at this attempt; the latest if none is named
+    /// Name the run; the latest by default
+    run: Option<String>,
+    /// Name the task or stage: T2, design, or review#1 for one review
+    task: Option<String>,
+    /// Choose an attempt; the latest by default
     #[arg(long, value_name = "N")]
     attempt: Option<u32>,
-    /// What the reviewer of this gate was told
+    /// Print the brief of the reviewer of this check
     #[arg(long, value_name = "NAME")]
     gate: Option<String>,
     /// Print this file that the agent could read
@@ -42,9 +44,17 @@ pub(crate) struct BriefArgs {
 impl BriefArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
-        let run = forge.resolve(&self.run)?;
+        let (run, task) = run_and_name(&forge, self.run.as_deref(), self.task.as_deref())?;
+        let Some(task) = task else {
+            let id = format::short_id(&run);
+            let what = format!("name the task or stage of {id} whose brief you want");
+            return Err(Error::usage(
+                what,
+                format!("forge brief {id} TASK (forge status {id} lists them)"),
+            ));
+        };
         let which = CallSelector { attempt: self.attempt, gate: self.gate };
-        let briefing = forge.briefing(&run, &self.unit, &which)?;
+        let briefing = forge.briefing(&run, &task, &which)?;
         let paging = Paging::from_no_pager(self.no_pager);
         if let Some(name) = &self.inbox {
             let bytes = forge.inbox_file(&briefing, name)?;
@@ -63,16 +73,13 @@ impl BriefArgs {
 fn brief_text(briefing: &Briefing) -> String {
     let mut text = String::new();
     let who = match (&briefing.role, &briefing.agent) {
-        (Some(role), Some(agent)) => format!(", {role} played by {agent}"),
+        (Some(role), Some(agent)) => format!(", {role}, agent {agent}"),
         (Some(role), None) => format!(", {role}"),
         (None, _) => String::new(),
     };
     if let Some(due) = &briefing.due {
-        let _ = write!(
-            text,
-            "--- {due} is due, but has not begun; before it was {}:\n\n",
-            briefing.call
-        );
+        let _ =
+            write!(text, "--- {due} has not started yet; the one before is {}:\n\n", briefing.call);
     }
     let several = briefing.turns.len() > 1;
     for (position, turn) in briefing.turns.iter().enumerate() {
@@ -111,7 +118,7 @@ const fn turn_text(turn: TurnName) -> &'static str {
     match turn {
         TurnName::First => "first turn",
         TurnName::Resumed => "in the session that was interrupted",
-        TurnName::Anew => "anew, because the session was gone",
+        TurnName::Anew => "again, because the session was gone",
         TurnName::Repair => "repair turn, because the result could not be used",
     }
 }

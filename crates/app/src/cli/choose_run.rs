@@ -2,19 +2,27 @@
 //!
 //! Not here: prefixes of run ids (`Forge::resolve`), and read-only commands, which take the latest run.
 //!
-//! Invariant: if several runs qualify, the user has to name one.
+//! Invariant: if several runs qualify, the user picks one at the terminal, or has to name it.
 
 use forge_api::{
     Error,
     clock::now,
     forge::{Forge, RUNS_MAX},
 };
-use forge_core::view::{Course, RunRow};
+use forge_core::{
+    Time,
+    view::{Course, RunRow, sanitize},
+};
 
-use crate::format;
+use super::prompt::can_ask;
+use crate::{format, picker::pick, text::status_text::standing_text, text_width};
 
 /// The most runs that are listed if several qualify.
 const LISTED_MAX: usize = 10;
+/// The columns of the state of a run in a list.
+const STATE_WIDTH: usize = 12;
+/// The columns of the title of a run in a list.
+const TITLE_WIDTH: usize = 46;
 
 /// An action that needs a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +32,15 @@ pub(crate) enum RunAction {
     Pause,
     Stop,
     Abandon,
-    Answer { question: forge_core::id::QuestionId },
+    Answer {
+        question: forge_core::id::QuestionId,
+    },
+    /// Answer whatever is asked; the command is named by its verb.
+    Decide {
+        verb: &'static str,
+    },
+    Merge,
+    PullRequest,
 }
 
 impl RunAction {
@@ -40,6 +56,9 @@ impl RunAction {
                 let command = format!("forge answer RUN {question} …");
                 return (command, format!("answered about {question}"));
             }
+            Self::Decide { verb } => (verb, "answered"),
+            Self::Merge => ("merge", "merged"),
+            Self::PullRequest => ("pr", "offered as a pull request"),
         };
         (format!("forge {command} RUN"), past_participle.to_owned())
     }
@@ -55,7 +74,7 @@ pub(crate) fn choose_run(
         return forge.resolve(named);
     }
     // Fails with a hint if there are no runs at all.
-    forge.latest()?;
+    let latest = forge.latest()?;
     let (rows, _) = forge.rows(RUNS_MAX)?;
     // Runs with a driver or an open live screen, and the others.
     let (attended, alone): (Vec<&RunRow>, Vec<&RunRow>) = rows
@@ -101,33 +120,59 @@ pub(crate) fn choose_run(
             }
             [asking, Vec::new()]
         }
+        RunAction::Decide { .. } => {
+            let asking = rows.iter().filter(|row| row.standing.course() != Course::Over);
+            [asking.filter(|row| row.questions > 0).collect(), Vec::new()]
+        }
+        RunAction::Merge | RunAction::PullRequest => {
+            let unmerged = forge.unmerged_runs()?;
+            let is_one = |row: &&RunRow| unmerged.iter().any(|one| one.run == row.run);
+            let unmerged: Vec<&RunRow> = rows.iter().filter(is_one).collect();
+            // What cannot be done with the latest run is the best answer there is.
+            if unmerged.is_empty() {
+                return Ok(latest);
+            }
+            [unmerged, Vec::new()]
+        }
     };
     match choices.iter().find(|choices| !choices.is_empty()).map(Vec::as_slice) {
         Some([row]) => Ok(row.run.clone()),
-        Some(rows) => Err(several_runs(rows, action)),
-        None => Err(Error::usage(
-            format!("there is no run that could be {}", action.words().1),
-            "forge status",
-        )),
+        Some(rows) => pick_run(rows, action),
+        None => Err(Error::usage(format!("no run can be {}", action.words().1), "forge status")),
     }
 }
 
-fn several_runs(rows: &[&RunRow], action: RunAction) -> Error {
+/// Lets the person at the terminal pick one of several runs; without a terminal they are listed.
+fn pick_run(rows: &[&RunRow], action: RunAction) -> Result<String, Error> {
     let now = now();
-    let mut lines: Vec<String> = rows
-        .iter()
-        .take(LISTED_MAX)
-        .map(|row| {
-            let ago = format::age(row.changed_at, now);
-            format!("  {:<11} {ago:>7} ago  {}", row.standing.as_str(), row.run)
-        })
-        .collect();
-    if rows.len() > LISTED_MAX {
-        lines.push(format!("  and {} more: forge status", rows.len() - LISTED_MAX));
-    }
+    let lines: Vec<String> = rows.iter().map(|row| run_line(row, now)).collect();
     let (command, past_participle) = action.words();
-    Error::usage(
-        format!("{} runs could be {past_participle}; say which", rows.len()),
-        format!("{command}, one of\n{}", lines.join("\n")),
+    if can_ask() {
+        let picked = pick("Which run?", &lines, &[]);
+        return match picked {
+            Some(picked) => Ok(rows[picked.line].run.clone()),
+            None => Err(Error::person("no run was picked", command)),
+        };
+    }
+    let mut listed: Vec<String> =
+        lines.iter().take(LISTED_MAX).map(|line| format!("  {line}")).collect();
+    if rows.len() > LISTED_MAX {
+        listed.push(format!("  and {} more: forge status", rows.len() - LISTED_MAX));
+    }
+    Err(Error::usage(
+        format!("{} runs can be {past_participle}; name one", rows.len()),
+        format!("{command}, where RUN is one of\n{}", listed.join("\n")),
+    ))
+}
+
+/// Formats a run for a list: short id, state, title, age.
+pub(crate) fn run_line(row: &RunRow, now: Time) -> String {
+    let title = format::one_line(&sanitize(&row.title), TITLE_WIDTH);
+    format!(
+        "{}  {:<STATE_WIDTH$}  {}  {:>4} ago",
+        format::short_id(&row.run),
+        standing_text(row, now),
+        text_width::pad(&title, TITLE_WIDTH),
+        format::age(row.changed_at, now),
     )
 }

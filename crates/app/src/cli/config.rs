@@ -1,14 +1,15 @@
 //! `forge config`: shows and edits settings with their provenance, and approves the commands of a repository.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Subcommand};
 use forge_api::{
     Error,
     catalog::Catalog,
     forge::Forge,
+    refuse_agents,
     settings::{
-        self, Explained, SettingRow,
+        self, Explained, SettingRow, Settings,
         edit::{EditedFile, SettingChange},
     },
     trust,
@@ -17,11 +18,12 @@ use forge_core::view::Standing;
 
 use super::{
     common::{open_forge, print_json},
-    prompt::{Confirmation, confirm_commands},
+    editor::{edit_file, editor},
+    prompt::{Confirmation, can_ask, confirm_commands},
 };
 use crate::{format, terminal_info, terminal_output, text_width};
 
-/// Show and change what is set, and allow what a repository runs
+/// Show and change settings, and allow the commands of a repository
 #[derive(Args)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
@@ -30,15 +32,20 @@ pub(crate) struct ConfigArgs {
 
 #[derive(Subcommand)]
 enum ConfigSubcommand {
-    /// List all keys, with what counts and who says so
+    /// Print the value of a key
+    Get {
+        /// Name the key, such as limits.budget
+        key: String,
+    },
+    /// List all keys, each with its value and where it is set
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Explain one key: what it is, who says what, and who wins
+    /// Explain a key: what it means, where it is set, and which value wins
     Explain {
-        /// The key, such as limits.budget
+        /// Name the key, such as limits.budget
         key: String,
         /// Print JSON
         #[arg(long)]
@@ -46,17 +53,27 @@ enum ConfigSubcommand {
     },
     /// Set a key in forge.toml, or in a file of your own
     Set {
-        /// The key, such as limits.budget
+        /// Name the key, such as limits.budget
         key: String,
-        /// The value; a list is written as in TOML
+        /// Give the value; write a list as in TOML
         value: String,
         #[command(flatten)]
         target: TargetFlags,
     },
-    /// Take a key out of forge.toml, or out of a file of your own
+    /// Remove a key from forge.toml, or from a file of your own
     Unset {
-        /// The key, such as limits.budget
+        /// Name the key, such as limits.budget
         key: String,
+        #[command(flatten)]
+        target: TargetFlags,
+    },
+    /// Open forge.toml, or a file of your own, in your editor
+    Edit {
+        #[command(flatten)]
+        target: TargetFlags,
+    },
+    /// Print the path of forge.toml, or of a file of your own
+    Path {
         #[command(flatten)]
         target: TargetFlags,
     },
@@ -64,19 +81,19 @@ enum ConfigSubcommand {
     Schema,
     /// Allow the commands that this repository makes Forge run
     Approve {
-        /// The flow whose commands are allowed, too [default: as set]
+        /// Allow the commands of this flow, too [default: as set]
         #[arg(long, value_name = "NAME")]
         flow: Option<String>,
     },
 }
 
-/// Which file is meant: at most one of these.
+/// The file that is meant: at most one of these.
 #[derive(Args)]
 struct TargetFlags {
-    /// In forge.local.toml: for you, in this checkout
+    /// Use forge.local.toml: for you, in this checkout
     #[arg(long, conflicts_with = "user")]
     local: bool,
-    /// In your own configuration: for you, everywhere
+    /// Use your own configuration: for you, everywhere
     #[arg(long)]
     user: bool,
 }
@@ -119,6 +136,12 @@ impl SettingsTarget {
 impl ConfigArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         match self.subcommand {
+            ConfigSubcommand::Get { key } => get(&key)?,
+            ConfigSubcommand::Edit { target } => edit(target.target())?,
+            ConfigSubcommand::Path { target } => {
+                let file = target.target().file()?;
+                terminal_output::print(&file.path().display().to_string());
+            }
             ConfigSubcommand::List { json } => list(json)?,
             ConfigSubcommand::Explain { key, json } => explain(&key, json)?,
             ConfigSubcommand::Set { key, value, target } => {
@@ -140,8 +163,51 @@ impl ConfigArgs {
     }
 }
 
+/// Returns the settings that count in this folder; outside of a repository, those of the person.
+fn settings_here() -> Result<Settings, Error> {
+    match open_forge() {
+        Ok(forge) => forge.settings(),
+        Err(_) => Ok(Settings::read(None)?),
+    }
+}
+
+/// Prints a value as a program needs it: a text without quotes, all else as in TOML.
+fn get(key: &str) -> Result<(), Error> {
+    let row = settings_here()?.explain(key)?.row;
+    let Some(value) = &row.value else {
+        let what = format!("`{}` is not set", row.key);
+        return Err(Error::usage(what, format!("forge config set {} VALUE", row.key)));
+    };
+    let value = value.to_string();
+    let text = value.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    terminal_output::print(text.unwrap_or(&value));
+    Ok(())
+}
+
+/// Opens a settings file in the user's editor, and checks what was saved.
+fn edit(target: SettingsTarget) -> Result<(), Error> {
+    refuse_agents()?;
+    let path = target.file()?.path().to_owned();
+    let (Some(editor), true) = (editor(), can_ask()) else {
+        let what = "no editor: EDITOR is not set, or this is not a terminal";
+        return Err(Error::usage(
+            what,
+            format!("EDITOR=vi forge config edit ({})", path.display()),
+        ));
+    };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| Error::file(folder, &error))?;
+    }
+    edit_file(&editor, &path)?;
+    if let Ok(forge) = open_forge() {
+        print_notes(&forge.settings()?.notes());
+    }
+    terminal_output::print(&format!("saved {}", path.display()));
+    Ok(())
+}
+
 fn list(json: bool) -> Result<(), Error> {
-    let settings = open_forge()?.settings()?;
+    let settings = settings_here()?;
     let rows = settings.list();
     if json {
         print_json(&rows);
@@ -165,7 +231,7 @@ fn list(json: bool) -> Result<(), Error> {
 }
 
 fn explain(key: &str, json: bool) -> Result<(), Error> {
-    let explained = open_forge()?.settings()?.explain(key)?;
+    let explained = settings_here()?.explain(key)?;
     if json {
         print_json(&explained);
         return Ok(());
@@ -186,7 +252,7 @@ fn explain(key: &str, json: bool) -> Result<(), Error> {
         }
     }
     if said.is_empty() {
-        terminal_output::print("  nobody says anything about it");
+        terminal_output::print("  it is not set anywhere");
     }
     terminal_output::print_dimmed(&format!(
         "  forge config set {} VALUE, or {variable}=VALUE",
@@ -239,7 +305,7 @@ fn print_change(
         let row = settings.explain(key)?.row;
         match (&change.value, &row.place) {
             (Some(_), Some(place)) if row.value != change.value => {
-                terminal_output::print(&format!("note: {place} says otherwise, and wins"));
+                terminal_output::print(&format!("note: {place} sets another value, and wins"));
             }
             (None, Some(place)) => {
                 terminal_output::print(&format!("now {} counts ({place})", value_text(&row)));

@@ -20,7 +20,7 @@ use forge_core::{
 use super::drive_mode::{OutputFormat, report_outcome};
 use crate::{terminal_info, terminal_output, text::result_text};
 
-/// Show Forge at work on a small real project, with a scripted agent
+/// Try Forge on a small project, with scripted agents and no model
 #[derive(Args)]
 pub(crate) struct DemoArgs {
     /// Keep it all in this folder, which must be empty or new

@@ -16,24 +16,24 @@ use super::{
 };
 use crate::{format, terminal_output};
 
-/// Look for what is wrong, and say what to do about it
+/// Check the setup, and say how to fix what is wrong
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct DoctorArgs {
-    /// Make all files that show runs anew from the journal
+    /// Rebuild all files that show runs from the journal
     #[arg(long, conflicts_with = "salvage")]
     rebuild: bool,
-    /// Export all records that are whole into this new folder
+    /// Export all intact records into this new folder
     #[arg(long, value_name = "FOLDER")]
     salvage: Option<PathBuf>,
-    /// Mend what can be mended without loss, and say what
+    /// Fix what can be fixed without loss, and say what
     #[arg(long, conflicts_with_all = ["salvage", "rebuild"])]
     fix: bool,
-    /// Make a damaged journal whole again
+    /// Repair a damaged journal
     #[arg(long, conflicts_with_all = ["salvage", "rebuild", "fix"])]
     restore: bool,
     /// Rewrite settings with older names without asking
-    #[arg(long, requires = "fix")]
+    #[arg(long, short, requires = "fix")]
     yes: bool,
     /// Print JSON
     #[arg(long)]

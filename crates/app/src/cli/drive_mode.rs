@@ -57,7 +57,7 @@ pub(crate) struct DriveArgs {
     /// Print one line for each fact, also on a terminal
     #[arg(long, conflicts_with = "json")]
     plain: bool,
-    /// Let it go on by itself; see `forge attach`
+    /// Run in the background; `forge attach` shows it
     #[arg(long, conflicts_with_all = ["json", "plain"])]
     detach: bool,
     /// Leave the terminal for good: for a driver that has none
@@ -100,7 +100,7 @@ impl OutputFormat {
             Self::Sentences => {
                 for fact in &record.facts {
                     let beginning = format!("{}  ", format::clock_time(record.at));
-                    terminal_output::print_progress(&terminal_output::fact_line(
+                    terminal_output::print_fact(&terminal_output::fact_line(
                         &beginning,
                         &sentence(fact),
                     ));
@@ -129,6 +129,25 @@ impl DriveArgs {
             DriveMode::Here(self.output_format())
         } else {
             DriveMode::Screen
+        }
+    }
+
+    /// Drives a run again, or detaches it.
+    pub(crate) fn resume(
+        &self,
+        forge: &Forge,
+        run: &str,
+        budget: Option<Money>,
+    ) -> Result<ExitCode, Error> {
+        match self.mode() {
+            DriveMode::Here(form) => {
+                let mut tell = |record: &Record| form.print_record(run, record);
+                let outcome =
+                    forge.resume(run, budget, &mut |run| form.print_started(run), &mut tell)?;
+                report_outcome(forge, outcome, form)
+            }
+            DriveMode::Screen => drive_on_screen(forge, run, budget),
+            DriveMode::Detached => detach(forge, run, budget),
         }
     }
 

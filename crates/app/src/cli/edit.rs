@@ -14,24 +14,27 @@ use forge_api::{
     refuse_agents,
 };
 
-use super::{common::open_forge, editor::edit_text};
-use crate::{terminal_output, text::result_text::parse_unit_id};
+use super::{
+    common::{open_forge, run_and_name},
+    editor::edit_text,
+};
+use crate::{format, terminal_output};
 
-/// Change an artifact or code by hand; its gates look again
+/// Change a file of a run or its code by hand; checks run again
 #[derive(Args)]
 pub(crate) struct EditArgs {
-    /// The run
-    run: String,
-    /// The artifact, as `forge show RUN` names it
-    #[arg(required_unless_present = "code", conflicts_with = "code")]
+    /// Name the run; the latest by default
+    run: Option<String>,
+    /// Name the file, as `forge show` lists it
+    #[arg(value_name = "NAME", conflicts_with = "code")]
     artifact: Option<String>,
-    /// Take what you changed in the checkout of this unit
-    #[arg(long, value_name = "UNIT")]
+    /// Take what you changed in the checkout of this task
+    #[arg(long, value_name = "TASK")]
     code: Option<String>,
-    /// Why, in your words; it is kept with your name
+    /// Say why; it is kept with your name
     #[arg(long, value_name = "REASON")]
     why: Option<String>,
-    /// Take the new content from this file; `-` is standard input
+    /// Read the new content from this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "code")]
     file: Option<PathBuf>,
 }
@@ -40,18 +43,22 @@ impl EditArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         refuse_agents()?;
         let forge = open_forge()?;
-        let run = forge.resolve(&self.run)?;
-        let sent = match (&self.code, &self.artifact) {
+        let (run, artifact) = run_and_name(&forge, self.run.as_deref(), self.artifact.as_deref())?;
+        let id = format::short_id(&run);
+        let sent = match (&self.code, &artifact) {
             (Some(unit), _) => self.code(&forge, &run, unit)?,
             (None, Some(name)) => self.artifact(&forge, &run, name)?,
-            (None, None) => unreachable!("one of both is required"),
+            (None, None) => {
+                let what = format!("name the file of {id} that you want to change");
+                return Err(Error::usage(what, format!("forge show {id} (lists the files)")));
+            }
         };
         terminal_output::print(match sent {
-            Sent::ToDriver => "taken in; its gates look again",
-            Sent::Journaled => "taken in; its gates look again when the run goes on",
+            Sent::ToDriver => "saved; its checks run again",
+            Sent::Journaled => "saved; its checks run again when the run continues",
         });
         if sent == Sent::Journaled {
-            terminal_output::print(&format!("next: forge resume {run}"));
+            terminal_output::print(&format!("next: forge resume {id}"));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -59,18 +66,19 @@ impl EditArgs {
     fn reason(&self, example: &str) -> Result<&str, Error> {
         match self.why.as_deref().map(str::trim).filter(|why| !why.is_empty()) {
             Some(why) => Ok(why),
-            None => Err(Error::usage("changing something by hand needs a reason", example)),
+            None => Err(Error::usage("a change by hand needs a reason", example)),
         }
     }
 
     fn code(&self, forge: &Forge, run: &str, unit: &str) -> Result<Sent, Error> {
-        let id = parse_unit_id(unit)?;
-        let checkout = forge.checkout(run, &id)?;
+        let found = forge.find_unit("edit --code", run, unit)?;
+        let checkout = forge.checkout(run, &found)?;
         let example = format!(
-            "change files in {}, then forge edit {run} --code {unit} --why REASON",
-            checkout.display()
+            "change files in {}, then forge edit {} --code {unit} --why REASON",
+            checkout.display(),
+            format::short_id(run)
         );
-        forge.edit_code(run, &id, self.reason(&example)?)
+        forge.edit_code(run, &found, self.reason(&example)?)
     }
 
     fn artifact(&self, forge: &Forge, run: &str, name: &str) -> Result<Sent, Error> {

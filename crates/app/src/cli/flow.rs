@@ -14,7 +14,7 @@ use forge_core::flow::{
 use super::common::{open_forge, print_json};
 use crate::terminal_output;
 
-/// Show and check flows
+/// List, show and check flows
 #[derive(Args)]
 pub(crate) struct FlowArgs {
     #[command(subcommand)]
@@ -29,9 +29,9 @@ enum FlowSubcommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show what a flow does, stage by stage
+    /// Show the stages of a flow
     Show {
-        /// The flow
+        /// Name the flow
         name: String,
         /// Print the text of the flow as it is written
         #[arg(long)]
@@ -42,7 +42,7 @@ enum FlowSubcommand {
     },
     /// Check a flow, or all of them
     Check {
-        /// The flow; all if none is named
+        /// Name the flow; all by default
         name: Option<String>,
         /// Print JSON
         #[arg(long)]

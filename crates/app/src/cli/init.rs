@@ -18,11 +18,11 @@ use crate::{format, terminal_info, terminal_output};
 /// Find the project's checks, try them once, and write forge.toml
 #[derive(Args)]
 pub(crate) struct InitArgs {
-    /// Only find and write; run nothing
+    /// Write the settings without running the checks
     #[arg(long)]
     no_try: bool,
-    /// Only show what would be written
-    #[arg(long)]
+    /// Print what would be written, and write nothing
+    #[arg(long, short = 'n')]
     dry_run: bool,
 }
 

@@ -24,21 +24,21 @@ use crate::{
     after_help = "Examples:\n  forge log            forge log oqmd -f            forge log -v -n 50"
 )]
 pub(crate) struct LogArgs {
-    /// The run [default: the latest]
+    /// Name the run; the latest by default
     run: Option<String>,
-    /// Keep printing until the run is over
+    /// Print new lines until the run is over
     #[arg(long, short)]
     follow: bool,
-    /// Show every check; twice: every fact
+    /// Print every check; twice: every fact
     #[arg(long, short, action = ArgAction::Count)]
     verbose: u8,
-    /// Show only the last lines
-    #[arg(long = "lines", short = 'n', value_name = "NUMBER")]
+    /// Print only the last N lines
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "json")]
     lines: Option<usize>,
     /// Use no pager, however long it is
     #[arg(long)]
     no_pager: bool,
-    /// One JSON object for each record: seq, at, facts
+    /// Print a JSON object for each record: seq, at, facts
     #[arg(long)]
     json: bool,
 }
@@ -63,12 +63,10 @@ impl LogArgs {
         let run = named_or_latest(&forge, self.run.as_deref())?;
         if !self.follow && !self.json {
             let records = forge.records(&run, 1)?;
-            let mut lines: Vec<String> =
+            let lines: Vec<String> =
                 records.iter().flat_map(|(seq, record)| self.fact_lines(*seq, record)).collect();
-            if let Some(most) = self.lines {
-                lines.drain(..lines.len().saturating_sub(most));
-            }
-            print_paged(&sanitize(&lines.join("\n")), Paging::from_no_pager(self.no_pager));
+            let last = &lines[self.n_skipped(lines.len())..];
+            print_paged(&sanitize(&last.join("\n")), Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
         self.print_records(&forge, &run, &mut || true)?;
@@ -101,21 +99,33 @@ impl LogArgs {
         seen: u64,
         state: &mut Run,
     ) -> Result<u64, Error> {
+        let records = forge.records(run, seen + 1)?;
+        let mut skipped = match seen {
+            0 => self.n_skipped(records.iter().map(|(_, record)| self.shown(record).count()).sum()),
+            _ => 0,
+        };
         let mut last = seen;
-        for (seq, record) in forge.records(run, seen + 1)? {
+        for (seq, record) in records {
             state.apply_record(&record);
-            self.print_record(seq, &record);
+            self.print_record(seq, &record, skipped);
+            skipped = skipped.saturating_sub(self.shown(&record).count());
             last = seq;
         }
         Ok(last)
     }
 
-    fn print_record(&self, seq: u64, record: &Record) {
+    /// Returns how many of the first lines are left out.
+    fn n_skipped(&self, all: usize) -> usize {
+        self.lines.map_or(0, |lines| all.saturating_sub(lines))
+    }
+
+    /// Prints a record, but for its first `skipped` lines.
+    fn print_record(&self, seq: u64, record: &Record, skipped: usize) {
         if self.json {
             let line = LogLine { seq, record: record.clone() };
             terminal_output::print_raw(&json_line(&line));
         } else {
-            for line in self.fact_lines(seq, record) {
+            for line in self.fact_lines(seq, record).into_iter().skip(skipped) {
                 terminal_output::print(&line);
             }
         }
@@ -129,6 +139,11 @@ impl LogArgs {
         }
     }
 
+    fn shown<'a>(&self, record: &'a Record) -> impl Iterator<Item = &'a Event> {
+        let level = self.level();
+        record.facts.iter().filter(move |fact| LogLevel::new(fact) <= level)
+    }
+
     /// Formats the facts of a record that are shown, each with its time; every fact also with the record's number.
     fn fact_lines(&self, seq: u64, record: &Record) -> Vec<String> {
         let level = self.level();
@@ -137,8 +152,8 @@ impl LogArgs {
             LogLevel::Milestone | LogLevel::Check => format!("{at}  "),
             LogLevel::Fact => format!("{seq:>5}  {at}  "),
         };
-        let is_shown = |fact: &&Event| LogLevel::new(fact) <= level;
-        let facts = record.facts.iter().filter(is_shown);
-        facts.map(|fact| terminal_output::fact_line(&beginning, &sentence(fact))).collect()
+        self.shown(record)
+            .map(|fact| terminal_output::fact_line(&beginning, &sentence(fact)))
+            .collect()
     }
 }

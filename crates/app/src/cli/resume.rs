@@ -4,33 +4,32 @@ use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::{Error, change_settings::WantedSettings, import_run::Named, start::Request};
-use forge_core::event::Record;
 
 use super::{
     choose_run::{RunAction, choose_run},
     common::{open_forge, parse_budget},
-    drive_mode::{DriveArgs, DriveMode, detach, drive_on_screen, report_outcome, start_and_drive},
+    drive_mode::{DriveArgs, start_and_drive},
 };
-use crate::terminal_output;
+use crate::{format, terminal_output};
 
-/// Take a run up again after a stop, a crash, an answer or a failure
+/// Continue a run after a stop, a crash, an answer or a failure
 #[derive(Args)]
 pub(crate) struct ResumeArgs {
-    /// The run, or a folder with a state.json; else the open one
+    /// Name the run, or a folder with a state.json; the open one by default
     run: Option<String>,
-    /// The effort, where such a folder says none
+    /// Set the effort, where such a folder names none
     #[arg(long, value_name = "SIZE")]
     effort: Option<String>,
-    /// A new cap in dollars for the whole run
+    /// Set a new cap in dollars for the whole run
     #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
     budget: Option<String>,
-    /// Another model, for all roles from here on
+    /// Use another model for all roles from here on
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Another agent, for all roles from here on
+    /// Use another agent for all roles from here on
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Another value of a setting, from here on
+    /// Change a setting from here on
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     #[command(flatten)]
@@ -45,7 +44,7 @@ impl ResumeArgs {
         }
         let forge = open_forge()?;
         let budget = match &self.budget {
-            Some(text) => Some(parse_budget(text, "forge resume RUN --budget AMOUNT")?),
+            Some(text) => Some(parse_budget(text)?),
             None => None,
         };
         let run = match self.run.as_deref().map(|named| forge.named(named, self.effort.as_deref()))
@@ -71,21 +70,13 @@ impl ResumeArgs {
                 if asked.options.iter().any(|option| option.answer == "retry") {
                     let question = asked.question;
                     terminal_output::print_note(&format!(
-                        "{question} is still open; to try again with what you changed: forge answer {run} {question} retry"
+                        "{question} is still open; to try again with what you changed: forge retry {}",
+                        format::short_id(&run)
                     ));
                 }
             }
         }
-        match self.drive_args.mode() {
-            DriveMode::Here(form) => {
-                let mut tell = |record: &Record| form.print_record(&run, record);
-                let outcome =
-                    forge.resume(&run, budget, &mut |run| form.print_started(run), &mut tell)?;
-                report_outcome(&forge, outcome, form)
-            }
-            DriveMode::Screen => drive_on_screen(&forge, &run, budget),
-            DriveMode::Detached => detach(&forge, &run, budget),
-        }
+        self.drive_args.resume(&forge, &run, budget)
     }
 
     fn wanted_settings(&self) -> Result<WantedSettings, Error> {

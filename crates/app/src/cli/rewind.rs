@@ -4,21 +4,22 @@ use std::{cell::RefCell, process::ExitCode};
 
 use clap::Args;
 use forge_api::Error;
-use forge_core::event::Record;
+use forge_core::{event::Record, view::UnitView};
 
 use super::{
-    common::open_forge,
+    common::{open_forge, run_and_name},
     drive_mode::{OutputFormat, report_outcome},
 };
-use crate::text::result_text::parse_unit_id;
+use crate::{format, text::result_text::parse_unit_id};
 
-/// Start a new run from a stage of another; what was before stays
+/// Start a new run from a stage of another; keep what came before
 #[derive(Args)]
 pub(crate) struct RewindArgs {
-    /// The run; it stays as it is
-    run: String,
-    /// What is done anew: a stage, or a unit such as build.T2/implement
-    unit: String,
+    /// Name the run, which stays as it is; the latest by default
+    run: Option<String>,
+    /// Name the stage or task to run again, such as design or T2
+    #[arg(value_name = "STAGE")]
+    unit: Option<String>,
     /// Print a JSON object for each record and for the end
     #[arg(long)]
     json: bool,
@@ -28,8 +29,24 @@ impl RewindArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let form = OutputFormat::from_json_flag(self.json);
         let forge = open_forge()?;
-        let run = forge.resolve(&self.run)?;
-        let unit = parse_unit_id(&self.unit)?;
+        let (run, name) = run_and_name(&forge, self.run.as_deref(), self.unit.as_deref())?;
+        let Some(name) = name else {
+            let id = format::short_id(&run);
+            let view = forge.view(&run)?;
+            let tried = view.units.iter().filter(|unit| unit.attempt > 0);
+            let tried: Vec<&str> = tried.map(|unit| unit.unit.as_str()).collect();
+            let what = format!("name the stage to run again; {id} has {}", tried.join(", "));
+            let next = tried.first().unwrap_or(&"STAGE");
+            return Err(Error::usage(what, format!("forge rewind {id} {next}")));
+        };
+        // A name that is not a whole one is found by its part.
+        let whole = parse_unit_id(&name)?;
+        let has = |unit: &UnitView| unit.unit == name;
+        let unit = if forge.view(&run)?.units.iter().any(has) {
+            whole
+        } else {
+            forge.find_unit("rewind", &run, &name).unwrap_or(whole)
+        };
         let id = RefCell::new(String::new());
         let mut began = |new: &str| {
             new.clone_into(&mut id.borrow_mut());

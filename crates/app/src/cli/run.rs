@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{terminal_info, terminal_output};
 
-/// Start a run and drive it until it is done or needs you
+/// Start a run, and drive it until it is done or needs you
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -69,17 +69,20 @@ pub(crate) struct RunArgs {
     /// Add details for debugging to the summary
     #[arg(long)]
     debug: bool,
-    /// Stop at this cost in dollars [default: 10]
+    /// Cap the cost of the run in dollars [default: 10]
     #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
     budget: Option<String>,
-    /// Use the scripted agent with this scenario
+    /// Use the scripted agent with this file
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Use this agent (see `forge agents`) for all roles
+    /// Use this agent; `forge agents` lists them
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     agent: Option<String>,
-    /// Show what would run, and do nothing
-    #[arg(long = "dry-run", short = 'n')]
+    /// Use this model for all agents of the run
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Print what would run, and do nothing
+    #[arg(short = 'n', long = "dry-run")]
     dry: bool,
     #[command(flatten)]
     drive_args: DriveArgs,
@@ -172,14 +175,12 @@ impl RunArgs {
             effort: self.effort.clone(),
             approvals: if self.auto { Approvals::Automatic } else { Approvals::ByPeople },
             budget: match &self.budget {
-                Some(text) => Some(parse_budget(
-                    text,
-                    &format!("forge run --budget AMOUNT {EXAMPLE_REQUEST}"),
-                )?),
+                Some(text) => Some(parse_budget(text)?),
                 None => None,
             },
             scenario: self.scenario.clone(),
             agent: self.agent.clone(),
+            model: self.model.clone(),
             branch: self.branch.map(|branch| match branch {
                 BranchArg::New => BranchChoice::New,
                 BranchArg::Current => BranchChoice::Current,

@@ -6,7 +6,7 @@ use clap::Args;
 use forge_api::Error;
 use forge_core::view::sanitize;
 
-use super::common::{named_or_latest, open_forge, print_json};
+use super::common::{open_forge, print_json, run_and_name};
 use crate::{
     document::{Document, DocumentFormat},
     pager::{self, Paging, print_paged},
@@ -19,14 +19,14 @@ use crate::{
 /// The value of `--diff` without a unit; not a valid unit name.
 const WHOLE: &str = "";
 
-/// Show what a run has come to: what landed, its proofs, its files
+/// Show the result of a run: commits, checks, notes, files
 #[derive(Args)]
 pub(crate) struct ShowArgs {
-    /// The run; the latest if none is named
+    /// Name the run; the latest by default
     run: Option<String>,
-    /// Print this artifact
+    /// Print this file of the run, such as design.md
     artifact: Option<String>,
-    /// Print the change of the run, or what one unit changed
+    /// Print the diff of the run, or of one task
     #[arg(
         long,
         value_name = "UNIT",
@@ -44,11 +44,16 @@ pub(crate) struct ShowArgs {
 }
 
 impl ShowArgs {
+    /// Returns the arguments that show the result of a run.
+    pub(crate) fn for_run(run: String) -> Self {
+        Self { run: Some(run), artifact: None, diff: None, no_pager: false, json: false }
+    }
+
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
-        let run = named_or_latest(&forge, self.run.as_deref())?;
+        let (run, artifact) = run_and_name(&forge, self.run.as_deref(), self.artifact.as_deref())?;
         let paging = Paging::from_no_pager(self.no_pager);
-        if let Some(name) = &self.artifact {
+        if let Some(name) = &artifact {
             pager::show_documents(&[artifact_document(name, forge.artifact(&run, name)?)], paging);
         } else if let Some(unit) = &self.diff {
             let documents = if unit == WHOLE {
@@ -58,7 +63,7 @@ impl ShowArgs {
             };
             let is_empty = |document: &Document| document.bytes.is_empty();
             if documents.iter().all(is_empty) {
-                terminal_output::print_note("there is no difference");
+                terminal_output::print_note("No changes yet.");
             }
             pager::show_documents(&documents, paging);
         } else {

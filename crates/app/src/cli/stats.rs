@@ -12,15 +12,15 @@ use forge_core::view::{Axis, StatsRow, StatsView, sanitize};
 use super::common::{open_forge, print_json};
 use crate::{format, terminal_info, terminal_output, text_width};
 
-/// Show what was spent: by day and model, or as you say
+/// Show what was spent, by day and model or as you choose
 #[derive(Args)]
 pub(crate) struct StatsArgs {
-    /// The run; all runs if none is named
+    /// Name the run; all runs by default
     run: Option<String>,
-    /// Add it up by run, stage, role, model, agent or day
+    /// Sum up by run, stage, role, model, agent or day
     #[arg(long, value_enum, hide_possible_values = true)]
     by: Option<GroupBy>,
-    /// Only the last N days, today included
+    /// Count only the last N days, today included
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     days: Option<u32>,
     /// Print JSON

@@ -19,11 +19,14 @@ use crate::{
     text_width,
 };
 
-/// Show all runs, or one: what it is doing, why, and what it cost
+/// List all runs, or show one: its stages, questions and cost
 #[derive(Args)]
 pub(crate) struct StatusArgs {
-    /// The run; all runs if none is named
-    run: Option<String>,
+    /// Name the run; all runs by default
+    pub(crate) run: Option<String>,
+    /// Show one run live, as `forge attach` does
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) watch: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,

@@ -10,26 +10,26 @@ use super::{
     choose_run::{RunAction, choose_run},
     common::open_forge,
 };
-use crate::terminal_output;
+use crate::{format, terminal_output};
 
-/// Start nothing new; what runs may end
+/// Pause a run: start nothing new, let running agents finish
 #[derive(Args)]
 pub(crate) struct PauseArgs {
-    /// The run; the one that is driven if none is named
+    /// Name the run; the running one by default
     run: Option<String>,
 }
 
 /// Stop a run at once; it can be resumed
 #[derive(Args)]
 pub(crate) struct StopArgs {
-    /// The run; the one that is driven if none is named
+    /// Name the run; the running one by default
     run: Option<String>,
 }
 
-/// Stop a run and give it up for good; what it made is kept
+/// Give up a run for good; what it made is kept
 #[derive(Args)]
 pub(crate) struct AbandonArgs {
-    /// The run; the only one that could be if none is named
+    /// Name the run; the only unfinished one by default
     run: Option<String>,
 }
 
@@ -39,10 +39,10 @@ impl PauseArgs {
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Pause)?;
         let sent = forge.send(&run, &Command::Pause { by: person() })?;
         terminal_output::print(&match sent {
-            Sent::ToDriver => format!("{run} is paused: what runs may end, nothing new starts"),
+            Sent::ToDriver => format!("{run} is paused: running agents finish, nothing new starts"),
             Sent::Journaled => format!("{run} is paused"),
         });
-        terminal_output::print(&format!("go on with: forge resume {run}"));
+        terminal_output::print(&format!("continue it:  forge resume {}", format::short_id(&run)));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -53,9 +53,12 @@ impl StopArgs {
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Stop)?;
         forge.send(&run, &Command::Stop { by: person() })?;
         terminal_output::print(&match forge.wait_for_calls(&run)? {
-            0 => format!("{run} is stopped; go on with: forge resume {run}"),
+            0 => format!("{run} is stopped"),
             alive => format!("{run} is being stopped; {}", still_running(alive, &run)),
         });
+        let id = format::short_id(&run);
+        terminal_output::print(&format!("continue it:  forge resume {id}"));
+        terminal_output::print(&format!("give it up:   forge abandon {id}"));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,10 +1,10 @@
-//! A request without quotes, which clap takes for unknown arguments: the same command with them.
+//! Errors of a command line, in the words of all other errors: what is wrong, and a command that helps.
 //!
-//! Not here: every other error of a command line, which clap prints itself, and validation of a parsed request.
+//! Not here: validation of what was parsed.
 //!
-//! Invariant: only the command line is looked at.
+//! Invariant: only the command line is looked at. A suggested command keeps the words that were typed.
 
-use std::ffi::OsString;
+use std::{error::Error as _, ffi::OsString};
 
 use clap::{
     Command,
@@ -15,13 +15,242 @@ use forge_api::{Error, start::quoted};
 /// The command that takes a request.
 const RUN: &str = "run";
 
+/// Names that people know from other programs, and the command that does it here.
+const COMMAND_HABITS: [(&str, &str); 22] = [
+    ("accept", "approve"),
+    ("begin", "run"),
+    ("continue", "resume"),
+    ("cost", "stats"),
+    ("create", "run"),
+    ("delete", "clean"),
+    ("deny", "reject"),
+    ("exec", "run"),
+    ("follow", "attach"),
+    ("history", "log"),
+    ("kill", "stop"),
+    ("new", "run"),
+    ("path", "open"),
+    ("prompt", "brief"),
+    ("ps", "status"),
+    ("remove", "clean"),
+    ("rm", "clean"),
+    ("settings", "config"),
+    ("start", "run"),
+    ("tail", "log"),
+    ("usage", "stats"),
+    ("yes", "approve"),
+];
+
+/// Flags that people know from other programs, and the one that does it here, where the command has it.
+const FLAG_HABITS: [(&str, &str); 8] = [
+    ("--all", "--json"),
+    ("--tail", "-n"),
+    ("--limit", "-n"),
+    ("--no-color", "--color=never"),
+    ("--colour", "--color"),
+    ("--confirm", "--yes"),
+    ("--size", "--effort"),
+    ("--max-cost", "--budget"),
+];
+
+/// A word of so many letters may be the beginning of a longer one.
+const PREFIX_MIN: usize = 3;
+
+/// Converts an error of clap.
+pub(crate) fn usage_error(error: &clap::Error, args: &[OsString], cli: &Command) -> Error {
+    if let Some(refusal) = unquoted_request(error, args, cli) {
+        return refusal;
+    }
+    let line = CommandLine::parse(args, cli);
+    let invalid = |kind| strings(error, kind).into_iter().next().unwrap_or_default();
+    let kind = error.kind();
+    if kind == ErrorKind::InvalidSubcommand {
+        line.unknown_command(&invalid(ContextKind::InvalidSubcommand))
+    } else if kind == ErrorKind::UnknownArgument {
+        line.unknown_argument(&invalid(ContextKind::InvalidArg))
+    } else if kind == ErrorKind::MissingRequiredArgument {
+        let missing = strings(error, ContextKind::InvalidArg);
+        let missing: Vec<String> =
+            missing.iter().map(|argument| argument.replace(['<', '>'], "")).collect();
+        let what = format!("`{}` needs {}", line.name(), missing.join(" and "));
+        Error::usage(what, line.usage(error))
+    } else if [ErrorKind::InvalidValue, ErrorKind::ValueValidation].contains(&kind) {
+        let argument = invalid(ContextKind::InvalidArg);
+        let value = invalid(ContextKind::InvalidValue);
+        let reason = error.source().map(ToString::to_string);
+        line.invalid_value(&argument, &value, &strings(error, ContextKind::ValidValue), reason)
+    } else if kind == ErrorKind::ArgumentConflict {
+        let one = flag_name(&invalid(ContextKind::InvalidArg)).to_owned();
+        let what = match strings(error, ContextKind::PriorArg).first() {
+            Some(other) if flag_name(other) == one => format!("`{one}` is given twice"),
+            Some(other) => format!("`{one}` cannot be used with `{}`", flag_name(other)),
+            None => format!("`{one}` cannot be used here"),
+        };
+        Error::usage(what, line.help())
+    } else {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        Error::usage(first.trim_start_matches("error: ").to_owned(), line.help())
+    }
+}
+
+/// A command line, as far as it names a command.
+struct CommandLine<'a> {
+    /// The words, as a shell would read them back.
+    words: Vec<String>,
+    /// The innermost command that is named.
+    command: &'a Command,
+    /// The names of the commands, from the outermost on.
+    path: Vec<&'a str>,
+}
+
+impl<'a> CommandLine<'a> {
+    fn parse(args: &[OsString], cli: &'a Command) -> Self {
+        let words: Vec<String> =
+            args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        let (mut command, mut path) = (cli, Vec::new());
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            if ["-C", "--color"].contains(&word.as_str()) {
+                rest.next();
+            } else if !word.starts_with('-') {
+                let Some(found) = command.find_subcommand(word) else { break };
+                command = found;
+                path.push(found.get_name());
+            }
+        }
+        Self { words, command, path }
+    }
+
+    /// Returns the name of the command, as it is called.
+    fn name(&self) -> String {
+        ["forge"].iter().chain(&self.path).copied().collect::<Vec<&str>>().join(" ")
+    }
+
+    /// Returns the command that prints the help.
+    fn help(&self) -> String {
+        format!("{} --help", self.name())
+    }
+
+    /// Returns how the command is used, as clap says it.
+    fn usage(&self, error: &clap::Error) -> String {
+        match error.get(ContextKind::Usage) {
+            Some(ContextValue::StyledStr(usage)) => {
+                let usage = usage.to_string();
+                usage.trim_start_matches("Usage: ").replace(['<', '>'], "")
+            }
+            _ => self.help(),
+        }
+    }
+
+    /// Returns the same command line with another word in place of the first such.
+    fn with_replaced(&self, wrong: &str, right: &str) -> String {
+        let mut is_replaced = false;
+        let words = self.words.iter().map(|word| {
+            let value =
+                word.strip_prefix(wrong).filter(|rest| rest.is_empty() || rest.starts_with('='));
+            match value {
+                Some(value) if !is_replaced => {
+                    is_replaced = true;
+                    format!(
+                        "{right}{}",
+                        if value.is_empty() { String::new() } else { quoted(value) }
+                    )
+                }
+                _ => quoted(word),
+            }
+        });
+        let words: Vec<String> = words.collect();
+        format!("forge {}", words.join(" "))
+    }
+
+    fn unknown_command(&self, wrong: &str) -> Error {
+        if wrong == "undo" && self.path.is_empty() {
+            return Error::usage(
+                "unknown command `undo`: a run only adds a branch, and what it did is kept",
+                "forge rewind RUN STAGE (run again from a stage)\n   or: git revert -m 1 HEAD (take back a merge)",
+            );
+        }
+        let name = [&self.path[..], &[wrong]].concat().join(" ");
+        let names =
+            self.command.get_subcommands().filter(|command| !command.is_hide_set()).flat_map(
+                |command| [command.get_name()].into_iter().chain(command.get_all_aliases()),
+            );
+        let habit = || {
+            let found = COMMAND_HABITS.iter().find(|(habit, _)| *habit == wrong)?;
+            self.command.find_subcommand(found.1).map(Command::get_name)
+        };
+        match habit().or_else(|| nearest(wrong, names)) {
+            Some(near) => {
+                let path = [&self.path[..], &[near]].concat().join(" ");
+                let what = format!("unknown command `{name}`; did you mean `{path}`?");
+                Error::usage(what, self.with_replaced(wrong, near))
+            }
+            None => Error::usage(format!("unknown command `{name}`"), self.help()),
+        }
+    }
+
+    fn unknown_argument(&self, wrong: &str) -> Error {
+        if !wrong.starts_with('-') {
+            let what = format!("`{}` takes no argument `{wrong}` here", self.name());
+            return Error::usage(what, self.help());
+        }
+        let flags: Vec<String> = self
+            .command
+            .get_arguments()
+            .flat_map(|flag| {
+                let long = flag.get_long().map(|long| format!("--{long}"));
+                long.into_iter().chain(flag.get_short().map(|short| format!("-{short}")))
+            })
+            .chain(["--quiet", "--verbose", "--color", "--help"].map(str::to_owned))
+            .collect();
+        let habit = FLAG_HABITS.iter().find(|(habit, flag)| {
+            let flag = flag.split('=').next();
+            *habit == wrong && flags.iter().any(|known| Some(known.as_str()) == flag)
+        });
+        let long = flags.iter().map(String::as_str).filter(|flag| flag.starts_with("--"));
+        let near = habit.map(|(_, flag)| *flag).or_else(|| nearest(wrong, long));
+        if let Some(near) = near {
+            let what = format!("unknown flag `{wrong}`; did you mean `{near}`?");
+            return Error::usage(what, self.with_replaced(wrong, near));
+        }
+        Error::usage(format!("`{}` has no flag `{wrong}`", self.name()), self.help())
+    }
+
+    fn invalid_value(
+        &self,
+        argument: &str,
+        value: &str,
+        valid: &[String],
+        reason: Option<String>,
+    ) -> Error {
+        let flag = flag_name(argument);
+        if value.is_empty() {
+            return Error::usage(format!("`{flag}` needs a value"), self.help());
+        }
+        let mut what = format!("`{value}` is not a valid value of {flag}");
+        if !valid.is_empty() {
+            what = format!("{what}: it can be {}", valid.join(", "));
+        } else if let Some(reason) = reason {
+            let reason = reason.replace("invalid digit found in string", "it is not a number");
+            what = format!("{what}: {reason}");
+        }
+        match nearest(value, valid.iter().map(String::as_str)) {
+            Some(near) => {
+                let fixed =
+                    self.with_replaced(&format!("{flag}={value}"), &format!("{flag}={near}"));
+                let same = self.with_replaced(value, near);
+                let is_joined = self.words.iter().any(|word| *word == format!("{flag}={value}"));
+                Error::usage(what, if is_joined { fixed } else { same })
+            }
+            None => Error::usage(what, self.help()),
+        }
+    }
+}
+
 /// Returns an error that puts the request of `forge run` into quotes, if that is what clap stumbled over.
-pub(crate) fn unquoted_request(
-    error: &clap::Error,
-    args: &[OsString],
-    cli: &Command,
-) -> Option<Error> {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return None };
+fn unquoted_request(error: &clap::Error, args: &[OsString], cli: &Command) -> Option<Error> {
+    let word = strings(error, ContextKind::InvalidArg).into_iter().next()?;
     let is_word = error.kind() == ErrorKind::UnknownArgument && !word.starts_with('-');
     if !is_word || args.get(1)? != RUN {
         return None;
@@ -49,4 +278,134 @@ pub(crate) fn unquoted_request(
     command.push(quoted(&request.join(" ")));
     let what = format!("the request is {} words; put it into quotes", request.len());
     Some(Error::usage(what, command.join(" ")))
+}
+
+/// Returns the name of a flag, as clap describes it: `--color <WHEN>`.
+fn flag_name(argument: &str) -> &str {
+    let name = argument.split([' ', '=']).next().unwrap_or(argument);
+    name.trim_end_matches('.').trim_matches(['<', '>', '[', ']'])
+}
+
+fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(one)) => vec![one.clone()],
+        Some(ContextValue::Strings(several)) => several.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the word that was probably meant: one that begins like that, or that differs in at most a third of its letters.
+fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let length = wrong.trim_start_matches('-').chars().count();
+    let most = (length / 3).max(1);
+    let near = known.filter_map(|known| {
+        let distance = strsim::osa_distance(wrong, known);
+        let is_other = !(length >= PREFIX_MIN && known.starts_with(wrong));
+        let is_near = distance <= most || !is_other;
+        is_near.then_some((is_other, distance, wrong.len().abs_diff(known.len()), known))
+    });
+    near.min().map(|(.., known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::Cli;
+
+    /// Returns what is said about a command line, and the command that helps.
+    fn refused(words: &[&str]) -> (String, String) {
+        let args: Vec<OsString> = ["forge"].iter().chain(words).map(OsString::from).collect();
+        let error = Cli::command().try_get_matches_from(&args).expect_err("it is refused");
+        let refusal = usage_error(&error, &args, &Cli::command());
+        (refusal.what, refusal.next.expect("every error helps"))
+    }
+
+    #[test]
+    fn what_was_probably_meant_is_suggested_with_the_words_that_were_typed() {
+        for (typed, what, help) in [
+            (&["stauts", "oqmd"][..], "did you mean `status`?", "forge status oqmd"),
+            (&["lgo"], "did you mean `log`?", "forge log"),
+            (&["statu"], "did you mean `status`?", "forge status"),
+            (&["compl", "zsh"], "did you mean `completions`?", "forge completions zsh"),
+            (&["start", "add a flag"], "did you mean `run`?", "forge run 'add a flag'"),
+            (&["-C", "..", "ps"], "did you mean `status`?", "forge -C .. status"),
+            (&["config", "gett", "agent"], "did you mean `config get`?", "forge config get agent"),
+            (&["status", "--jsno"], "did you mean `--json`?", "forge status --json"),
+            (
+                &["run", "--budgt=2.50", "count the lines"],
+                "did you mean `--budget`?",
+                "forge run --budget=2.50 'count the lines'",
+            ),
+            (
+                &["status", "--no-color"],
+                "did you mean `--color=never`?",
+                "forge status --color=never",
+            ),
+            (
+                &["status", "--color", "nevr"],
+                "it can be auto, always, never",
+                "forge status --color never",
+            ),
+            (
+                &["status", "--color=nevr"],
+                "it can be auto, always, never",
+                "forge status --color=never",
+            ),
+        ] {
+            let (said, helps) = refused(typed);
+            assert!(said.contains(what), "{typed:?}: {said}");
+            assert_eq!(helps, help, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_near_to_nothing_gets_the_help_of_its_command() {
+        for (typed, what, help) in [
+            (&["update"][..], "unknown command `update`", "forge --help"),
+            (&["config", "xyzzy"], "unknown command `config xyzzy`", "forge config --help"),
+            (&["status", "--web"], "`forge status` has no flag `--web`", "forge status --help"),
+            (
+                &["status", "a", "b"],
+                "`forge status` takes no argument `b` here",
+                "forge status --help",
+            ),
+            (&["stats", "--days", "0"], "`0` is not a valid value of --days", "forge stats --help"),
+            (
+                &["log", "-n", "x"],
+                "`x` is not a valid value of --lines: it is not a number",
+                "forge log --help",
+            ),
+            (
+                &["-q", "-v", "status"],
+                "`--quiet` cannot be used with `--verbose`",
+                "forge status --help",
+            ),
+            (&["log", "--follow", "--follow"], "`--follow` is given twice", "forge log --help"),
+            (
+                &["watch", "--raw", "--json"],
+                "`--raw` cannot be used with `--json`",
+                "forge watch --help",
+            ),
+            (&["show", "--diff", "x", "--json"], "cannot be used with", "forge show --help"),
+            (&["status", "--color"], "`--color` needs a value", "forge status --help"),
+            (
+                &["config", "set"],
+                "`forge config set` needs KEY and VALUE",
+                "forge config set KEY VALUE",
+            ),
+        ] {
+            let (said, helps) = refused(typed);
+            assert!(said.contains(what), "{typed:?}: {said}");
+            assert_eq!(helps, help, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_without_quotes_is_shown_with_them() {
+        let (said, helps) = refused(&["run", "--effort", "S", "count", "the", "lines"]);
+        assert!(said.contains("put it into quotes"), "{said}");
+        assert_eq!(helps, "forge run --effort S 'count the lines'");
+    }
 }

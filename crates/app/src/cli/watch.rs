@@ -11,7 +11,7 @@ use forge_api::{
     },
 };
 
-use super::common::{INTERRUPTED, json_line, open_forge};
+use super::common::{INTERRUPTED, json_line, open_forge, run_and_name};
 use crate::{
     format, terminal_info, terminal_output,
     text::agent_event::{Emphasis, event_text, indented_paragraph},
@@ -20,10 +20,10 @@ use crate::{
 /// Follow one agent: what it says, which tools it uses, how it ends
 #[derive(Args)]
 pub(crate) struct WatchArgs {
-    /// The run
-    run: String,
-    /// A unit, an attempt or a review, or a part of its name: T2, review#1
-    unit: Option<String>,
+    /// Name the run; the latest by default
+    run: Option<String>,
+    /// Name the task or stage: T2, design, or review#1 for one review
+    task: Option<String>,
     /// Print the transcript as it is
     #[arg(long)]
     raw: bool,
@@ -34,7 +34,7 @@ pub(crate) struct WatchArgs {
 impl WatchArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
-        let run = forge.resolve(&self.run)?;
+        let (run, task) = run_and_name(&forge, self.run.as_deref(), self.task.as_deref())?;
         let form = if self.raw { Form::Bytes } else { Form::Signals };
         let mut print = |shown: WatchOutput<'_>| match shown {
             WatchOutput::Bytes(bytes) => terminal_output::print_chunk(bytes),
@@ -45,7 +45,7 @@ impl WatchArgs {
             WatchOutput::Event(UnitEvent::Turn { turn: TurnName::First }) => {}
             WatchOutput::Event(seen) => print_event(&seen, terminal_info::terminal_width()),
         };
-        match forge.watch(&run, self.unit.as_deref(), form, &mut print)? {
+        match forge.watch(&run, task.as_deref(), form, &mut print)? {
             Watched::ToTheEnd => Ok(ExitCode::SUCCESS),
             Watched::Interrupted => {
                 terminal_output::print_stderr(&format!("not watching any more; {run} goes on"));

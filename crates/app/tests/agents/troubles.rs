@@ -26,11 +26,11 @@ fn a_program_that_is_not_there_or_not_executable_is_refused_before_anything_star
     fs::rename(&path, world.beside("elsewhere")).unwrap();
     let said = world.run("one", &[]);
     assert_eq!(said.code, 2, "{said}");
-    has(&said.err, &["the agent `mine` needs the program", &shown, "not there", "next: "]);
+    has(&said.err, &["the agent `mine` needs the program", &shown, "not there", "help: "]);
     fs::write(&path, "#!/bin/sh\n").unwrap();
     let said = world.run("one", &[]);
     assert_eq!(said.code, 2, "{said}");
-    has(&said.err, &["needs the program", &shown, "not executable", "next: chmod +x"]);
+    has(&said.err, &["needs the program", &shown, "not executable", "help: chmod +x"]);
     assert!(world.is_untouched() || world.ids().is_empty(), "no run was started");
 }
 

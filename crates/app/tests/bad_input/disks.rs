@@ -79,7 +79,7 @@ fn a_full_disk_loses_nothing_that_was_journaled_and_resume_finishes_when_there_i
                     error.contains("full") || error.contains("no space"),
                     "{leave} bytes left, {args:?}: {said}"
                 );
-                has(&said.err, &["free some space", "next: "]);
+                has(&said.err, &["free some space", "help: "]);
             }
         }
         assert!(world.records(&run) >= before, "nothing that was journaled is lost");
@@ -113,7 +113,7 @@ fn a_disk_that_fills_up_while_an_agent_works_stops_the_driver_and_nothing_else()
     assert_eq!(ids.len(), 1);
     let before = world.records(&ids[0]);
     assert_eq!(said.code, WRONG, "a full disk is neither a bug nor a question: {said}");
-    has(&said.err, &["free some space", "next: "]);
+    has(&said.err, &["free some space", "help: "]);
     // Its keeper says so as well: whoever reads the ending may find room again.
     let ending = fs::read_to_string(world.attempt(&ids[0], "write#1").join("ending.json")).unwrap();
     assert!(ending.contains("\"disk_full\":true"), "{ending}");
@@ -167,7 +167,7 @@ fn on_a_disk_that_cannot_be_written_one_can_look_and_is_told_what_to_do_for_more
         vec!["doctor", "--rebuild"],
     ] {
         let said = world.refused(&args);
-        has(&said, &["error: ", "writ", "next: make the folder writable"]);
+        has(&said, &["error: ", "writ", "help: make the folder writable"]);
     }
     disk.remount("rw");
     world.ok(&["answer", &run, "Q1", "approve"]);

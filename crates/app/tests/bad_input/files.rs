@@ -13,7 +13,7 @@ fn refused(world: &World, name: &str, expected: &[&str]) {
         vec!["run", "--flow", name, "do it"],
     ] {
         let said = world.refused(&args);
-        has(&said, &["error: ", "next: "]);
+        has(&said, &["error: ", "help: "]);
         has(&said, expected);
     }
     assert!(world.is_untouched());
@@ -24,11 +24,11 @@ fn refused(world: &World, name: &str, expected: &[&str]) {
 fn refused_by_those_who_look(world: &World, name: &str, expected: &[&str]) {
     for args in [["flow", "check", name], ["flow", "show", name]] {
         let said = world.refused(&args);
-        has(&said, &["error: ", "next: "]);
+        has(&said, &["error: ", "help: "]);
         has(&said, expected);
     }
     let said = world.refused(&["run", "--flow", name, "do it"]);
-    has(&said, &[&format!("there is no flow `{name}`"), "next: "]);
+    has(&said, &[&format!("there is no flow `{name}`"), "help: "]);
     assert!(!said.contains(&format!("did you mean `{name}`")), "{said}");
     assert!(world.is_untouched());
 }
@@ -48,7 +48,7 @@ fn a_flow_that_is_wrong_is_refused_with_its_place() {
         (format!("{command}agent = \"worker\"\n"), &["stage `a` has more than one of"]),
         (
             format!("{stage}agent = \"nobody\"\n"),
-            &["role `nobody`", "next: write .forge/roles/nobody.md"],
+            &["role `nobody`", "help: write .forge/roles/nobody.md"],
         ),
         (format!("{stage}agent = \"../nobody\"\n"), &["stage `a`", "`../nobody`"]),
         (
@@ -98,7 +98,7 @@ fn a_flow_that_is_wrong_is_refused_with_its_place() {
         (format!("{command}misses = 0\n"), &["misses = 0"]),
         (format!("{command}rounds = -1\n"), &["line 5"]),
         (format!("{command}budget = \"much\"\n"), &["budget = \"much\""]),
-        (format!("{stage}flow = \"nowhere\"\n"), &["there is no flow `nowhere`", "next: "]),
+        (format!("{stage}flow = \"nowhere\"\n"), &["there is no flow `nowhere`", "help: "]),
         (format!("format = 2\n{command}"), &["it has format 2, and this Forge reads format 1"]),
     ] {
         world.flow("f", &text);
@@ -128,7 +128,7 @@ fn what_this_version_cannot_do_is_refused_before_anything_is_made() {
         &[
             "stage `b`",
             "posts a comment, and this version reaches no host",
-            "next: choose parameters that leave it out",
+            "help: choose parameters that leave it out",
         ],
     );
     assert!(world.is_untouched());
@@ -176,7 +176,7 @@ fn a_repository_without_a_commit_is_no_place_for_code_but_for_anything_else() {
     let run = [&["run", "do it", "--flow", "change"], scenario.as_slice()].concat();
     has(
         &world.refused(&run),
-        &["this repository has no commit yet", "stage `implement`", "next: git add"],
+        &["this repository has no commit yet", "stage `implement`", "help: git add"],
     );
     assert_eq!(world.ids().len(), 1);
 }
@@ -218,7 +218,7 @@ fn a_flow_that_is_no_file_is_refused() {
     let list = world.ok(&["flow", "list"]);
     has(&list, &["draft", "huge", "loop", "zero", "pipe", "forge flow check pipe"]);
     for name in ["../flows/huge", "..", "/etc/passwd", "a/b", "", "huge.toml", "hu\nge"] {
-        refused(&world, name, &["there is no flow", "next: forge flow list"]);
+        refused(&world, name, &["there is no flow", "help: forge flow list"]);
     }
 }
 
@@ -273,7 +273,7 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
     ] {
         world.write("forge.toml", text);
         let said = world.refused(&run);
-        has(&said, &["error: ", "forge.toml", "next: "]);
+        has(&said, &["error: ", "forge.toml", "help: "]);
         has(&said, expected);
         // Looking at runs does not need them.
         world.ok(&["status"]);
@@ -323,17 +323,17 @@ fn a_scenario_that_is_wrong_is_refused_with_its_line_and_column() {
     ] {
         world.write("play.toml", text);
         let said = world.refused(&["run", "do it", "--scenario", "play.toml"]);
-        has(&said, &["error: ", "play.toml", "next: "]);
+        has(&said, &["error: ", "play.toml", "help: "]);
         has(&said, expected);
     }
     has(
         &world.refused(&["run", "do it", "--scenario", "gone.toml"]),
-        &["there is no scenario gone.toml", "next: "],
+        &["there is no scenario gone.toml", "help: "],
     );
     has(&world.refused(&["run", "do it", "--scenario", "."]), &["is not a file"]);
     has(&world.refused(&["run", "do it"]), &["no agent is set", "forge agents"]);
     world.write("forge.toml", "[agents.scripted]\nscenario = \"gone.toml\"\n");
-    has(&world.refused(&["run", "do it"]), &["gone.toml", "next: "]);
+    has(&world.refused(&["run", "do it"]), &["gone.toml", "help: "]);
     assert!(world.is_untouched());
     // A flow without agents needs none.
     world.flow("plain", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");

@@ -36,7 +36,7 @@ fn stays_as_it_is(world: &World, run: &str) {
         for args in changing(run) {
             let said = world.forge(&args);
             assert_eq!(said.code, WRONG, "{args:?}: {said}");
-            has(&said.err, &["error: ", "forge.db", "next: "]);
+            has(&said.err, &["error: ", "forge.db", "help: "]);
         }
         world.forge(&["status"]);
         world.forge(&["log", run]);
@@ -151,7 +151,7 @@ fn a_log_that_was_lost_or_cut_after_a_crash_is_named_and_restore_brings_its_fact
         } else {
             fs::OpenOptions::new().write(true).open(&log).unwrap().set_len(length / 2).unwrap();
         }
-        has(&world.refused(&["status"]), &["forge.db", "next: "]);
+        has(&world.refused(&["status"]), &["forge.db", "help: "]);
         stays_as_it_is(&world, &run);
         has(&world.ok(&["doctor", "--restore"]), &["the journal is whole again"]);
         assert_eq!(world.ok(&records), before, "lost: {is_lost}");
@@ -179,7 +179,7 @@ fn a_text_or_a_folder_in_place_of_the_database_is_named() {
     fs::create_dir(world.database()).unwrap();
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.err, &["forge.db", "next: "]);
+    has(&said.err, &["forge.db", "help: "]);
     assert_eq!(world.forge(&["status"]).code, WRONG);
     assert_eq!(world.forge(&["run", "do it"]).code, WRONG);
     assert!(world.database().is_dir());
@@ -206,7 +206,7 @@ fn a_journal_of_a_later_forge_is_refused_and_left_alone() {
     fs::write(world.database(), &found).unwrap();
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.err, &["forge.db", "version 99", "next: "]);
+    has(&said.err, &["forge.db", "version 99", "help: "]);
     assert_eq!(fs::read(world.database()).unwrap(), found);
 }
 
@@ -218,7 +218,7 @@ fn salvage_refuses_a_folder_that_is_there_and_changes_nothing() {
     fs::create_dir(&there).unwrap();
     has(
         &world.refused(&["doctor", "--salvage", there.to_str().unwrap()]),
-        &["is there already", "next: "],
+        &["is there already", "help: "],
     );
     assert_eq!(salvage(&world).len(), 2, "a healthy journal can be exported too");
     assert_eq!(bytes(&world.database()), before);
@@ -235,7 +235,7 @@ fn a_blob_that_is_gone_or_forged_is_named() {
     }
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.err, &["blob", "next: "]);
+    has(&said.err, &["blob", "help: "]);
     assert_eq!(world.records(&run), 4);
 }
 

@@ -32,7 +32,7 @@ fn outside_a_repository_every_command_says_where_it_belongs() {
             command.args(args).current_dir(folder.path()).env("GIT_CEILING_DIRECTORIES", "/"),
         );
         assert_eq!(said.code, WRONG, "{args:?}: {said}");
-        has(&said.err, &["is not in a git repository", "next: ", "git init"]);
+        has(&said.err, &["is not in a git repository", "help: ", "git init"]);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was made");
 }
@@ -44,7 +44,7 @@ fn a_folder_that_is_gone_is_named() {
     let mut shell = Command::new("/bin/sh");
     let said = finish(shell.args(["-c", &line]).current_dir(folder.path()));
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.err, &["the current folder is gone", "next: "]);
+    has(&said.err, &["the current folder is gone", "help: "]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn without_git_it_says_that_git_is_missing() {
     for args in ALL {
         let said = finish(world.command(args).env("PATH", world.beside("nothing")));
         assert_eq!(said.code, WRONG, "{said}");
-        has(&said.err, &["git cannot be run", "next: install git"]);
+        has(&said.err, &["git cannot be run", "help: install git"]);
     }
     assert!(world.is_untouched());
 }
@@ -139,7 +139,7 @@ fn without_a_place_for_checkouts_it_is_said_what_to_set_or_to_make() {
     let said = with(OsStr::new(""), &["run", "--auto", "do it"]);
     assert_eq!(said.code, WRONG, "{said}");
     let expected = "neither XDG_STATE_HOME nor HOME is set to an absolute path";
-    has(&said.err, &["error: ", expected, "next: set HOME"]);
+    has(&said.err, &["error: ", expected, "help: set HOME"]);
     assert_eq!(with(OsStr::new(""), &["status"]).code, DONE);
     assert!(world.is_untouched(), "a run that cannot work is not begun");
     // A place that cannot be made stops the driver, and no agent is blamed; the user makes it.
@@ -171,7 +171,7 @@ fn a_driver_whose_repository_is_moved_away_stops_and_says_to_move_it_back() {
         &said.err,
         &[
             "/repo/.git/forge is not there any more",
-            "next: move the repository back, then forge resume",
+            "help: move the repository back, then forge resume",
         ],
     );
     assert!(!world.repo.exists(), "nothing is made anew where it was");
@@ -204,7 +204,7 @@ fn a_repository_whose_path_is_not_text_is_refused_and_no_other_folder_is_made() 
     for args in ALL {
         let said = world.forge(args);
         assert_eq!(said.code, WRONG, "{args:?}: {said}");
-        has(&said.err, &["error: ", "UTF-8", "next: "]);
+        has(&said.err, &["error: ", "UTF-8", "help: "]);
     }
     let beside: Vec<_> =
         fs::read_dir(world.beside("")).unwrap().flatten().map(|entry| entry.file_name()).collect();

@@ -25,7 +25,7 @@ fn amounts_that_are_none_are_refused() {
         "£3",
     ] {
         let said = world.refused(&["run", "do it", &format!("--budget={amount}")]);
-        has(&said, &["error: ", amount, "dollars", "next: forge run --budget 2.50"]);
+        has(&said, &["error: ", amount, "dollars", "help: forge run", "--budget=2.50"]);
         world.refused(&["run", "do it", "--budget", amount]);
     }
     assert!(world.is_untouched());
@@ -49,7 +49,7 @@ fn params_that_are_none_are_refused() {
     ] {
         has(
             &world.refused(&["run", "--flow", "p", "do it", "--param", param]),
-            &["error: ", expected, "next: "],
+            &["error: ", expected, "help: "],
         );
     }
     has(
@@ -65,7 +65,7 @@ fn requests_that_say_nothing_are_refused() {
     let world = World::new();
     world.scenario(CONTENT);
     for request in ["", " ", "\n\t\n"] {
-        has(&world.refused(&["run", request]), &["the request is empty", "next: forge run"]);
+        has(&world.refused(&["run", request]), &["the request is empty", "help: forge run"]);
     }
     assert_eq!(world.forge(&["run"]).code, WRONG);
     assert_eq!(world.forge(&["run", "two", "requests"]).code, WRONG);
@@ -134,7 +134,7 @@ fn ids_that_lead_elsewhere_are_refused_by_every_command() {
             vec!["answer", "--", id, "Q1", "approve"],
         ] {
             let said = world.refused(&args);
-            has(&said, &["error: ", "next: forge status"]);
+            has(&said, &["error: ", "help: forge status"]);
         }
     }
     let folders = std::fs::read_dir(world.place().join("runs")).unwrap().count();

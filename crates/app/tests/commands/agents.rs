@@ -79,12 +79,12 @@ fn agents_are_listed_with_their_programs_their_roles_and_what_is_wrong() {
         &said.out,
         &[
             "claude      Claude Code 2.1.325",
-            "plays all roles about which nobody said otherwise",
-            "goes on after an interruption, native result form",
+            "runs as all roles",
+            "resumes its sessions, structured results",
             "mine        a program",
-            "plays reviewer",
+            "runs as reviewer",
             "not usable: there is no program `no-such-agent` in PATH",
-            "next: install it, or mend agents.gone.command",
+            "help: install it, or mend agents.gone.command",
             "scripted    part of Forge",
             "codex       found",
             "this Forge does not speak its language yet",
@@ -96,7 +96,7 @@ fn agents_are_listed_with_their_programs_their_roles_and_what_is_wrong() {
     let settings = fs::read_to_string(world.repo.join("forge.local.toml")).unwrap();
     world.write("forge.local.toml", settings.replace("agent = \"mine\"", "agent = \"gone\""));
     let said = finish(&mut world.agents(&[]));
-    has(&said.out, &["WRONG: there is no program `no-such-agent` in PATH"]);
+    has(&said.out, &["error: there is no program `no-such-agent` in PATH"]);
     world.write("forge.local.toml", settings);
     let said = finish(&mut world.agents(&["--json"]));
     let claude = row(&said, "claude");
@@ -151,7 +151,7 @@ fn a_program_that_is_too_old_is_refused_by_run_and_check_before_anything_is_paid
     world.program("claude", &format!("#!/bin/sh\n{calls}\n"));
     world.user_settings("agent = \"claude\"\n");
     let old = "version 2.1.9 is too old: this Forge works with 2.1.310 and later";
-    let next = "next: npm install -g @anthropic-ai/claude-code@2.1.325";
+    let next = "help: npm install -g @anthropic-ai/claude-code@2.1.325";
     let path = format!("{}:/usr/bin:/bin", world.beside("bin").display());
     for more in [&[][..], &["--budget", "5"]] {
         let words = ["run", "--flow", "feature", "--effort", "S", "Add a greeting, with its test"];
@@ -180,7 +180,7 @@ fn what_a_repository_made_of_an_agent_is_started_only_if_a_person_allows_it() {
     has(&said.out, &["this repository set it up, and you"]);
     let said = finish(&mut world.agents(&["check", "claude"]));
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["evil.sh", "you have not allowed", "next: forge agents check claude --allow"]);
+    has(&said.err, &["evil.sh", "you have not allowed", "help: forge agents check claude --allow"]);
     assert!(!world.beside("evil").exists(), "nobody was asked, so nothing was started");
     finish(&mut world.agents(&["check", "claude", "--allow"]));
     assert!(world.beside("evil").exists());
@@ -216,7 +216,7 @@ fn a_result_that_cannot_be_used_is_shown_with_its_flaw_and_what_was_printed_is_k
     assert_eq!(world.left_behind().len(), 3, "what failed is kept");
     let said = finish(&mut world.agents(&["check", "claude"]));
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.out, &["claude is not installed", "next: npm install -g @anthropic-ai/claude-code"]);
+    has(&said.out, &["claude is not installed", "help: npm install -g @anthropic-ai/claude-code"]);
     has(&finish(&mut world.agents(&["check", "mime"])).err, &["no agent `mime`", "`mine`?"]);
     has(&finish(&mut world.agents(&["check", "gemini"])).err, &["does not know the agent"]);
     assert_eq!(world.left_behind().len(), 3, "what was not called leaves nothing");
@@ -282,7 +282,7 @@ fn the_real_claude_answers() {
     };
     assert_eq!(said.code, DONE, "{said}");
     has(&said.out, &["claude 2.1.325 answers (", " s, <$0.01", "model claude-sonnet-4-5)"]);
-    has(&said.err, &["one tiny call to claude, which may cost a little (it is stopped at $0.05"]);
+    has(&said.err, &["one tiny call to claude, which may cost a little (stopped at $0.05"]);
     assert!(world.left_behind().is_empty(), "{:?}", world.left_behind());
 }
 
@@ -301,7 +301,7 @@ fn the_real_claude_says_what_keeps_it_out() {
             &[
                 "claude 2.1.325 does not get this model",
                 "`claude-none-1`",
-                "next: forge agents check claude --model MODEL",
+                "help: forge agents check claude --model MODEL",
             ],
         ),
         (no(403, "not for you"), &[], &["claude 2.1.325 is not allowed to do this"]),
@@ -327,7 +327,7 @@ fn the_real_claude_without_a_key_or_without_a_network_says_so() {
         return;
     };
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.out, &["claude 2.1.325 is not logged in", "next: run `claude` and say /login there"]);
+    has(&said.out, &["claude 2.1.325 is not logged in", "help: run `claude` and say /login there"]);
     let to_nobody = |command: &mut Command, _: &ModelKey| {
         // Nobody listens on the port of nothing.
         command.env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");

@@ -34,7 +34,7 @@ fn the_last_attempt_of_a_unit_is_shown_unless_another_call_is_named() {
         (&["review#1"], "write#2/review#1"),
     ] {
         let shown = world.ok(&[&["brief", &run], more].concat());
-        has(&shown, &[&format!("--- {call}, "), "played by scripted"]);
+        has(&shown, &[&format!("--- {call}, "), "agent scripted"]);
         has(&shown, &[world.brief(&run, call).trim_end(), "request.md"]);
         let json = world.ok(&[&["brief", &run, "--json"], more].concat());
         let json: Value = serde_json::from_str(&json).unwrap();
@@ -79,9 +79,9 @@ fn what_an_agent_could_read_is_listed_with_its_size_and_printed_as_it_is() {
     let printed = world.ok(&["brief", &run, "write#1", "--inbox", "request.md"]);
     assert_eq!(printed.trim_end(), "do it");
     let refused = world.refused(&["brief", &run, "write#1", "--inbox", "requst.md"]);
-    has(&refused, &["had no `requst.md` to read; did you mean `request.md`?", "next: forge brief"]);
+    has(&refused, &["has no `requst.md`; did you mean `request.md`?", "help: forge brief"]);
     for outside in ["../outbox/result.json", "/etc/passwd", "", ".."] {
-        has(&world.refused(&["brief", &run, "write#1", "--inbox", outside]), &["had no `"]);
+        has(&world.refused(&["brief", &run, "write#1", "--inbox", outside]), &["has no `"]);
     }
 }
 
@@ -101,20 +101,20 @@ fn a_repair_turn_is_told_apart() {
     fs::create_dir_all(&repair).unwrap();
     fs::write(repair.join("brief.md"), "Mend it.\n").unwrap();
     let shown = world.ok(&["brief", &run, "write#1"]);
-    has(&shown, &["write#1, writer played by scripted: first turn", "repair turn", "Mend it."]);
+    has(&shown, &["write#1, writer, agent scripted: first turn", "repair turn", "Mend it."]);
 }
 
 #[test]
 fn what_is_gone_or_was_never_there_is_said() {
     let (world, run) = waiting();
-    has(&world.refused(&["brief", &run, "wirte"]), &["has no unit `wirte`", "`write`?"]);
+    has(&world.refused(&["brief", &run, "wirte"]), &["has no task or stage `wirte`", "`write`?"]);
     let refused = world.refused(&["brief", &run, "write", "--attempt", "7"]);
-    has(&refused, &["nobody was called for write at attempt 7 yet", "next: forge status"]);
+    has(&refused, &["no agent was started for write at attempt 7 yet", "help: forge status"]);
     fs::remove_dir_all(world.checkouts(&run).join("boxes")).unwrap();
     fs::remove_dir_all(world.attempt(&run, "write#1").join("inbox")).unwrap();
     has(&world.ok(&["brief", &run, "write#1"]), &["You write", "--- its inbox is gone"]);
     fs::remove_dir_all(world.attempt(&run, "write#1")).unwrap();
-    has(&world.refused(&["brief", &run, "write#1"]), &["the folder of write#1 is gone", "next:"]);
+    has(&world.refused(&["brief", &run, "write#1"]), &["the folder of write#1 is gone", "help:"]);
 }
 
 #[test]
@@ -123,14 +123,14 @@ fn of_an_attempt_that_is_due_and_has_not_begun_the_one_before_is_shown_and_that_
     world.ok(&["answer", &run, "Q1", "revise", "Shorter, please."]);
     // Nobody drives it: the second attempt is wanted, and that is all.
     let shown = world.ok(&["brief", &run, "write"]);
-    has(&shown, &["write#2 is due, but has not begun", "--- write#1, "]);
+    has(&shown, &["write#2 has not started yet", "--- write#1, "]);
     assert!(!shown.contains("gone"), "{shown}");
     let json: Value = serde_json::from_str(&world.ok(&["brief", &run, "write", "--json"])).unwrap();
     assert_eq!((&json["call"], &json["due"]), (&"write#1".into(), &"write#2".into()));
     fits(schemars::schema_for!(Briefing), &json);
     for named in [&["write#2"][..], &["write", "--attempt", "2"]] {
         let refused = world.refused(&[&["brief", &run], named].concat());
-        has(&refused, &["write#2 is due, but has not begun", "next: forge brief", "write#1"]);
+        has(&refused, &["write#2 has not started yet", "help: forge brief", "write#1"]);
     }
     has(&world.ok(&["brief", &run, "write#1"]), &["--- write#1, "]);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
@@ -144,5 +144,8 @@ fn a_command_was_told_nothing() {
     world.flow("line", "[[stage]]\nname = \"make\"\ncommand = \"true\"\n");
     assert_eq!(world.run("line", &[]).code, DONE);
     let run = world.latest();
-    has(&world.refused(&["brief", &run, "make"]), &["make#1 is no agent's", "next: forge watch"]);
+    has(
+        &world.refused(&["brief", &run, "make"]),
+        &["make#1 is not an agent's", "help: forge watch"],
+    );
 }

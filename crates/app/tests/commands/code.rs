@@ -154,7 +154,7 @@ fn without_any_check_the_work_is_unverified_and_only_waiving_by_name_goes_on() {
         vec!["answer", &run, "Q1", "waive"],
         vec!["answer", &run, "Q1", "waive", "land", "why not"],
     ] {
-        has(&world.refused(&wrong), &["error: ", "next: "]);
+        has(&world.refused(&wrong), &["error: ", "help: "]);
     }
     assert_eq!(world.records(&run), before);
     assert_eq!(count(&world, &run, "landed"), 0);
@@ -478,12 +478,12 @@ fn settings_flows_and_roles_that_are_not_committed_are_refused_by_name() {
         world.write(path, format!("{text}\n\n"));
         let said = as_it_is();
         assert_eq!(said.code, WRONG, "{path}: {said}");
-        has(&said.err, &["error: ", named, "next: commit it"]);
+        has(&said.err, &["error: ", named, "help: commit it"]);
         world.write(path, text);
     }
     world.flow("new", ONE);
     let said = finish(&mut world.command_as_it_is(&["run", "--flow", "new", "do it"]));
-    has(&said.err, &["the flow `new` is not committed", "next: commit it"]);
+    has(&said.err, &["the flow `new` is not committed", "help: commit it"]);
     assert!(world.is_untouched());
     // What belongs to nobody's settings may be as it is.
     world.write("src/a.txt", "being edited\n");
@@ -501,7 +501,7 @@ fn commands_that_nobody_allowed_are_shown_and_start_nothing() {
     let run = ["run", "--flow", "one", "do it"];
     let said = finish(&mut world.command_as_it_is(&run));
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["sh check.sh", "next: forge config approve --flow one"]);
+    has(&said.err, &["sh check.sh", "help: forge config approve --flow one"]);
     assert!(world.is_untouched());
     world.approve("one");
     assert_eq!(finish(&mut world.command_as_it_is(&run)).code, DONE);

@@ -103,7 +103,7 @@ fn an_artifact_is_shown_as_it_is() {
     let run = waiting(&world);
     assert_eq!(world.ok(&["show", &run, "draft.md"]), "# A draft\n");
     let refused = world.refused(&["show", &run, "design.md"]);
-    assert!(refused.contains("there is: draft.md, review.md"), "{refused}");
+    assert!(refused.contains("it has draft.md, review.md"), "{refused}");
 }
 
 #[test]

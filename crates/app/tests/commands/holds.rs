@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
     goes::UNTIL_GO,
+    unnamed::short,
     world::{CONTENT, DONE, FAILED, INTERRUPTED, PARKED, WAITS, World, has, until},
 };
 
@@ -36,10 +37,13 @@ fn a_pause_from_another_terminal_lets_what_runs_end_and_starts_nothing_new() {
     let run = world.latest();
     world.until_agents_started(&run, 1);
     let said = world.ok(&["pause", &run]);
-    has(&said, &["what runs may end, nothing new starts", &format!("forge resume {run}")]);
+    has(
+        &said,
+        &["running agents finish, nothing new starts", &format!("forge resume {}", short(&run))],
+    );
     running.until_says("ada paused the run");
     assert!(!running.has_ended(), "the agent still works, so its driver waits for it");
-    has(&world.refused(&["pause", &run]), &["already", "next: forge "]);
+    has(&world.refused(&["pause", &run]), &["already", "help: forge "]);
     world.go();
     let said = running.end();
     assert_eq!(said.code, PARKED, "{said}");
@@ -62,7 +66,7 @@ fn a_stop_from_another_terminal_kills_what_runs_at_once_and_the_run_can_be_resum
     let run = world.latest();
     world.until_agents_started(&run, 1);
     let said = world.ok(&["stop", &run]);
-    has(&said, &["is stopped", &format!("forge resume {run}")]);
+    has(&said, &["is stopped", &format!("forge resume {}", short(&run))]);
     let said = running.end();
     assert_eq!(said.code, INTERRUPTED, "{said}");
     has(&said.out, &["ada stopped the run", "write#1 was interrupted"]);
@@ -164,7 +168,7 @@ fn an_abandoned_run_is_over_for_good() {
         vec!["pause", &run],
         vec!["answer", &run, "Q1", "approve"],
     ] {
-        has(&world.refused(&wrong), &["abandoned", "next: forge "]);
+        has(&world.refused(&wrong), &["abandoned", "help: forge "]);
     }
     assert_eq!(world.records(&run), before);
     assert!(
@@ -198,10 +202,10 @@ fn a_run_whose_budget_is_used_up_is_parked_until_it_gets_more() {
     has(&said.out, &["$0.01 of the run's $0.02 spent; the next call could cost more than is left"]);
     has(&said.out, &["! Out of budget", " --budget AMOUNT"]);
     let before = world.records(&run);
-    has(&world.refused(&["resume", &run]), &["$0.02", "--budget", "next: forge resume"]);
+    has(&world.refused(&["resume", &run]), &["$0.02", "--budget", "help: forge resume"]);
     has(
         &world.refused(&["resume", &run, "--budget", "0.01"]),
-        &["above $0.01", "next: forge resume"],
+        &["above $0.01", "help: forge resume"],
     );
     assert_eq!(world.records(&run), before);
     let said = world.forge(&["resume", &run, "--budget", "1"]);

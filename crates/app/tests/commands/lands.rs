@@ -143,7 +143,7 @@ fn what_does_not_land_twice_is_put_before_a_person() {
     );
     let run = world.latest();
     assert_eq!(count(&world, &run, "landed"), 2, "neither of the others is lost");
-    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["error: ", "next: "]);
+    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["error: ", "help: "]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn waiting() -> (World, String) {
     (world, run)
 }
 
-pub(crate) const COMMANDS: [&str; 23] = [
+pub(crate) const COMMANDS: [&str; 34] = [
     "demo",
     "init",
     "run",
@@ -31,12 +31,21 @@ pub(crate) const COMMANDS: [&str; 23] = [
     "log",
     "watch",
     "brief",
+    "approve",
+    "revise",
+    "reject",
+    "retry",
     "answer",
     "pause",
     "stop",
     "edit",
     "rewind",
     "abandon",
+    "diff",
+    "open",
+    "merge",
+    "pr",
+    "clean",
     "stats",
     "flow",
     "agents",
@@ -44,6 +53,8 @@ pub(crate) const COMMANDS: [&str; 23] = [
     "doctor",
     "completions",
     "man",
+    "help",
+    "version",
 ];
 
 #[test]
@@ -51,9 +62,20 @@ fn the_help_of_every_command() {
     let world = World::new();
     let help = world.ok(&["--help"]);
     for command in COMMANDS {
-        assert!(help.contains(&format!("\n  {command} ")), "{command} is in the help");
+        let is_listed = help.lines().any(|line| {
+            line.strip_prefix("  ").is_some_and(|line| {
+                line.starts_with(&format!("{command} "))
+                    || line.starts_with(&format!("{command}, "))
+            })
+        });
+        assert!(is_listed, "{command} is in the help");
     }
     insta::assert_snapshot!("help", help);
+    insta::assert_snapshot!("help-short", world.ok(&["-h"]));
+    assert_eq!(world.ok(&["help"]), help);
+    assert_eq!(world.ok(&["help", "run"]), world.ok(&["run", "--help"]));
+    assert_eq!(world.ok(&["help", "config", "set"]), world.ok(&["config", "set", "--help"]));
+    assert_eq!(world.ok(&["version"]), world.ok(&["--version"]));
     for command in COMMANDS {
         insta::assert_snapshot!(format!("help-{command}"), world.ok(&[command, "--help"]));
     }
@@ -70,8 +92,13 @@ fn the_help_of_every_command() {
             world.ok(&["flow", command, "--help"])
         );
     }
-    insta::assert_snapshot!("help-agents-check", world.ok(&["agents", "check", "--help"]));
-    for command in ["list", "explain", "set", "unset", "schema", "approve"] {
+    for command in ["check", "use"] {
+        insta::assert_snapshot!(
+            format!("help-agents-{command}"),
+            world.ok(&["agents", command, "--help"])
+        );
+    }
+    for command in ["get", "list", "explain", "set", "unset", "edit", "path", "schema", "approve"] {
         insta::assert_snapshot!(
             format!("help-config-{command}"),
             world.ok(&["config", command, "--help"])

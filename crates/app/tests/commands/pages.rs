@@ -8,7 +8,8 @@ use std::{
 
 use crate::{
     looks::COMMANDS,
-    world::{World, has},
+    unnamed::short,
+    world::{CONTENT, FORGE, WAITS, World, has},
 };
 
 /// Gives a program a text to read, and what it said about it. Nothing, if it is not there.
@@ -44,19 +45,34 @@ fn every_shell_gets_a_script_that_knows_every_command() {
 }
 
 #[test]
-fn bash_completes_a_command_and_an_option() {
+fn bash_completes_a_command_an_option_and_the_names_of_runs_stages_flows_and_agents() {
     let world = World::new();
+    world.scenario(CONTENT);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let run = world.latest();
+    let id = short(&run);
     let script = world.ok(&["completions", "bash"]);
     let ask = |words: &str, at: usize| {
+        let words = words.replacen("forge", FORGE, 1);
         let ask = format!(
-            "{script}\nCOMP_WORDS=({words})\nCOMP_CWORD={at}\n_forge forge \"${{COMP_WORDS[{at}]}}\" \"\"\necho \"${{COMPREPLY[@]}}\"\n"
+            "{script}\nCOMP_WORDS=({words})\nCOMP_CWORD={at}\n_forge_names {FORGE} \"${{COMP_WORDS[{at}]}}\" \"\"\necho \"${{COMPREPLY[@]}}\"\n"
         );
-        let (is_right, said) = reads("bash", &["--norc", "-s"], &ask).expect("bash is there");
+        let place = format!("cd {}\n", world.repo.display());
+        let (is_right, said) =
+            reads("bash", &["--norc", "-s"], &(place + &ask)).expect("bash is there");
         assert!(is_right, "{said}");
         said
     };
     has(&ask("forge docto", 1), &["doctor"]);
     has(&ask("forge run --bud", 2), &["--budget"]);
+    assert_eq!(ask("forge show ''", 2).trim(), id);
+    assert_eq!(ask(&format!("forge approve {}", &id[..2]), 2).trim(), id);
+    has(&ask(&format!("forge show {id} ''"), 3), &["draft.md", "write"]);
+    has(&ask("forge run --flow ''", 3), &["draft", "feature"]);
+    has(&ask("forge agents use ''", 3), &["claude", "scripted"]);
+    has(&ask("forge config get limits.b", 3), &["limits.budget"]);
+    assert_eq!(ask("forge pause ''", 2).trim(), id);
+    assert!(!ask("forge resume --budget ''", 3).contains('['), "no placeholders are offered");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     goes::UNTIL_GO,
+    unnamed::short,
     world::{CONTENT, DONE, INTERRUPTED, WAITS, World, finish, has},
 };
 
@@ -85,7 +86,11 @@ fn a_run_is_named_by_any_beginning_that_is_its_own() {
         has(&world.ok(&["log", &prefix]), &["the run is done"]);
     }
     let said = world.refused(&["status", &cut("queue", 2)]);
-    has(&said, &["several runs begin with", find("queue"), find("quiet"), "next: forge status"]);
+    let named = |word: &str| format!("{} ({word})", short(find(word)));
+    has(
+        &said,
+        &["several runs begin with", &named("queue"), &named("quiet"), "help: forge status"],
+    );
     assert!(!said.contains("other"), "{said}");
     let (most, last) = find("other").split_at(find("other").len() - 1);
     let near = format!("{most}{}", if last == "x" { "y" } else { "x" });
@@ -98,7 +103,7 @@ fn a_run_is_named_by_any_beginning_that_is_its_own() {
         ("stop", "nope"),
         ("abandon", "nope"),
     ] {
-        has(&world.refused(&[command, wrong]), &["there is no run", wrong, "next: forge status"]);
+        has(&world.refused(&[command, wrong]), &["there is no run", wrong, "help: forge status"]);
     }
 }
 
@@ -118,7 +123,7 @@ fn without_runs_everything_says_how_to_start_one_and_makes_nothing() {
         vec!["answer", "x", "Q1", "approve"],
     ] {
         let said = world.refused(&args);
-        has(&said, &["error: there are no runs yet", "next: forge run"]);
+        has(&said, &["error: there are no runs yet", "help: forge run"]);
     }
     assert!(world.is_untouched(), "looking makes nothing");
 }
@@ -412,14 +417,14 @@ fn flows_are_listed_shown_and_checked_with_what_is_wrong_with_them() {
     has(&world.ok(&["flow", "check", "mine"]), &["`mine` is right", "at most 6 agent calls"]);
     has(
         &world.refused(&["flow", "check", "broken"]),
-        &["role `nobody`", "next: write .forge/roles/nobody.md"],
+        &["role `nobody`", "help: write .forge/roles/nobody.md"],
     );
     let all = world.forge(&["flow", "check"]);
     assert_eq!(all.code, 2, "{all}");
     has(&all.out, &["draft: right", "mine: right", "broken: ", "nobody"]);
     has(
         &world.refused(&["flow", "show", "drft"]),
-        &["did you mean `draft`?", "next: forge flow list"],
+        &["did you mean `draft`?", "help: forge flow list"],
     );
     assert!(world.is_untouched());
 }

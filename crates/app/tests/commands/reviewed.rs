@@ -372,7 +372,7 @@ fn instructions_that_are_not_committed_and_settings_that_are_gone_are_refused_by
     let refused = |named: &str| {
         let said = finish(&mut world.command_as_it_is(&["run", "--flow", "one", "do it"]));
         assert_eq!(said.code, WRONG, "{named}: {said}");
-        has(&said.err, &["error: ", named, "next: "]);
+        has(&said.err, &["error: ", named, "help: "]);
         assert!(world.is_untouched());
     };
     let instructions = world.write(".forge/instructions.md", "Be kind.\n");
@@ -540,7 +540,7 @@ fn code_of_a_run_that_is_done_is_not_taken_in_and_nothing_is_left_of_it() {
     fs::write(world.work(&run).join("src/b.txt"), "too late\n").unwrap();
     let refs = world.git(&["for-each-ref"]);
     let refused = world.refused(&["edit", &run, "--code", "build", "--why", "an afterthought"]);
-    has(&refused, &["the run is done", "next: "]);
+    has(&refused, &["the run is done", "help: "]);
     assert_eq!(world.git(&["for-each-ref"]), refs);
     assert_eq!(landed(&world, &run, "src/b.txt"), "b");
 }

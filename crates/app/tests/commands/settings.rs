@@ -69,7 +69,7 @@ fn the_users_file_lies_where_xdg_says() {
     assert!(!fs::read_to_string(world.user_file()).unwrap().contains("\"7\""));
     let mut command = world.command(&["config", "set", "--user", "limits.budget", "7"]);
     let said = finish(command.env_remove("HOME"));
-    has(&said.err, &["neither XDG_CONFIG_HOME nor HOME is set", "next: "]);
+    has(&said.err, &["neither XDG_CONFIG_HOME nor HOME is set", "help: "]);
     let said = finish(world.command(&["config", "list"]).env_remove("HOME"));
     assert_eq!(said.code, DONE, "without a home there is only no file of the user's: {said}");
 }
@@ -159,7 +159,7 @@ fn setting_a_value_keeps_the_rest_of_the_file_and_says_who_overrules_it() {
     world.write("forge.toml", text);
     world.write("forge.local.toml", "limits.budget = \"1\"\n");
     let said = world.ok(&["config", "set", "limits.budget", "30"]);
-    has(&said, &["limits.budget = \"30\"", "forge.local.toml:1 says otherwise, and wins"]);
+    has(&said, &["limits.budget = \"30\"", "forge.local.toml:1 sets another value, and wins"]);
     let now = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
     assert_eq!(now, text.replace("20", "30"));
     for (args, expected) in [
@@ -169,7 +169,7 @@ fn setting_a_value_keeps_the_rest_of_the_file_and_says_who_overrules_it() {
         (["verify.commands", "[\"a\""], "it may be a list of commands"),
     ] {
         let said = world.refused(&["config", "set", args[0], args[1]]);
-        has(&said, &["error: ", expected, "next: "]);
+        has(&said, &["error: ", expected, "help: "]);
     }
     assert_eq!(fs::read_to_string(world.repo.join("forge.toml")).unwrap(), now);
     assert_eq!(world.git(&["status", "--short"]), "?? forge.local.toml\n?? forge.toml");
@@ -181,7 +181,7 @@ fn a_table_of_an_agent_is_set_shown_and_taken_out_like_any_other_key() {
     let text = || fs::read_to_string(world.repo.join("forge.toml")).unwrap();
     has(
         &world.refused(&["config", "set", "agent", "mine"]),
-        &["there is no agent `mine`", "next: ", "[agents.mine] command"],
+        &["there is no agent `mine`", "help: ", "[agents.mine] command"],
     );
     assert!(!world.repo.join("forge.toml").exists());
     world.ok(&["config", "set", "agents.mine.command", "[\"./a.sh\", \"--fast\"]"]);
@@ -202,7 +202,7 @@ fn a_table_of_an_agent_is_set_shown_and_taken_out_like_any_other_key() {
     world.ok(&["config", "unset", "agent"]);
     world.ok(&["config", "unset", "agents.mine.command"]);
     assert_eq!(text(), "[agents.mine]\n");
-    has(&world.refused(&["config", "unset", "agent"]), &["it says nothing about agent", "next: "]);
+    has(&world.refused(&["config", "unset", "agent"]), &["it says nothing about agent", "help: "]);
     assert!(!world.ok(&["config", "list"]).contains("agents.mine"));
 }
 
@@ -267,10 +267,10 @@ fn a_variable_that_is_wrong_is_refused_and_one_of_our_own_is_not() {
     ] {
         let said = finish(world.command(&["run", "do it"]).env(name, value));
         assert_eq!(said.code, crate::world::WRONG, "{said}");
-        has(&said.err, &["error: the variable ", expected, "next: unset"]);
+        has(&said.err, &["error: the variable ", expected, "help: unset"]);
     }
     let said = finish(world.command(&["run", "do it"]).env("FORGE_AGENT", "cloude"));
-    has(&said.err, &["FORGE_AGENT: there is no agent `cloude`; did you mean `claude`?", "next: "]);
+    has(&said.err, &["FORGE_AGENT: there is no agent `cloude`; did you mean `claude`?", "help: "]);
     assert!(world.is_untouched());
     let said = finish(world.command(&["config", "list"]).env("FORGE_INBOX", "1"));
     assert_eq!(said.code, DONE, "{said}");

@@ -78,7 +78,7 @@ fn words_that_are_no_request_are_refused_with_examples_and_make_nothing() {
     ] {
         let said = run(&world, &[request]);
         assert_eq!(said.code, WRONG, "{said}");
-        has(&said.err, &["error: ", why, " next: ", "forge run"]);
+        has(&said.err, &["error: ", why, " help: ", "forge run"]);
     }
     assert!(world.is_untouched());
 }
@@ -217,7 +217,7 @@ fn files_that_are_no_issue_are_refused_in_words() {
         fs::write(&issue, text).unwrap();
         let said = run(&world, &["--yes", "--issue", "issue.json"]);
         assert_eq!(said.code, WRONG, "{said}");
-        has(&said.err, &["issue.json", why, " next: "]);
+        has(&said.err, &["issue.json", why, " help: "]);
     }
     let said = run(&world, &["--yes", "--issue", "nowhere.json"]);
     has(&said.err, &["there is no such file"]);
@@ -448,7 +448,7 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
     ] {
         let said = older(name, state);
         assert_eq!(said.code, WRONG, "{said}");
-        has(&said.err, &[why, " next: "]);
+        has(&said.err, &[why, " help: "]);
     }
     let said = world.refused(&["resume", "/etc"]);
     has(&said, &["has no state.json"]);

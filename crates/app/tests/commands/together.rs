@@ -46,7 +46,7 @@ fn one_wins(world: &World, run: &str, rounds: u32) {
         codes.sort_unstable();
         assert_eq!(codes, [DONE, WRONG], "{question}: {} {}", both[0], both[1]);
         let loser = both.iter().find(|said| said.code == WRONG).unwrap();
-        has(&loser.err, &[&question, "answered", "next: forge status"]);
+        has(&loser.err, &[&question, "answered", "help: forge status"]);
     }
     let facts = world.facts(run);
     let answers: Vec<&serde_json::Value> =
@@ -80,7 +80,7 @@ fn an_answer_without_a_driver_is_kept_and_says_how_to_go_on() {
     assert_eq!(world.run("ask", &[]).code, WAITS);
     let run = world.latest();
     let said = world.ok(&["answer", &run, "Q1", "approve"]);
-    has(&said, &["Q1 is answered", &format!("forge resume {run}")]);
+    has(&said, &["Q1 is answered", &format!("forge resume {}", crate::unnamed::short(&run))]);
     assert!(
         !world.story(&run).iter().any(|line| line.contains("then#1 ended")),
         "commands start nothing"
@@ -97,7 +97,7 @@ fn a_second_driver_is_refused_and_told_who_drives() {
     let refused = world.refused(&["resume", &run]);
     has(
         &refused,
-        &[&format!("process {}", running.pid()), &format!("next: forge log {run} --follow")],
+        &[&format!("process {}", running.pid()), &format!("help: forge log {run} --follow")],
     );
     has(&world.ok(&["status", &run]), &["at work", "1 call under way"]);
     world.ok(&["stop", &run]);

@@ -17,10 +17,15 @@ fn waits_and_done() -> (World, String) {
     (world, waits)
 }
 
+/// What a run is called on screens.
+pub(crate) fn short(run: &str) -> &str {
+    run.rsplit('-').next().unwrap()
+}
+
 /// It was refused because nobody is there who drives the run.
 fn is_alone(said: &Said, run: &str) {
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.err, &[&format!("nobody drives {run}"), "next: ", &format!("forge resume {run}")]);
+    has(&said.err, &[&format!("nobody drives {run}"), "help: ", &format!("forge resume {run}")]);
     assert!(!said.all().contains("going"), "{said}");
 }
 
@@ -34,15 +39,15 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     has(&said.out, &[&waits]);
     has(&world.ok(&["pause"]), &[&format!("{waits} is paused")]);
     // Nobody drives it, so that only who names it can stop it.
-    has(&world.refused(&["stop"]), &["no run that could be stopped", "next: forge status"]);
+    has(&world.refused(&["stop"]), &["no run can be stopped", "help: forge status"]);
     has(&world.ok(&["stop", &waits]), &[&format!("{waits} is stopped")]);
     has(&world.refused(&["stop", &waits]), &["the run is stopped already"]);
     has(&world.refused(&["attach"]), &[&format!("nobody drives {waits}")]);
     has(&world.ok(&["answer", "Q1", "approve"]), &["Q1 is answered"]);
     assert_eq!(world.forge(&["resume"]).code, DONE);
-    has(&world.refused(&["resume"]), &["no run that could be resumed"]);
-    has(&world.refused(&["answer", "Q1", "approve"]), &["no run that could be answered about Q1"]);
-    has(&world.refused(&["attach"]), &["no run that could be looked at"]);
+    has(&world.refused(&["resume"]), &["no run can be resumed"]);
+    has(&world.refused(&["answer", "Q1", "approve"]), &["no run can be answered about Q1"]);
+    has(&world.refused(&["attach"]), &["no run can be looked at"]);
 }
 
 #[test]
@@ -51,19 +56,20 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let second = world.latest();
     let records = [&first, &second].map(|run| world.records(run));
-    has(&world.refused(&["stop"]), &["no run that could be stopped", "next: forge status"]);
+    has(&world.refused(&["stop"]), &["no run can be stopped", "help: forge status"]);
     for words in
         [&["resume"][..], &["abandon"], &["pause"], &["attach"], &["answer", "Q1", "approve"]]
     {
         let said = world.refused(words);
-        has(&said, &["2 runs could be", "say which", "next: forge ", "RUN", "waiting"]);
-        let order = [&second, &first].map(|run| said.find(run.as_str()).expect(run));
+        has(&said, &["2 runs can be", "name one", "help: forge ", "RUN", "waiting"]);
+        assert!(!said.contains(first.as_str()), "only short names are shown: {said}");
+        let order = [&second, &first].map(|run| said.find(short(run)).expect(run));
         assert!(order.is_sorted(), "the newest comes first: {said}");
     }
     assert_eq!([&first, &second].map(|run| world.records(run)), records);
     world.ok(&["abandon", &first]);
     has(&world.ok(&["abandon"]), &[&format!("{second} is abandoned")]);
-    has(&world.refused(&["abandon"]), &["no run that could be abandoned", "next: forge status"]);
+    has(&world.refused(&["abandon"]), &["no run can be abandoned", "help: forge status"]);
     // What was open when they were abandoned waits for nobody any more.
     assert_eq!(world.run("draft", &["--auto"]).code, DONE);
     let listed = world.ok(&["status"]);
@@ -123,10 +129,13 @@ fn of_a_run_that_is_driven_and_others_that_wait_the_driven_one_is_stopped() {
 fn an_answer_that_is_none_is_refused_with_all_that_can_be_said() {
     let (world, waits) = waits_and_done();
     for words in [&["answer", "Q1", "yes"][..], &["answer", &waits, "Q1", "yes"]] {
-        has(&world.refused(words), &["`yes` is no answer", "approve, revise, retry, waive"]);
+        has(
+            &world.refused(words),
+            &["`yes` is not an answer to Q1", "it can be approve, revise, give-up"],
+        );
     }
     has(&world.refused(&["answer", &waits, "Q1"]), &["the answer to Q1 is missing"]);
-    has(&world.refused(&["answer", "Q1", "waive"]), &["what is waived has to be named"]);
+    has(&world.refused(&["answer", "Q1", "waive"]), &["`waive` needs the name of the check"]);
     has(&world.ok(&["answer", "Q1", "revise", "-x", "more"]), &["Q1 is answered"]);
     has(&world.ok(&["log", &waits]), &["-x more"]);
 }
@@ -143,7 +152,7 @@ fn who_attaches_to_a_run_that_nobody_drives_is_told_and_can_drive_it_on() {
     person.until_sees("Q2 about write");
     // Somebody else answers, and is told that it goes on there.
     let said = world.ok(&["answer", &waits, "Q2", "revise", "longer"]);
-    has(&said, &["goes on where it is shown"]);
+    has(&said, &["continues where it is shown"]);
     person.until_sees("Q3 about write");
     world.ok(&["answer", &waits, "Q3", "approve"]);
     assert_eq!(person.end(), DONE, "{}", person.screen());
@@ -154,20 +163,17 @@ fn an_answer_without_a_question_is_refused_with_one_that_is_open() {
     let world = World::new();
     world.scenario(CONTENT);
     let refused = world.refused(&["answer"]);
-    has(
-        &refused,
-        &["QUESTION and CHOICE are missing, and no run asks anything", "next: forge status"],
-    );
+    has(&refused, &["no run has an open question", "help: forge status"]);
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let run = world.latest();
-    for words in [&["answer"][..], &["answer", &run]] {
+    for words in [&["answer"][..], &["answer", &run], &["answer", "yes"]] {
         let refused = world.refused(words);
-        has(&refused, &["QUESTION and CHOICE are missing", &format!("{run} asks Q1: ")]);
-        has(&refused, &[&format!("next: forge answer {run} Q1 approve")]);
-        has(&refused, &[&format!("or: forge answer {run} Q1 revise \"WORDS\"")]);
+        has(&refused, &["QUESTION and CHOICE are missing", &format!("{} asks Q1: ", short(&run))]);
+        has(&refused, &[&format!("help: forge approve {}", short(&run))]);
+        has(&refused, &[&format!("or: forge revise {} \"WORDS\"", short(&run))]);
         assert!(!refused.contains("required arguments"), "{refused}");
     }
     has(&world.refused(&["answer", "Q1"]), &["the answer to Q1 is missing: one of approve"]);
     world.ok(&["answer", &run, "Q1", "approve"]);
-    has(&world.refused(&["answer", &run]), &[&format!("{run} asks nothing")]);
+    has(&world.refused(&["answer", &run]), &["has no open question"]);
 }

@@ -105,9 +105,12 @@ fn a_unit_is_named_by_any_part_that_is_its_own() {
         }
     }
     let refused = world.refused(&["watch", &run, "work"]);
-    has(&refused, &["`work` can be tasks.A/work, tasks.B/work", "next: forge watch"]);
-    has(&world.refused(&["watch", &run, "wort"]), &["has no unit `wort`", "next: forge status"]);
-    has(&world.refused(&["watch", &run, "plan#7"]), &["has not begun `plan#7`", "`plan#1`?"]);
+    has(&refused, &["`work` can be tasks.A/work, tasks.B/work", "help: forge watch"]);
+    has(
+        &world.refused(&["watch", &run, "wort"]),
+        &["has no task or stage `wort`", "help: forge status"],
+    );
+    has(&world.refused(&["watch", &run, "plan#7"]), &["has not started `plan#7`", "`plan#1`?"]);
     has(&world.refused(&["watch", "nope", "plan"]), &["there is no run"]);
 }
 

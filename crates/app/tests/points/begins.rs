@@ -15,8 +15,7 @@ fn refused(project: &Project, request: &[&str], why: &str) {
     let said = run(project, request);
     assert_eq!(said.code, WRONG, "{request:?}: {said}");
     has(&said.err, &["error: ", why]);
-    let next =
-        ["next: forge ", "or: forge run ", "next: save it", "For more information, try '--help'."];
+    let next = ["help: forge ", "or: forge run ", "help: save it"];
     assert!(next.iter().any(|next| said.err.contains(next)), "{request:?}: {said}");
     assert_eq!(said.out, "");
     assert!(project.world.is_untouched(), "{request:?}");
@@ -45,11 +44,11 @@ fn a_file_or_a_folder_in_place_of_a_request_is_refused_with_what_to_type() {
         project.world.write(path, "{}\n");
     }
     for (request, what, next) in [
-        (".specs", "is a folder", "next: forge resume .specs ("),
-        (" .specs/ ", "is a folder", "next: forge resume .specs/ ("),
-        ("issue.json", "is a file", "next: forge run --issue issue.json\n"),
-        ("notes.md", "is a file", "next: forge run -F notes.md\n"),
-        ("it's.md", "is a file", "next: forge run -F 'it'\\''s.md'\n"),
+        (".specs", "is a folder", "help: forge resume .specs ("),
+        (" .specs/ ", "is a folder", "help: forge resume .specs/ ("),
+        ("issue.json", "is a file", "help: forge run --issue issue.json\n"),
+        ("notes.md", "is a file", "help: forge run -F notes.md\n"),
+        ("it's.md", "is a file", "help: forge run -F 'it'\\''s.md'\n"),
     ] {
         let said = run(&project, &["--effort", "S", request]);
         assert_eq!(said.code, WRONG, "{said}");
@@ -64,14 +63,14 @@ fn a_file_or_a_folder_in_place_of_a_request_is_refused_with_what_to_type() {
 fn flags_that_cannot_be_are_refused_with_a_next_command_and_nothing_is_made() {
     let project = Project::new("");
     for (words, why) in [
-        (&["--nonsense", REQUEST][..], "unexpected argument '--nonsense'"),
-        (&["--autto", REQUEST], "a similar argument exists: '--auto'"),
-        (&["-x", REQUEST], "unexpected argument '-x'"),
-        (&["--auto", "--auto", REQUEST], "'--auto' cannot be used multiple times"),
-        (&["--effort", "S", "--effort", "M", REQUEST], "multiple times"),
+        (&["--nonsense", REQUEST][..], "`forge run` has no flag `--nonsense`"),
+        (&["--autto", REQUEST], "did you mean `--auto`?"),
+        (&["-x", REQUEST], "`forge run` has no flag `-x`"),
+        (&["--auto", "--auto", REQUEST], "`--auto` is given twice"),
+        (&["--effort", "S", "--effort", "M", REQUEST], "`--effort` is given twice"),
         (&["--effort", "S", "--param", "effort=M", REQUEST], "given twice"),
         (&["--param", "effort=M", "--param", "effort=S", REQUEST], "given twice"),
-        (&[REQUEST, "--effort"], "a value is required for '--effort <SIZE>'"),
+        (&[REQUEST, "--effort"], "`--effort` needs a value"),
         (&["--auto=yes", REQUEST], "--auto"),
         (&["--effort", "Q", REQUEST], "can be S, M, L, not `Q`"),
         (&["--effort", "xs", REQUEST], "there is no effort XS"),
@@ -79,10 +78,10 @@ fn flags_that_cannot_be_are_refused_with_a_next_command_and_nothing_is_made() {
         (&["--param", "effort=Q", REQUEST], "can be S, M, L"),
         (&["--param", "colour=red", REQUEST], "has no parameter `colour`"),
         (&["--param", "effort", REQUEST], "has no `=`"),
-        (&["--budget", "0", REQUEST], "`--budget 0` is no amount"),
-        (&["--budget", "-3", REQUEST], "`--budget -3` is no amount"),
-        (&["--budget", "much", REQUEST], "`--budget much` is no amount"),
-        (&["--branch", "mine", REQUEST], "[possible values: new, current]"),
+        (&["--budget", "0", REQUEST], "`--budget 0` is not a valid amount"),
+        (&["--budget", "-3", REQUEST], "`--budget -3` is not a valid amount"),
+        (&["--budget", "much", REQUEST], "`--budget much` is not a valid amount"),
+        (&["--branch", "mine", REQUEST], "it can be new, current"),
         (&["--scenario", "play.toml", "--agent", "claude", REQUEST], "cannot be used with"),
         (&["--issue", "issue.json", REQUEST], "cannot be used with"),
         (&["--json", "--plain", REQUEST], "cannot be used with"),
@@ -105,7 +104,7 @@ fn a_request_without_quotes_is_refused_with_the_same_command_in_quotes() {
         &said.err,
         &[
             "3 words; put it into quotes",
-            "next: forge run --flow feature --auto --budget 2.50 'count the lines'",
+            "help: forge run --flow feature --auto --budget 2.50 'count the lines'",
         ],
     );
     refused(&project, &["count", "the", "lines"], "put it into quotes");
@@ -171,7 +170,7 @@ fn a_request_that_says_nothing_about_software_is_refused_with_the_reason_and_two
     );
     let soup = &["--effort", "S", "Boil the carrots until soft"];
     refused(&project, soup, "It is a recipe for soup.");
-    has(&run(&project, soup).err, &["next: forge run \"", "or: forge run --issue"]);
+    has(&run(&project, soup).err, &["help: forge run \"", "or: forge run --issue"]);
     // What it found is shown, too: a summary need not have the reason.
     let found = Project::new(
         "[[play]]\nrole = \"coherence-checker\"\n\

@@ -103,7 +103,7 @@ fn at_a_terminal_what_is_no_request_is_refused_with_examples_and_the_terminal_is
         assert_eq!(person.end(), WRONG, "{request:?}: {}", person.screen());
         person.is_left_sane();
         let seen = person.text();
-        has(&seen, &["error: ", why, "next: "]);
+        has(&seen, &["error: ", why, "help: "]);
         let examples = seen.matches("forge run").count() + seen.matches("issue.json").count();
         assert!(examples >= 2, "{request:?}: {seen}");
         assert!(!person.bytes().contains("\x1b[?1049h"), "no screen of its own for it");

@@ -197,7 +197,7 @@ impl Left<'_> {
     pub(crate) fn refuses(&self, words: &[&str], wanted: &[&str]) -> &Self {
         let before = self.world.records(&self.run);
         let refused = self.world.refused(&[&["answer", &self.run], words].concat());
-        has(&refused, &[&["error: ", "next: "], wanted].concat());
+        has(&refused, &[&["error: ", "help: "], wanted].concat());
         assert_eq!(self.world.records(&self.run), before, "{refused}");
         self
     }

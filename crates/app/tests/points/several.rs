@@ -40,10 +40,10 @@ fn a_second_process_answers_while_the_run_is_driven_and_the_driver_goes_on_at_on
         (&["Q1", "retry"], "retry"),
         (&["Q1", "waive", "review", "why not"], "waive"),
     ] {
-        has(&world.refused(&[&["answer", &run], wrong].concat()), &["error: ", why, "next: "]);
+        has(&world.refused(&[&["answer", &run], wrong].concat()), &["error: ", why, "help: "]);
     }
     let said = world.ok(&["answer", &run, "Q1", "revise", "say it louder"]);
-    has(&said, &["Q1 is answered, and the run goes on"]);
+    has(&said, &["Q1 is answered, and the run continues"]);
     running.until_says("ada answered Q1");
     running.until_says("build.T1/implement#3 started");
     has(&world.refused(&["answer", &run, "Q1", "approve"]), &["answered already"]);
@@ -81,7 +81,7 @@ fn one_wins(project: &Project, run: &str, both: &[Said]) {
     codes.sort_unstable();
     assert_eq!(codes, [DONE, WRONG], "{both:#?}");
     let refused = both.iter().find(|said| said.code == WRONG).unwrap();
-    has(&refused.err, &["error: ", "Q1", "answered already", "next: "]);
+    has(&refused.err, &["error: ", "Q1", "answered already", "help: "]);
     let facts = project.world.facts(run);
     let answered: Vec<_> = facts.iter().filter_map(|fact| fact.get("answered")).collect();
     assert_eq!(answered.len(), 1, "{answered:#?}");

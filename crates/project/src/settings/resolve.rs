@@ -17,7 +17,7 @@ use super::{
     layers::{Layer, LayeredSettings},
     sources::{LOCAL_FILE, LocalFile, Sources},
     types::{AgentKeys, AgentTable, SettingValues},
-    values::{AgentName, to_strings},
+    values::{AgentName, ModelName, to_strings},
 };
 use crate::{Error, suggest::nearest};
 
@@ -130,6 +130,16 @@ impl Settings {
     pub fn play(&mut self, agent: &str) -> Result<(), Error> {
         self.check_agent(agent, "--agent")?;
         self.agent = AgentName::try_from(agent.to_owned()).ok();
+        Ok(())
+    }
+
+    /// Lets all agents use one model, whatever else is set.
+    pub fn use_model(&mut self, model: &str) -> Result<(), Error> {
+        ModelName::try_from(model.to_owned()).map_err(|why| {
+            Error::usage(format!("--model {model}: {why}"), "forge run --model MODEL REQUEST")
+        })?;
+        self.agents.values_mut().for_each(|agent| agent.model = Some(model.to_owned()));
+        self.roles.values_mut().for_each(|role| role.model = None);
         Ok(())
     }
 

@@ -72,7 +72,7 @@ pub enum StoreError {
     #[error("there is no run `{run}`{}", nearest.as_ref().map_or(String::new(), |nearest| format!("; the nearest is `{nearest}`")))]
     NoSuchRun { run: String, nearest: Option<String> },
     /// Several ids begin with the prefix.
-    #[error("several runs begin with `{prefix}`: {}", runs.join(", "))]
+    #[error("several runs begin with `{prefix}`: {}", short_names(runs))]
     Ambiguous { prefix: String, runs: Vec<String> },
     /// A run of this id was begun before.
     #[error("there is a run `{run}` already")]
@@ -136,6 +136,18 @@ impl StoreError {
             StoreError::Io { .. } | StoreError::Other { .. } => "forge doctor".into(),
         }
     }
+}
+
+/// Lists runs by their last letters, by which they can be named, and their words.
+fn short_names(runs: &[String]) -> String {
+    let name = |run: &String| match run.rsplit_once('-') {
+        Some((rest, letters)) => {
+            let words = rest.split_once('-').map_or(rest, |(_, words)| words);
+            format!("{letters} ({words})")
+        }
+        None => run.clone(),
+    };
+    runs.iter().map(name).collect::<Vec<String>>().join(", ")
 }
 
 impl fmt::Display for Damage {

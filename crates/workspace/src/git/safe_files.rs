@@ -67,7 +67,7 @@ pub(crate) fn survey(tree: &Path) -> Result<TreeSurvey, WorkspaceError> {
 }
 
 /// Removes whatever is at a path, and never what a link there points to. Nothing there is fine.
-pub(crate) fn remove(path: &Path) -> Result<(), WorkspaceError> {
+pub fn remove(path: &Path) -> Result<(), WorkspaceError> {
     let Some(kind) = file_kind(path)? else { return Ok(()) };
     if !kind.is_dir() {
         return fs::remove_file(path).context("remove", path);

@@ -1,6 +1,6 @@
 //! A fast-forward of the user's branch to a result, which the user has confirmed.
 //!
-//! This is the only place that writes the user's checkout. It does what `git merge --ff-only` does there, and
+//! Only this and `take_over.rs` write the user's checkout. It does what `git merge --ff-only` does there, and
 //! nothing where that would change, hide or lose anything of theirs.
 //!
 //! Invariant: the branch moves only forward, from a clean checkout, to a commit that has all of it in its history.

@@ -24,6 +24,12 @@ impl Repository {
         self.write_refs(&[(name, commit)], git)
     }
 
+    /// Returns the commits that the refs below a prefix name.
+    pub fn commits_below(&self, prefix: &str) -> Result<Vec<String>, GitError> {
+        let output = self.git().args(["for-each-ref", "--format=%(objectname)", prefix]).run()?;
+        Ok(String::from_utf8_lossy(&output).lines().map(str::to_owned).collect())
+    }
+
     /// Removes a ref below `refs/forge/`. `git update-ref -d` would lock the file of all packed refs,
     /// which the user's git needs, too, and leave that lock if it is killed. A ref that was packed
     /// meanwhile stays: it keeps a commit for longer, and harms nobody.

@@ -1,0 +1,106 @@
+//! The result of a run on its way into the user's branch: which files changed, what a merge would do, and the merge.
+//!
+//! Not here: the asking. Nothing is merged before a person said yes.
+//!
+//! Invariant: only the result of a run that is done is merged.
+
+use forge_core::{
+    id::UnitId,
+    view::{ProofState, RunRow, Standing},
+};
+use forge_driver::{Error, run_id::short_id};
+
+pub use forge_workspace::{FileStat, MergeWay};
+
+use crate::{
+    forge::{Forge, RUNS_MAX},
+    watch::find_unit::{Target, find},
+};
+
+/// The most commits of a merge that are listed.
+pub const SUBJECTS_MAX: usize = 20;
+/// The most done runs that are looked at for a result that is not merged.
+const LOOKED_AT_MAX: usize = 50;
+
+/// A result, and the branch that it can be merged into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeOffer {
+    pub row: RunRow,
+    /// Where the result is: the run's branch, or a ref or commit if that was moved.
+    pub from: String,
+    /// The branch that is checked out; none if there is none.
+    pub onto: Option<String>,
+    pub way: MergeWay,
+    pub proof: ProofState,
+    /// The commits that are merged, newest first: short id and subject, at most [`SUBJECTS_MAX`].
+    pub subjects: Vec<String>,
+    pub files: Vec<FileStat>,
+}
+
+impl Forge {
+    /// Returns the files that a run changed so far, without the record of the run.
+    pub fn changed_files(&self, id: &str) -> Result<Vec<FileStat>, Error> {
+        let (run, _) = self.fold(id)?;
+        let Some(base) = &run.definition().start.base else { return Ok(Vec::new()) };
+        let repository = &self.home.repository;
+        let from = repository.code_tree(base)?;
+        let to = repository.code_tree(run.head().unwrap_or(base))?;
+        Ok(repository.file_stats(&from, &to)?)
+    }
+
+    /// Returns the unit that a person means by a name or a part of it, such as `T2`.
+    pub fn find_unit(&self, command: &str, id: &str, name: &str) -> Result<UnitId, Error> {
+        let (run, _) = self.fold(id)?;
+        Ok(match find(command, id, &run, &[], name)? {
+            Target::Unit(unit) => unit,
+            Target::Call(call) => call.unit().clone(),
+        })
+    }
+
+    /// Returns what a merge of the result of a run would do.
+    pub fn merge_offer(&self, id: &str) -> Result<MergeOffer, Error> {
+        let view = self.result(id)?;
+        if view.row.standing != Standing::Done {
+            let id = short_id(id);
+            let what = format!("{id} is not done; it is {}", view.row.standing.as_str());
+            return Err(Error::usage(what, format!("forge status {id}")));
+        }
+        let (Some(from), Some(head)) = (view.branch, view.head) else {
+            let id = short_id(id);
+            let what = format!("{id} changed nothing, so there is nothing to merge");
+            return Err(Error::usage(what, format!("forge show {id}")));
+        };
+        let repository = &self.home.repository;
+        let onto = repository.branch();
+        let here = repository.head().unwrap_or_else(|| head.clone());
+        Ok(MergeOffer {
+            way: repository.merge_way(&head)?,
+            subjects: repository.subjects(&here, &head, SUBJECTS_MAX)?,
+            files: self.changed_files(id)?,
+            row: view.row,
+            proof: view.proof,
+            from,
+            onto,
+        })
+    }
+
+    /// Merges a result into the branch that is checked out. Only for a person who was asked and said yes. Returns the
+    /// commit that is checked out then.
+    pub fn merge(&self, offer: &MergeOffer) -> Result<String, Error> {
+        self.refuse_agents()?;
+        Ok(self.home.repository.merge_into_checkout(&offer.from)?)
+    }
+
+    /// Returns the latest done runs whose result is not in the branch that is checked out.
+    pub fn unmerged_runs(&self) -> Result<Vec<RunRow>, Error> {
+        let (rows, _) = self.rows(RUNS_MAX)?;
+        let repository = &self.home.repository;
+        let Some(here) = repository.head() else { return Ok(Vec::new()) };
+        let is_unmerged = |row: &RunRow| {
+            let head = repository.resolve_commit(&format!("refs/forge/{}/head", row.run));
+            head.is_some_and(|head| !repository.is_ancestor(&head, &here).unwrap_or(false))
+        };
+        let done = rows.into_iter().filter(|row| row.standing == Standing::Done);
+        Ok(done.take(LOOKED_AT_MAX).filter(is_unmerged).collect())
+    }
+}

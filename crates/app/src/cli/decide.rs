@@ -1,0 +1,292 @@
+//! `forge approve`, `revise`, `reject` and `retry`: answer the open question of a run, and continue it.
+//!
+//! Not here: `forge answer`, which names the question and continues nothing.
+//!
+//! Invariant: an answer that the question does not offer is refused here, with those that it does; nothing is journaled.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use forge_api::{
+    Error,
+    forge::{Forge, Sent},
+    person::person,
+};
+use forge_core::{
+    Command,
+    event::Answer,
+    id::QuestionId,
+    view::{Course, QuestionView, Standing},
+};
+
+use super::{
+    choose_run::{RunAction, choose_run},
+    common::open_forge,
+    drive_mode::DriveArgs,
+    prompt::can_ask,
+};
+use crate::{
+    format,
+    picker::pick,
+    terminal_output,
+    text::{answer_text::answer_commands, question_text::answer_options},
+};
+
+/// Approve what a run asks about, and continue it
+#[derive(Args)]
+pub(crate) struct ApproveArgs {
+    /// Name the run; the only one that asks by default
+    run: Option<String>,
+    /// Add a remark for the agents
+    #[arg(long, short, value_name = "WORDS")]
+    message: Option<String>,
+    #[command(flatten)]
+    rest: DecideArgs,
+}
+
+/// Request changes to what a run asks about, and continue it
+#[derive(Args)]
+#[command(override_usage = "forge revise [OPTIONS] [RUN] WORDS...")]
+pub(crate) struct ReviseArgs {
+    /// Say what to change; in front of it a run can be named
+    #[arg(required = true, value_name = "WORDS")]
+    words: Vec<String>,
+    #[command(flatten)]
+    rest: DecideArgs,
+}
+
+/// Reject what a run asks about, and continue what does not need it
+#[derive(Args)]
+pub(crate) struct RejectArgs {
+    /// Name the run; the only one that asks by default
+    run: Option<String>,
+    /// Say why; it is kept with your name
+    #[arg(long, short, value_name = "WORDS")]
+    message: Option<String>,
+    #[command(flatten)]
+    rest: DecideArgs,
+}
+
+/// Try again what failed, and continue the run
+#[derive(Args)]
+pub(crate) struct RetryArgs {
+    /// Name the run; the only one that asks by default
+    run: Option<String>,
+    /// Add a remark for the agents
+    #[arg(long, short, value_name = "WORDS")]
+    message: Option<String>,
+    #[command(flatten)]
+    rest: DecideArgs,
+}
+
+/// Flags that all four share.
+#[derive(Args)]
+struct DecideArgs {
+    /// Name the question, if several are open
+    #[arg(long, value_name = "Q1")]
+    question: Option<QuestionId>,
+    /// Answer only; continue later with `forge resume`
+    #[arg(long, conflicts_with_all = ["json", "plain", "detach"])]
+    no_resume: bool,
+    #[command(flatten)]
+    drive_args: DriveArgs,
+}
+
+/// An answer that has a command of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Approve,
+    Revise,
+    Reject,
+    Retry,
+}
+
+impl Verb {
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Revise => "revise",
+            Self::Reject => "reject",
+            Self::Retry => "retry",
+        }
+    }
+
+    const fn answer(self) -> Answer {
+        match self {
+            Self::Approve => Answer::Approve,
+            Self::Revise => Answer::Revise,
+            Self::Reject => Answer::GiveUp,
+            Self::Retry => Answer::Retry,
+        }
+    }
+
+    /// Returns what was done, for a sentence about the question.
+    const fn past_participle(self) -> &'static str {
+        match self {
+            Self::Approve => "approved",
+            Self::Revise => "sent back with your words",
+            Self::Reject => "rejected",
+            Self::Retry => "tried again",
+        }
+    }
+}
+
+impl ApproveArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        self.rest.decide(Verb::Approve, self.run.as_deref(), self.message.unwrap_or_default())
+    }
+}
+
+impl ReviseArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        let (run, words) = split_run(&self.words, |word| {
+            open_forge().is_ok_and(|forge| forge.resolve(word).is_ok())
+        });
+        self.rest.decide(Verb::Revise, run, words)
+    }
+}
+
+impl RejectArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        self.rest.decide(Verb::Reject, self.run.as_deref(), self.message.unwrap_or_default())
+    }
+}
+
+impl RetryArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        self.rest.decide(Verb::Retry, self.run.as_deref(), self.message.unwrap_or_default())
+    }
+}
+
+impl DecideArgs {
+    fn decide(&self, verb: Verb, run: Option<&str>, words: String) -> Result<ExitCode, Error> {
+        let forge = open_forge()?;
+        let run = choose_run(&forge, run, RunAction::Decide { verb: verb.command() })?;
+        let id = format::short_id(&run);
+        let asked = forge.view(&run)?.asked;
+        let question = self.choose_question(id, verb, &asked)?;
+        let offered = answer_options(question);
+        if !offered.iter().any(|option| option.answer == verb.answer()) {
+            return Err(not_offered(id, verb, question));
+        }
+        let number = question.question.parse().expect("a view names questions as they are");
+        let answer =
+            Command::Answer { question: number, answer: verb.answer(), words, by: person() };
+        let sent = forge.send(&run, &answer)?;
+        let done = format!("{id}: {} is {}", question.unit, verb.past_participle());
+        self.proceed(&forge, &run, sent, &done)
+    }
+
+    /// Returns the question that is meant: the named one, the only one, or the one that the person picks.
+    fn choose_question<'a>(
+        &self,
+        id: &str,
+        verb: Verb,
+        asked: &'a [QuestionView],
+    ) -> Result<&'a QuestionView, Error> {
+        if let Some(named) = &self.question {
+            let named = named.to_string();
+            let open: Vec<&str> = asked.iter().map(|one| one.question.as_str()).collect();
+            return asked.iter().find(|one| one.question == named).ok_or_else(|| {
+                let open = if open.is_empty() { "none".to_owned() } else { open.join(", ") };
+                let what = format!("{id} does not ask {named} now; open questions: {open}");
+                Error::usage(what, format!("forge status {id}"))
+            });
+        }
+        let line = |one: &QuestionView| format!("{}  {}: {}", one.question, one.unit, one.text);
+        match asked {
+            [one] => Ok(one),
+            [] => {
+                let what = format!("{id} has no open question");
+                Err(Error::usage(what, format!("forge status {id}")))
+            }
+            several if can_ask() => {
+                let lines: Vec<String> = several.iter().map(line).collect();
+                let command = verb.command();
+                let picked = pick(&format!("Which question do you {command}?"), &lines, &[]);
+                picked.map(|picked| &several[picked.line]).ok_or_else(|| {
+                    Error::person("no question was picked", format!("forge status {id}"))
+                })
+            }
+            several => {
+                let lines: Vec<String> =
+                    several.iter().map(|one| format!("  {}", line(one))).collect();
+                let what =
+                    format!("{id} has {} open questions\n{}", several.len(), lines.join("\n"));
+                let next =
+                    format!("forge {} {id} --question {}", verb.command(), several[0].question);
+                Err(Error::usage(what, next))
+            }
+        }
+    }
+
+    /// Continues the run, unless it is driven elsewhere, is over, or was not to be continued.
+    fn proceed(&self, forge: &Forge, run: &str, sent: Sent, done: &str) -> Result<ExitCode, Error> {
+        let id = format::short_id(run);
+        let standing = forge.view(run)?.row.standing;
+        let next = match (sent, standing.course()) {
+            (Sent::ToDriver, _) => "the run continues where it is driven".to_owned(),
+            // The same end as that of `forge resume`, which starts nothing then.
+            (Sent::Journaled, Course::Over) if standing == Standing::Done && !self.no_resume => {
+                return self.drive_args.resume(forge, run, None);
+            }
+            (Sent::Journaled, Course::Failed | Course::Over) => {
+                format!("the run is {}", standing.as_str())
+            }
+            (Sent::Journaled, _) if forge.is_attended(run) => {
+                "the run continues where it is shown".to_owned()
+            }
+            (Sent::Journaled, _) if self.no_resume => format!("continue it: forge resume {id}"),
+            (Sent::Journaled, Course::Driven | Course::Asking | Course::Held) => {
+                terminal_output::print_stderr(done);
+                return self.drive_args.resume(forge, run, None);
+            }
+        };
+        terminal_output::print(&format!("{done}; {next}"));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Builds the error for an answer that a question does not offer; it names those that it does.
+fn not_offered(id: &str, verb: Verb, question: &QuestionView) -> Error {
+    let number = &question.question;
+    let what = format!("{number} of {id} does not offer {}: {}", verb.command(), question.text);
+    Error::usage(what, answer_commands(id, question))
+}
+
+/// Splits `[RUN] WORDS...`. A first word before a quoted text is a run, also if there is none of this name.
+fn split_run(words: &[String], is_run: impl Fn(&str) -> bool) -> (Option<&str>, String) {
+    match words {
+        [run, rest @ ..]
+            if !rest.is_empty()
+                && !run.contains(char::is_whitespace)
+                && (rest[0].contains(char::is_whitespace) || is_run(run)) =>
+        {
+            (Some(run), rest.join(" "))
+        }
+        _ => (None, words.join(" ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_in_front_of_the_words_is_told_from_them() {
+        let split = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let (run, words) = split_run(&words, |word| word == "oqmd");
+            (run.map(str::to_owned), words)
+        };
+        let expected = |run: Option<&str>, words: &str| (run.map(str::to_owned), words.to_owned());
+        assert_eq!(split(&["keep it short"]), expected(None, "keep it short"));
+        assert_eq!(split(&["keep", "it", "short"]), expected(None, "keep it short"));
+        assert_eq!(split(&["oqmd", "shorter"]), expected(Some("oqmd"), "shorter"));
+        assert_eq!(split(&["oqmd", "keep it"]), expected(Some("oqmd"), "keep it"));
+        // A run that was misspelt is refused, not sent to the agents.
+        assert_eq!(split(&["oqmx", "keep it"]), expected(Some("oqmx"), "keep it"));
+        assert_eq!(split(&["oqmd"]), expected(None, "oqmd"));
+        assert_eq!(split(&["a quoted one", "and more"]), expected(None, "a quoted one and more"));
+    }
+}

@@ -1,0 +1,284 @@
+//! The help: commands in groups, examples, exit codes, and the difference between `-h` and `--help`.
+//!
+//! Not here: the text about one command or flag, which is beside its definition.
+//!
+//! Invariant: every command that is not hidden is in one group and has an example, and every example can be parsed.
+
+use std::{ffi::OsString, fmt::Write as _};
+
+use clap::{Args, Command, builder::Resettable};
+
+/// Print the help of a command
+#[derive(Args)]
+pub(crate) struct HelpArgs {
+    /// Name the command, such as `run` or `config set`
+    command: Vec<String>,
+}
+
+impl HelpArgs {
+    /// Returns the command line that prints the same.
+    pub(crate) fn command_line(self) -> Vec<OsString> {
+        let words = ["forge".to_owned()].into_iter().chain(self.command);
+        words.chain(["--help".to_owned()]).map(OsString::from).collect()
+    }
+}
+
+/// The amount of help that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HelpLength {
+    /// `-h`: what there is.
+    Short,
+    /// `--help`: examples and exit codes, too.
+    Full,
+}
+
+impl HelpLength {
+    pub(crate) fn from_args(args: &[OsString]) -> Self {
+        let mut flags = args.iter().take_while(|word| *word != "--");
+        if flags.any(|word| word == "-h") { Self::Short } else { Self::Full }
+    }
+}
+
+/// The commands, by what a person wants.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Start", &["run", "resume", "demo", "init"]),
+    ("Follow", &["status", "attach", "log", "show", "watch", "brief", "stats"]),
+    (
+        "Decide",
+        &[
+            "approve", "revise", "reject", "retry", "answer", "pause", "stop", "abandon", "edit",
+            "rewind",
+        ],
+    ),
+    ("Take over", &["diff", "open", "merge", "pr", "clean"]),
+    ("Set up", &["agents", "config", "flow", "doctor", "completions", "man", "help", "version"]),
+];
+
+/// The flags that every command takes, and those of `forge` itself.
+const OPTIONS: &str = "  -C DIR             Run as if started in DIR
+  -q, --quiet        Print results and errors only
+  -v, --verbose      Print more; -vv prints everything
+      --color WHEN   Colour the output: auto, always or never
+  -h, --help         Print help; --help prints examples, too
+  -V, --version      Print the version";
+
+const NOTES: &str = "\
+Name a run by its last four letters, or by any unique beginning of its id.
+A command without a name takes the run that is meant, or asks which.
+
+Exit codes:
+    0  done                          5  paused, out of budget or rate-limited
+    1  failed                       70  internal error
+    2  usage or environment error  130  interrupted
+    3  needs you                     4  blocked, or failed repeatedly";
+
+/// An example or more for each command.
+const EXAMPLES: [(&str, &[&str]); 34] = [
+    (
+        "forge",
+        &[
+            "forge run \"add CSV export\"    start a run, and approve its design when it asks",
+            "forge status                  what runs, what needs you",
+            "forge diff; forge merge       look at the result, and take it",
+        ],
+    ),
+    ("abandon", &["forge abandon oqmd"]),
+    ("agents", &["forge agents", "forge agents check claude", "forge agents use claude"]),
+    ("answer", &["forge answer Q1 approve", "forge answer oqmd Q2 revise \"keep the old flag\""]),
+    ("approve", &["forge approve", "forge approve oqmd --no-resume"]),
+    ("attach", &["forge attach oqmd"]),
+    ("brief", &["forge brief T2", "forge brief oqmd design --inbox request.md"]),
+    ("clean", &["forge clean", "forge clean --force"]),
+    ("completions", &["forge completions zsh"]),
+    (
+        "config",
+        &["forge config list", "forge config get limits.budget", "forge config edit --user"],
+    ),
+    ("demo", &["forge demo"]),
+    ("diff", &["forge diff", "forge diff oqmd --stat"]),
+    ("doctor", &["forge doctor", "forge doctor --fix"]),
+    ("edit", &["forge edit oqmd design.md --why \"name the file format\""]),
+    ("flow", &["forge flow list", "forge flow show feature"]),
+    ("help", &["forge help run"]),
+    ("init", &["forge init --dry-run", "forge init"]),
+    ("log", &["forge log", "forge log oqmd --follow"]),
+    ("man", &["forge man", "forge man --dir /usr/local/share/man/man1"]),
+    ("merge", &["forge merge", "forge merge oqmd --yes"]),
+    ("open", &["forge open", "forge open oqmd T2", "cd \"$(forge open --print)\""]),
+    ("pause", &["forge pause"]),
+    ("pr", &["forge pr", "forge pr oqmd --print"]),
+    ("reject", &["forge reject -m \"not needed any more\""]),
+    ("resume", &["forge resume", "forge resume oqmd --budget 20"]),
+    ("retry", &["forge retry", "forge retry oqmd -m \"the network is back\""]),
+    ("revise", &["forge revise \"keep the old flag\"", "forge revise oqmd \"use a table\""]),
+    ("rewind", &["forge rewind oqmd design"]),
+    (
+        "run",
+        &[
+            "forge run \"add CSV export\"",
+            "forge run --effort S --budget 2 \"fix the typo in usage()\"",
+        ],
+    ),
+    ("show", &["forge show", "forge show design.md", "forge show oqmd summary.md"]),
+    ("stats", &["forge stats", "forge stats --by stage --days 7"]),
+    ("status", &["forge status", "forge status oqmd", "forge status --watch"]),
+    ("stop", &["forge stop", "forge cancel oqmd"]),
+    ("watch", &["forge watch T2"]),
+];
+
+/// Adds to the definitions of the commands what their help has besides.
+pub(crate) fn with_help(cli: Command, length: HelpLength) -> Command {
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n\n{}\n{OPTIONS}{{after-help}}",
+        groups(&cli),
+        heading("Options"),
+    );
+    let cli = cli.help_template(template);
+    match length {
+        HelpLength::Short => cli.mut_subcommands(|command| command.after_help(Resettable::Reset)),
+        HelpLength::Full => {
+            let root = format!("{}\n\n{NOTES}", examples("forge").unwrap_or_default());
+            cli.after_help(root).mut_subcommands(|command| {
+                let notes = command.get_after_help().map(ToString::to_string);
+                let texts: Vec<String> =
+                    examples(command.get_name()).into_iter().chain(notes).collect();
+                if texts.is_empty() { command } else { command.after_help(texts.join("\n\n")) }
+            })
+        }
+    }
+}
+
+/// Formats all groups, each command with its line.
+fn groups(cli: &Command) -> String {
+    let command = |name: &str| cli.find_subcommand(name).expect("a group names commands");
+    let names = |name: &str| {
+        let aliases = command(name).get_visible_aliases().map(str::to_owned);
+        [name.to_owned()].into_iter().chain(aliases).collect::<Vec<String>>().join(", ")
+    };
+    let all = || GROUPS.iter().flat_map(|(_, commands)| commands.iter());
+    let width = all().map(|name| names(name).len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for (title, commands) in GROUPS {
+        let _ = write!(text, "\n{}", heading(title));
+        for name in commands {
+            let about = command(name).get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = write!(text, "\n  {:<width$}  {about}", names(name));
+        }
+        text.push('\n');
+    }
+    text.trim_end().to_owned()
+}
+
+fn heading(title: &str) -> String {
+    let style = clap::builder::Styles::styled();
+    let style = style.get_header();
+    format!("{style}{title}:{style:#}")
+}
+
+fn examples(command: &str) -> Option<String> {
+    let (_, lines) = EXAMPLES.iter().find(|(name, _)| *name == command)?;
+    Some(format!("{}\n  {}", heading("Examples"), lines.join("\n  ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::Cli;
+
+    fn visible() -> Vec<String> {
+        let cli = Cli::command();
+        let visible = cli.get_subcommands().filter(|command| !command.is_hide_set());
+        visible.map(|command| command.get_name().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_command_is_in_one_group_and_has_an_example() {
+        let mut grouped: Vec<&str> =
+            GROUPS.iter().flat_map(|(_, commands)| commands.iter().copied()).collect();
+        grouped.sort_unstable();
+        let mut known = visible();
+        known.sort_unstable();
+        assert_eq!(grouped, known);
+        let without: Vec<String> = visible()
+            .into_iter()
+            .filter(|command| command != "version" && examples(command).is_none())
+            .collect();
+        assert!(without.is_empty(), "{without:?} have no example");
+    }
+
+    #[test]
+    fn every_example_can_be_parsed() {
+        for (command, lines) in EXAMPLES.iter().filter(|(name, _)| *name != "forge") {
+            for line in *lines {
+                let line =
+                    line.strip_prefix("cd \"$(").map_or(*line, |l| l.trim_end_matches(")\""));
+                let mut quoted = line.split('"').enumerate();
+                let words: Vec<String> = quoted
+                    .by_ref()
+                    .flat_map(|(n, part)| {
+                        let words: Vec<String> = if n % 2 == 1 {
+                            vec![part.to_owned()]
+                        } else {
+                            part.split_whitespace().map(str::to_owned).collect()
+                        };
+                        words
+                    })
+                    .collect();
+                let parsed = Cli::command().try_get_matches_from(&words);
+                assert!(parsed.is_ok(), "{command}: {line}: {}", parsed.unwrap_err());
+            }
+        }
+    }
+
+    #[test]
+    fn the_short_help_has_no_examples_and_the_full_one_has() {
+        let help = |length, command: &str| {
+            let mut cli = with_help(Cli::command(), length);
+            match command {
+                "" => cli.render_help().to_string(),
+                command => {
+                    let found = cli.find_subcommand_mut(command).expect("the command exists");
+                    found.render_help().to_string()
+                }
+            }
+        };
+        for command in ["", "run", "diff"] {
+            assert!(!help(HelpLength::Short, command).contains("Examples:"), "{command}");
+            assert!(help(HelpLength::Full, command).contains("Examples:"), "{command}");
+        }
+        for length in [HelpLength::Short, HelpLength::Full] {
+            for command in visible().iter().map(String::as_str).chain([""]) {
+                for line in help(length, command).lines() {
+                    assert!(line.chars().count() <= 80, "{command}: {line}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_of_help_begins_with_a_verb_and_has_no_dialect() {
+        const AVOIDED: [&str; 10] = [
+            " anew",
+            " mend",
+            "goes on",
+            "whoever",
+            "nobody",
+            "plays",
+            " is no ",
+            "take it over",
+            "take up",
+            "told",
+        ];
+        let mut cli = with_help(Cli::command(), HelpLength::Full);
+        cli.build();
+        for command in cli.get_subcommands_mut() {
+            let name = command.get_name().to_owned();
+            let help = command.render_help().to_string().to_lowercase();
+            for avoided in AVOIDED {
+                assert!(!help.contains(avoided), "`{avoided}` in the help of {name}:\n{help}");
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `forge` without a command, at a terminal: what needs you, what runs, and what ended lately, with keys to open it.
+//!
+//! Not here: the live screen, and the whole list (`status.rs`).
+//!
+//! Invariant: nothing is changed here; each key calls a command that can be typed.
+
+use std::{
+    io::{self, IsTerminal as _},
+    process::ExitCode,
+};
+
+use forge_api::{
+    clock::now,
+    forge::{Forge, RUNS_MAX},
+};
+use forge_core::{
+    Time,
+    view::{Course, RunRow, sanitize},
+};
+
+use super::{common::open_forge, prompt::can_ask};
+use crate::{
+    format,
+    picker::{Picked, pick},
+    terminal_info, terminal_output,
+    text::status_text::standing_text,
+    text_width,
+};
+
+/// The most runs that have ended and are listed.
+const ENDED_MAX: usize = 8;
+/// The most columns of the state of a run.
+const STATE_WIDTH: usize = 12;
+/// The columns of cost and age.
+const COST_WIDTH: usize = 9;
+const AGE_WIDTH: usize = 4;
+
+/// All columns but the title, with the mark, the number and the spaces between them.
+const OTHERS_WIDTH: usize = 4 + 4 + 2 + STATE_WIDTH + 2 + 2 + COST_WIDTH + 2 + AGE_WIDTH;
+
+/// A command for a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HomeAction {
+    Attach(String),
+    Show(String),
+    Diff(String),
+    Leave,
+}
+
+/// Lets the person pick a run and what to do with it. Returns `None` where there is nothing to list, or no terminal.
+pub(crate) fn choose() -> Option<HomeAction> {
+    if !can_ask() || !io::stdout().is_terminal() {
+        return None;
+    }
+    let forge = open_forge().ok()?;
+    let (rows, _) = forge.rows(RUNS_MAX).ok()?;
+    let rows = listed(rows, |run| forge.is_driven(run));
+    if rows.is_empty() {
+        return None;
+    }
+    let now = now();
+    let width = terminal_info::terminal_width();
+    let lines: Vec<String> = rows.iter().map(|row| line(&forge, row, now, width)).collect();
+    let picked = pick("Your runs", &lines, &[('a', "answer"), ('d', "diff")]);
+    let Some(Picked { line, key }) = picked else { return Some(HomeAction::Leave) };
+    let row = &rows[line];
+    let run = row.run.clone();
+    Some(match (key, row.standing.course()) {
+        (Some('d'), _) => HomeAction::Diff(run),
+        (_, Course::Over) => HomeAction::Show(run),
+        (_, Course::Driven | Course::Asking | Course::Held | Course::Failed) => {
+            HomeAction::Attach(run)
+        }
+    })
+}
+
+/// Puts what needs a person first, then what runs, then what ended lately.
+fn listed(rows: Vec<RunRow>, is_driven: impl Fn(&str) -> bool) -> Vec<RunRow> {
+    let order = |row: &RunRow| match row.standing.course() {
+        _ if row.questions > 0 => 0,
+        Course::Driven if is_driven(&row.run) => 1,
+        Course::Driven | Course::Asking | Course::Held => 2,
+        Course::Failed | Course::Over => 3,
+    };
+    let mut rows = rows;
+    rows.sort_by_cached_key(order);
+    let open = rows.iter().filter(|row| order(row) < 3).count();
+    rows.truncate(open + ENDED_MAX);
+    rows
+}
+
+/// Formats a run: short id, state, title, cost, age.
+fn line(forge: &Forge, row: &RunRow, now: Time, width: usize) -> String {
+    let is_left = row.standing.course() == Course::Driven && !forge.is_driven(&row.run);
+    let state = if is_left { "not running".to_owned() } else { standing_text(row, now) };
+    let room = width.saturating_sub(OTHERS_WIDTH).max(10);
+    let title = format::one_line(&sanitize(&row.title), room);
+    format!(
+        "{}  {:<STATE_WIDTH$}  {}  {:>COST_WIDTH$}  {:>AGE_WIDTH$}",
+        format::short_id(&row.run),
+        format::one_line(&state, STATE_WIDTH),
+        text_width::pad(&title, room),
+        row.amount().to_short_text(),
+        format::age(row.changed_at, now),
+    )
+}
+
+/// Prints the short help, for a `forge` without a command where there is nothing to list.
+pub(crate) fn print_help(help: &str) -> ExitCode {
+    terminal_output::print_stderr(help.trim_end());
+    ExitCode::from(2)
+}

@@ -1,0 +1,123 @@
+//! `forge merge`: merges the result of a run into the branch that is checked out, after a yes.
+
+use std::{fmt::Write as _, process::ExitCode};
+
+use clap::Args;
+use forge_api::{
+    Error,
+    merge::{MergeOffer, MergeWay, SUBJECTS_MAX},
+};
+use forge_core::view::{ProofState, Standing, sanitize, short_commit};
+
+use super::{
+    choose_run::{RunAction, choose_run},
+    common::open_forge,
+    diff::{stat_text, sum_text},
+    prompt::{Confirmation, confirm},
+};
+use crate::{format, terminal_output};
+
+/// The most files that are listed one by one before a merge.
+const FILES_LISTED_MAX: usize = 15;
+
+/// Merge the result of a run into your branch, after a yes
+#[derive(Args)]
+pub(crate) struct MergeArgs {
+    /// Name the run; the one that is not merged yet by default
+    run: Option<String>,
+    /// Merge without asking
+    #[arg(long, short)]
+    yes: bool,
+    /// Merge a result that no check has proved, without asking
+    #[arg(long, requires = "yes")]
+    unverified: bool,
+}
+
+impl MergeArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        let forge = open_forge()?;
+        let run = choose_run(&forge, self.run.as_deref(), RunAction::Merge)?;
+        let id = format::short_id(&run);
+        let offer = forge.merge_offer(&run)?;
+        let onto = match (&offer.way, &offer.onto) {
+            (MergeWay::UpToDate, onto) => {
+                let onto = onto.as_deref().unwrap_or("HEAD");
+                terminal_output::print(&format!("{onto} has the result of {id} already."));
+                return Ok(ExitCode::SUCCESS);
+            }
+            (MergeWay::Conflict { paths }, _) => {
+                let what = format!(
+                    "{} conflicts with your branch in {}; nothing was merged",
+                    offer.from,
+                    paths.join(", ")
+                );
+                return Err(Error::usage(what, format!("git merge {}", offer.from)));
+            }
+            (MergeWay::Blocked { why, next }, _) => {
+                return Err(Error::usage(format!("cannot merge: {why}"), *next));
+            }
+            (MergeWay::FastForward | MergeWay::MergeCommit, onto) => {
+                onto.clone().expect("a merge is possible only on a branch")
+            }
+        };
+        terminal_output::print(&offer_text(&offer, id, &onto));
+        let unproved = unproved_text(offer.proof);
+        let agreed = match (self.yes, unproved, self.unverified) {
+            (true, None, _) | (true, Some(_), true) => Confirmation::Given,
+            (true, Some(why), false) => {
+                let next = format!("forge merge {id} --yes --unverified");
+                return Err(Error::person(format!("not merged: {why}"), next));
+            }
+            (false, None, _) => confirm(&format!("Merge into {onto}? [y/N]")),
+            (false, Some(why), _) => {
+                confirm(&format!("Warning: {why}.\nMerge into {onto} anyway? [y/N]"))
+            }
+        };
+        match agreed {
+            Confirmation::Given => {
+                let commit = forge.merge(&offer)?;
+                terminal_output::print(&sanitize(&format!(
+                    "Merged into {onto}, now at {}. {}.",
+                    short_commit(&commit),
+                    sum_text(&offer.files)
+                )));
+                Ok(ExitCode::SUCCESS)
+            }
+            Confirmation::Refused => {
+                terminal_output::print("Nothing was merged.");
+                Ok(ExitCode::from(Standing::Waiting.exit_code()))
+            }
+            Confirmation::NoTerminal => Err(Error::person(
+                "a merge changes your checkout, so it needs your yes",
+                format!("forge merge {id} --yes"),
+            )),
+        }
+    }
+}
+
+/// Formats what would be merged.
+fn offer_text(offer: &MergeOffer, id: &str, onto: &str) -> String {
+    let way = if offer.way == MergeWay::FastForward { "fast-forward" } else { "merge commit" };
+    let mut text = format!("{id}  {}\n{} into {onto} ({way})", offer.row.title, offer.from);
+    for subject in &offer.subjects {
+        let _ = write!(text, "\n  {subject}");
+    }
+    if offer.subjects.len() == SUBJECTS_MAX {
+        let _ = write!(text, "\n  …");
+    }
+    let _ = if offer.files.len() > FILES_LISTED_MAX {
+        write!(text, "\n {}", sum_text(&offer.files))
+    } else {
+        write!(text, "\n{}", stat_text(&offer.files))
+    };
+    text
+}
+
+/// Says why a result is not proved, if it is not.
+const fn unproved_text(proof: ProofState) -> Option<&'static str> {
+    match proof {
+        ProofState::Verified | ProofState::NothingLanded => None,
+        ProofState::Unverified => Some("the result is not verified; no check ran on this code"),
+        ProofState::Red => Some("a check failed on exactly this code"),
+    }
+}

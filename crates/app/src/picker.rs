@@ -1,0 +1,168 @@
+//! Asks which of several lines is meant: arrows and Enter, or the number of the line.
+//!
+//! Not here: what the lines are about. Nothing is picked unless stdin and stderr are terminals; callers ask `can_ask`
+//! first.
+//!
+//! Invariant: the terminal is as it was when the question is over, also after Ctrl-C.
+
+use std::io::{self, Read as _, Write as _};
+
+use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
+
+use crate::{format, terminal_info};
+
+/// Rows of the screen that are not for lines: the question, the keys, and the prompt of the shell.
+const OTHER_ROWS: usize = 3;
+/// The most bytes that one press of a key sends.
+const KEY_BYTES_MAX: usize = 16;
+
+/// A key beside the arrows, Enter and digits, and what it does.
+pub(crate) type PickerKey = (char, &'static str);
+
+/// The line that was picked, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Picked {
+    pub(crate) line: usize,
+    /// The key that was pressed there; none for Enter and for a number.
+    pub(crate) key: Option<char>,
+}
+
+/// Asks which of `lines` is meant. Returns `None` if the person leaves, or if the terminal cannot be used.
+pub(crate) fn pick(question: &str, lines: &[String], keys: &[PickerKey]) -> Option<Picked> {
+    let _raw = RawInput::enter()?;
+    let mut choice = MarkedLine { line: 0, lines: lines.len() };
+    let mut drawn = 0;
+    loop {
+        let text = frame(question, lines, keys, choice);
+        let mut err = io::stderr().lock();
+        let up = if drawn == 0 { String::new() } else { format!("\x1b[{drawn}A\r") };
+        let _gone = write!(err, "{up}\x1b[J{}", text.replace('\n', "\r\n"));
+        let _gone = err.flush();
+        drawn = text.matches('\n').count();
+        let mut bytes = [0; KEY_BYTES_MAX];
+        let read = io::stdin().lock().read(&mut bytes).unwrap_or_default();
+        match choice.press(&bytes[..read], keys) {
+            Press::Moved(next) => choice = next,
+            Press::Picked(picked) => return Some(picked),
+            Press::Left => return None,
+        }
+    }
+}
+
+/// The line that is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct MarkedLine {
+    line: usize,
+    lines: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Press {
+    Moved(MarkedLine),
+    Picked(Picked),
+    Left,
+}
+
+impl MarkedLine {
+    fn press(self, bytes: &[u8], keys: &[PickerKey]) -> Press {
+        let to = |line: usize| Press::Moved(Self { line, ..self });
+        let last = self.lines.saturating_sub(1);
+        match bytes {
+            b"\x1b[A" | b"\x1bOA" | b"k" => to(self.line.checked_sub(1).unwrap_or(last)),
+            b"\x1b[B" | b"\x1bOB" | b"j" | b"\t" => {
+                to(if self.line == last { 0 } else { self.line + 1 })
+            }
+            b"\x1b[H" | b"\x1b[5~" => to(0),
+            b"\x1b[F" | b"\x1b[6~" => to(last),
+            b"\r" | b"\n" => Press::Picked(Picked { line: self.line, key: None }),
+            // The end of the input, Ctrl-C, Ctrl-D and Escape.
+            b"" | b"\x03" | b"\x04" | b"\x1b" | b"q" => Press::Left,
+            [digit @ b'1'..=b'9'] if usize::from(digit - b'1') < self.lines => {
+                Press::Picked(Picked { line: usize::from(digit - b'1'), key: None })
+            }
+            [byte] if keys.iter().any(|(key, _)| *key == char::from(*byte)) => {
+                Press::Picked(Picked { line: self.line, key: Some(char::from(*byte)) })
+            }
+            _ => to(self.line),
+        }
+    }
+}
+
+/// Formats the question, the lines around the marked one, and the keys.
+fn frame(question: &str, lines: &[String], keys: &[PickerKey], choice: MarkedLine) -> String {
+    let size = termios::tcgetwinsize(io::stderr());
+    let rows = size.map_or(24, |size| usize::from(size.ws_row)).max(OTHER_ROWS + 1) - OTHER_ROWS;
+    let from = choice.line.saturating_sub(rows - 1).min(lines.len().saturating_sub(rows));
+    let width = terminal_info::terminal_width();
+    let mut text = format!("{question}\n");
+    for (position, line) in lines.iter().enumerate().skip(from).take(rows) {
+        let mark = if position == choice.line { '>' } else { ' ' };
+        let number = if position < 9 { (position + 1).to_string() } else { " ".to_owned() };
+        text.push_str(&format::cut_end(&format!("{mark} {number} {line}"), width));
+        text.push('\n');
+    }
+    let keys = keys.iter().map(|(key, does)| format!("{key} {does}"));
+    let keys = ["↑↓ Enter choose".to_owned()].into_iter().chain(keys);
+    let keys: Vec<String> = keys.chain(["q leave".to_owned()]).collect();
+    text.push_str(&format::cut_end(&format!("  {}", keys.join(" · ")), width));
+    text.push('\n');
+    text
+}
+
+/// A guard: keys arrive one by one as long as this lives.
+struct RawInput {
+    before: Termios,
+}
+
+impl RawInput {
+    fn enter() -> Option<Self> {
+        let before = termios::tcgetattr(io::stdin()).ok()?;
+        let mut raw = before.clone();
+        raw.local_modes -=
+            LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN | LocalModes::ISIG;
+        raw.special_codes[SpecialCodeIndex::VMIN] = 1;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        termios::tcsetattr(io::stdin(), OptionalActions::Now, &raw).ok()?;
+        Some(Self { before })
+    }
+}
+
+impl Drop for RawInput {
+    fn drop(&mut self) {
+        let _gone = termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrows_go_around_and_enter_numbers_and_keys_pick() {
+        let keys = [('d', "diff")];
+        let at = |line| MarkedLine { line, lines: 3 };
+        let press = |line, bytes: &[u8]| at(line).press(bytes, &keys);
+        assert_eq!(press(0, b"\x1b[B"), Press::Moved(at(1)));
+        assert_eq!(press(2, b"\x1bOB"), Press::Moved(at(0)));
+        assert_eq!(press(0, b"\x1b[A"), Press::Moved(at(2)));
+        assert_eq!(press(1, b"\r"), Press::Picked(Picked { line: 1, key: None }));
+        assert_eq!(press(1, b"3"), Press::Picked(Picked { line: 2, key: None }));
+        assert_eq!(press(1, b"d"), Press::Picked(Picked { line: 1, key: Some('d') }));
+        for nothing in [&b"4"[..], b"0", b"x", b"\x1b[C", "é".as_bytes()] {
+            assert_eq!(press(1, nothing), Press::Moved(at(1)), "{nothing:?}");
+        }
+        for leaves in [&b""[..], b"\x03", b"\x04", b"\x1b", b"q"] {
+            assert_eq!(press(1, leaves), Press::Left, "{leaves:?}");
+        }
+    }
+
+    #[test]
+    fn the_marked_line_is_always_shown() {
+        let lines: Vec<String> = (0..100).map(|n| format!("line {n}.")).collect();
+        for line in [0, 20, 21, 50, 99] {
+            let text = frame("Which?", &lines, &[], MarkedLine { line, lines: lines.len() });
+            assert!(text.contains(&format!("line {line}.")), "{text}");
+            assert!(text.lines().count() <= 24, "{text}");
+        }
+    }
+}

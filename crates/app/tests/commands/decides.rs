@@ -1,0 +1,256 @@
+//! `approve`, `revise`, `reject` and `retry`: one answer, one command. Also `cancel`, `-q`, `-C` and `-n`.
+
+use crate::{
+    unnamed::short,
+    world::{CONTENT, DONE, FAILED, INTERRUPTED, WAITS, World, finish, has, pty::Person},
+};
+
+/// A world with a run that waits for an answer.
+fn waiting() -> (World, String) {
+    let world = World::new();
+    world.scenario(CONTENT);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let run = world.latest();
+    (world, run)
+}
+
+#[test]
+fn approve_answers_the_only_question_and_drives_the_run_to_its_end() {
+    let (world, run) = waiting();
+    let said = world.forge(&["approve"]);
+    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(world.view(&run)["standing"], "done");
+    has(&world.refused(&["approve"]), &["no run can be answered", "help: forge status"]);
+    has(&world.refused(&["approve", &run]), &["has no open question"]);
+}
+
+#[test]
+fn revise_takes_words_with_or_without_quotes_and_a_run_in_front_of_them() {
+    let (world, run) = waiting();
+    for (words, expected) in [
+        (&["keep it short"][..], "keep it short"),
+        (&["much", "shorter"], "much shorter"),
+        (&[short(&run), "one line"], "one line"),
+        (&[short(&run), "shorter"], "shorter"),
+    ] {
+        let said = world.forge(&[&["revise"], words].concat());
+        assert_eq!(said.code, WAITS, "{said}");
+        has(&world.ok(&["log", &run]), &[expected]);
+    }
+    let records = world.records(&run);
+    has(&world.refused(&["revise", "oqmx", "keep it"]), &["there is no run `oqmx`"]);
+    has(&world.refused(&["revise"]), &["`forge revise` needs WORDS"]);
+    assert_eq!(world.records(&run), records);
+}
+
+#[test]
+fn reject_fails_the_run_and_does_not_reopen_it() {
+    let (world, run) = waiting();
+    let said = world.forge(&["reject", short(&run), "-m", "not needed"]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["is rejected", "the run is failed"]);
+    assert_eq!(world.view(&run)["standing"], "failed");
+    has(&world.ok(&["log", &run]), &["not needed"]);
+}
+
+#[test]
+fn an_answer_that_is_not_offered_is_refused_with_those_that_are() {
+    let (world, run) = waiting();
+    let records = world.records(&run);
+    let id = short(&run);
+    has(
+        &world.refused(&["retry"]),
+        &[
+            &format!("Q1 of {id} does not offer retry"),
+            &format!("help: forge approve {id}"),
+            &format!("or: forge revise {id} \"WORDS\""),
+            &format!("or: forge reject {id}"),
+        ],
+    );
+    has(
+        &world.refused(&["approve", "--question", "Q7"]),
+        &["does not ask Q7", "open questions: Q1"],
+    );
+    assert_eq!(world.records(&run), records);
+}
+
+#[test]
+fn an_answer_without_resume_starts_nothing() {
+    let (world, run) = waiting();
+    let said = world.ok(&["revise", "shorter", "--no-resume"]);
+    has(&said, &["is sent back", &format!("forge resume {}", short(&run))]);
+    assert_eq!(world.agents_started(&run), 2);
+}
+
+#[test]
+fn several_questions_are_listed_and_one_is_picked_by_its_number() {
+    let world = World::new();
+    let asks = |name: &str| {
+        format!(
+            "[[stage]]\nname = \"{name}\"\nafter = []\ngates = [{{ human = \"Go on with {name}?\" }}]\n"
+        )
+    };
+    world.flow("two", &(asks("a") + &asks("b")));
+    assert_eq!(world.run("two", &[]).code, WAITS);
+    let run = world.latest();
+    let id = short(&run);
+    has(
+        &world.refused(&["approve"]),
+        &[
+            &format!("{id} has 2 open questions"),
+            "Q1  a: Go on with a?",
+            "Q2  b: Go on with b?",
+            &format!("help: forge approve {id} --question Q1"),
+        ],
+    );
+    assert_eq!(world.forge(&["approve", "--question", "Q2"]).code, WAITS);
+    assert_eq!(world.view(&run)["asked"][0]["question"], "Q1");
+    assert_eq!(world.forge(&["reject", "--question", "Q1"]).code, DONE);
+    assert_eq!(world.view(&run)["standing"], "failed");
+}
+
+#[test]
+fn at_a_terminal_one_of_several_runs_is_picked_with_the_arrows() {
+    let (world, first) = waiting();
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let second = world.latest();
+    let mut person = Person::at(&world, &["pause"]);
+    person.until_sees("Which run?");
+    has(&person.screen(), &["> 1", short(&second), short(&first)]);
+    person.press("\x1b[B");
+    person.until_sees("> 2");
+    person.press("\r");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    assert_eq!(world.view(&first)["standing"], "paused");
+    assert_eq!(world.view(&second)["standing"], "waiting");
+    let mut person = Person::at(&world, &["abandon"]);
+    person.until_sees("Which run?");
+    person.press("\x03");
+    assert_eq!(person.end(), WAITS, "{}", person.screen());
+    assert_eq!(world.view(&second)["standing"], "waiting");
+}
+
+#[test]
+fn cancel_stops_a_run_and_names_both_ways_on() {
+    let world = World::new();
+    let slow = crate::goes::UNTIL_GO;
+    world.flow("slow", &format!("[[stage]]\nname = \"a\"\ncommand = \"{slow}\"\n"));
+    let mut running = world.start(&["run", "--flow", "slow", "do it"]);
+    running.until_says("a#1 started");
+    let run = world.latest();
+    let id = short(&run);
+    let said = world.ok(&["cancel"]);
+    has(&said, &[&format!("forge resume {id}"), &format!("forge abandon {id}")]);
+    assert_eq!(running.end().code, INTERRUPTED);
+}
+
+#[test]
+fn names_from_other_programs_do_the_same() {
+    let (world, run) = waiting();
+    for (one, other) in [("ls", "status"), ("runs", "status"), ("list", "status"), ("logs", "log")]
+    {
+        assert_eq!(world.redact(&world.ok(&[one])), world.redact(&world.ok(&[other])), "{one}");
+    }
+    let all = world.ok(&["log", &run]);
+    let last: Vec<&str> = all.lines().rev().take(2).collect();
+    let tail = world.ok(&["logs", "-n", "2"]);
+    assert_eq!(tail.lines().rev().collect::<Vec<&str>>(), last);
+    has(&world.refused(&["undo"]), &["unknown command `undo`", "forge rewind", "git revert"]);
+    let refused = world.refused(&["stauts", &run]);
+    has(&refused, &["did you mean `status`?", &format!("help: forge status {run}")]);
+}
+
+#[test]
+fn a_folder_can_be_named_and_less_can_be_said() {
+    let (world, _) = waiting();
+    let mut command = world.command(&["-C", "repo", "status", "--json"]);
+    let said = finish(command.current_dir(world.repo.parent().unwrap()));
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["\"waiting\""]);
+    has(&world.refused(&["-C", "nowhere", "status"]), &["nowhere", "help: "]);
+    let said = world.forge(&["run", "--flow", "draft", "-q", "do it"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    assert!(!said.all().contains("write#1 started"), "{said}");
+    has(&said.out, &["waiting"]);
+    let coloured = world.forge(&["--color", "always", "status", "nope"]);
+    has(&coloured.err, &["\x1b[31merror:\x1b[0m"]);
+    assert_ne!(coloured.code, FAILED);
+}
+
+#[test]
+fn one_word_that_names_no_run_is_a_part_of_the_latest_one() {
+    let (world, run) = waiting();
+    assert_eq!(world.ok(&["show", "draft.md"]), world.ok(&["show", &run, "draft.md"]));
+    assert_eq!(world.ok(&["show", "draft"]), world.ok(&["show", &run, "draft.md"]));
+    assert_eq!(world.ok(&["brief", "write"]), world.ok(&["brief", &run, "write"]));
+    has(&world.ok(&["brief", "write"]), &["--- write#1, writer"]);
+    assert_eq!(world.ok(&["watch", "write"]), world.ok(&["watch", &run, "write"]));
+    has(&world.refused(&["show", "nothing.md"]), &["has no file `nothing.md`", "draft.md"]);
+    has(&world.refused(&["brief", &run]), &["name the task or stage"]);
+    has(&world.refused(&["edit"]), &["name the file of", "help: forge show"]);
+    has(&world.refused(&["edit", "draft"]), &["needs a reason"]);
+    let refused = world.refused(&["rewind"]);
+    has(
+        &refused,
+        &["name the stage to run again", &format!("help: forge rewind {} write", short(&run))],
+    );
+    assert_eq!(world.forge(&["rewind", "write"]).code, WAITS);
+}
+
+#[test]
+fn a_setting_is_printed_as_a_program_needs_it_and_an_agent_is_chosen_for_the_user() {
+    let world = World::new();
+    world.write("forge.toml", "[limits]\nbudget = \"20\"\nat_once = 3\n");
+    assert_eq!(world.ok(&["config", "get", "limits.budget"]).trim(), "20");
+    assert_eq!(world.ok(&["config", "get", "limits.at_once"]).trim(), "3");
+    has(&world.refused(&["config", "get", "limits.budgt"]), &["did you mean `limits.budget`?"]);
+    let path = world.ok(&["config", "path"]);
+    assert_eq!(path.trim(), world.repo.join("forge.toml").to_str().unwrap());
+    has(&world.refused(&["config", "edit"]), &["no editor", "help: EDITOR=vi"]);
+    has(&world.refused(&["agents", "use", "cluade"]), &["did you mean `claude`?"]);
+    has(&world.ok(&["agents", "use", "scripted"]), &["scripted is your agent now"]);
+    assert_eq!(world.ok(&["config", "get", "agent"]).trim(), "scripted");
+    has(&world.ok(&["config", "path", "--user"]), &["forge"]);
+}
+
+#[test]
+fn without_a_command_a_terminal_lists_the_runs_and_takes_keys() {
+    let (world, waits) = waiting();
+    assert_eq!(world.run("draft", &["--auto"]).code, DONE);
+    let done = world.latest();
+    let mut person = Person::at(&world, &[]);
+    person.until_sees("Your runs");
+    let screen = person.screen();
+    let order = [&waits, &done].map(|run| screen.find(short(run)).expect(run));
+    assert!(order.is_sorted(), "what needs you comes first: {screen}");
+    has(&screen, &["do it", "$0.0150", "a answer", "d diff", "q leave"]);
+    person.press("2");
+    person.until_sees("artifacts");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    let mut person = Person::at(&world, &[]);
+    person.until_sees("Your runs");
+    person.press("d");
+    person.until_sees("No changes yet.");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    let mut person = Person::at(&world, &[]);
+    person.until_sees("Your runs");
+    person.press("q");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+}
+
+#[test]
+fn without_a_command_and_without_a_terminal_the_short_help_is_printed() {
+    let (world, _) = waiting();
+    let said = world.forge::<&str>(&[]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said}");
+    assert_eq!(said.err, world.ok(&["-h"]));
+}
+
+#[test]
+fn a_model_can_be_named_for_one_run() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let dry = world.ok(&["run", "do it", "--model", "small-1", "-n", "--json"]);
+    has(&dry, &["small-1"]);
+    has(&world.refused(&["run", "do it", "--model", ""]), &["--model"]);
+}

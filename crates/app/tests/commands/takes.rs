@@ -1,0 +1,264 @@
+//! What a person does with a result: `diff`, `open`, `merge`, `pr` and `clean`.
+
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
+use crate::{
+    code::{CHECKED, project},
+    unnamed::short,
+    world::{DONE, WAITS, World, finish, has, pty::Person},
+};
+
+/// A worker who changes a file and adds one.
+const WORK: &str = "[[play]]\nrole = \"worker\"\nrun = \"echo two >> src/a.txt; echo new > src/b.txt\"\nresult = { summary = \"done\" }\n";
+
+/// A project with a run that is done.
+fn done(settings: &str) -> (World, String) {
+    let world = project(settings);
+    world.scenario(WORK);
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    (world, run)
+}
+
+/// The branch of a run, as `status --json` names it.
+fn branch(world: &World, run: &str) -> String {
+    world.view(run)["branch"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_diff_shows_the_change_its_sum_or_its_names() {
+    let (world, run) = done(CHECKED);
+    has(&world.ok(&["diff"]), &["+two", "+new"]);
+    assert_eq!(world.ok(&["diff", short(&run), "--name-only"]), "src/a.txt\nsrc/b.txt\n");
+    has(&world.ok(&["diff", "--stat"]), &["src/a.txt | +1 -0", "2 files changed, 2 insertions(+)"]);
+    has(&world.ok(&["diff", "build"]), &["+two"]);
+    assert!(!world.ok(&["diff"]).contains(".forge/"), "the record is no part of it");
+}
+
+#[test]
+fn a_run_that_changed_nothing_says_so() {
+    let world = World::new();
+    world.flow("nothing", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
+    assert_eq!(world.run("nothing", &[]).code, DONE);
+    for args in [&["diff"][..], &["diff", "--stat"], &["diff", "--name-only"]] {
+        assert_eq!(world.ok(args), "No changes yet.\n");
+    }
+    has(&world.refused(&["merge"]), &["changed nothing"]);
+    has(&world.refused(&["pr"]), &["changed nothing"]);
+}
+
+#[test]
+fn a_checkout_is_named_for_a_run_and_for_a_task() {
+    let (world, run) = done(CHECKED);
+    let tree = world.work(&run);
+    assert_eq!(world.ok(&["open"]).trim(), tree.to_str().unwrap());
+    assert_eq!(world.ok(&["open", short(&run), "build", "--print"]).trim(), tree.to_str().unwrap());
+    has(&world.refused(&["open", "T9"]), &["T9"]);
+    let mut command = world.command_as_it_is(&["open"]);
+    command.env("SHELL", "/bin/sh");
+    let mut person = Person::at(&world, &["open"]);
+    person.until_sees("opening");
+    person.press("test -f src/b.txt && echo here\r");
+    person.until_sees("\nhere");
+    person.press("exit\r");
+    assert_eq!(person.end(), DONE);
+}
+
+#[test]
+fn a_merge_needs_a_yes_and_then_moves_the_branch() {
+    let (world, run) = done(CHECKED);
+    let before = world.git(&["rev-parse", "main"]);
+    let said = world.forge(&["merge"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["into main (fast-forward)", "src/b.txt | +1 -0"]);
+    has(&said.err, &["needs your yes", &format!("help: forge merge {} --yes", short(&run))]);
+    assert_eq!(world.git(&["rev-parse", "main"]), before);
+    let mut person = Person::at(&world, &["merge"]);
+    person.until_sees("Merge into main? [y/N]");
+    person.press("n\r");
+    assert_eq!(person.end(), WAITS, "{}", person.screen());
+    assert_eq!(world.git(&["rev-parse", "main"]), before);
+    has(&world.ok(&["merge", "-y"]), &["Merged into main"]);
+    assert_eq!(world.git(&["rev-parse", "main"]), world.git(&["rev-parse", &branch(&world, &run)]));
+    assert_eq!(fs::read_to_string(world.repo.join("src/b.txt")).unwrap(), "new\n");
+    has(&world.ok(&["merge", &run]), &["main has the result", "already"]);
+}
+
+#[test]
+fn a_merge_keeps_what_came_meanwhile_and_runs_the_hooks_of_the_user() {
+    let (world, _) = done(CHECKED);
+    world.write("mine.txt", "mine\n");
+    world.git(&["add", "mine.txt"]);
+    world.git(&["commit", "--quiet", "-m", "mine"]);
+    let hook = world.write(".git/hooks/pre-merge-commit", "#!/bin/sh\ntouch \"$PWD/../asked\"\n");
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    has(&world.ok(&["merge", "--yes"]), &["(merge commit)", "Merged into main"]);
+    assert_eq!(world.git(&["rev-list", "--parents", "-1", "HEAD"]).split(' ').count(), 3);
+    assert!(world.repo.join("mine.txt").exists() && world.repo.join("src/b.txt").exists());
+    assert!(world.beside("asked").exists(), "the hook ran");
+}
+
+#[test]
+fn a_merge_that_cannot_be_leaves_everything_as_it_was() {
+    let (world, run) = done(CHECKED);
+    let head = world.git(&["rev-parse", "HEAD"]);
+    world.write("src/a.txt", "changed\n");
+    has(&world.refused(&["merge", "-y"]), &["changes that are not committed", "help: git stash"]);
+    world.git(&["checkout", "--quiet", "--detach"]);
+    world.git(&["checkout", "--quiet", "src/a.txt"]);
+    has(&world.refused(&["merge", "-y"]), &["no branch is checked out", "help: git switch"]);
+    world.git(&["switch", "--quiet", "main"]);
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+    // The same place was changed meanwhile.
+    world.write("src/a.txt", "one\nanother\n");
+    world.git(&["commit", "--quiet", "-am", "another"]);
+    let head = world.git(&["rev-parse", "HEAD"]);
+    let refused = world.refused(&["merge", "-y"]);
+    has(
+        &refused,
+        &["conflicts with your branch in src/a.txt", "nothing was merged", "help: git merge"],
+    );
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(world.git(&["status", "--porcelain", "--untracked-files=no"]), "");
+    // A hook that says no.
+    world.git(&["reset", "--quiet", "--hard", "HEAD^"]);
+    world.write("mine.txt", "mine\n");
+    world.git(&["add", "mine.txt"]);
+    world.git(&["commit", "--quiet", "-m", "mine"]);
+    let hook =
+        world.write(".git/hooks/pre-merge-commit", "#!/bin/sh\necho not on a friday; exit 1\n");
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let head = world.git(&["rev-parse", "HEAD"]);
+    let said = world.forge(&["merge", &run, "-y"]);
+    assert_ne!(said.code, DONE, "{said}");
+    assert_eq!(world.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(world.git(&["status", "--porcelain", "--untracked-files=no"]), "");
+    assert!(!world.repo.join(".git/MERGE_HEAD").exists());
+}
+
+#[test]
+fn a_result_without_proof_needs_a_yes_of_its_own() {
+    let world = project("");
+    world.git(&["rm", "--quiet", "-r", "check.sh", "tests"]);
+    world.git(&["commit", "--quiet", "-m", "no checks"]);
+    world.scenario(WORK);
+    assert_eq!(world.run("one", &[]).code, WAITS);
+    world.ok(&["answer", "Q1", "waive", "verify", "I looked"]);
+    assert_eq!(world.forge(&["resume"]).code, DONE);
+    let id = short(&world.latest()).to_owned();
+    let said = world.forge(&["merge", "-y"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.err, &["not verified", &format!("help: forge merge {id} --yes --unverified")]);
+    has(&world.ok(&["merge", "-y", "--unverified"]), &["Merged into main"]);
+}
+
+#[test]
+fn a_run_that_is_not_done_is_not_merged() {
+    let world = World::new();
+    world.scenario(crate::world::CONTENT);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    for command in ["merge", "pr"] {
+        has(&world.refused(&[command]), &["is not done; it is waiting", "help: forge status"]);
+    }
+}
+
+#[test]
+fn a_pull_request_is_printed_with_the_page_that_opens_it() {
+    let (world, run) = done(CHECKED);
+    has(&world.forge(&["pr", "--print"]).err, &["no remote is set"]);
+    world.git(&["remote", "add", "origin", "https://me:s3cret@github.com/me/tool.git"]);
+    let said = world.forge(&["pr", &run, "--print"]);
+    assert_eq!(said.code, DONE, "{said}");
+    let page =
+        format!("https://github.com/me/tool/compare/main...{}?expand=1", branch(&world, &run));
+    has(&said.err, &[&format!("git push -u origin {}", branch(&world, &run)), &page]);
+    assert!(said.out.starts_with("# "), "{said}");
+    assert!(!said.all().contains("s3cret"), "{said}");
+}
+
+#[test]
+fn a_pull_request_is_opened_by_one_call_of_gh_after_a_yes() {
+    let (world, run) = done(CHECKED);
+    let remote = world.beside("remote.git");
+    world.git(&["init", "--quiet", "--bare", remote.to_str().unwrap()]);
+    world.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
+    let bin = world.beside("bin");
+    fs::create_dir(&bin).unwrap();
+    let gh = bin.join("gh");
+    fs::write(
+        &gh,
+        "#!/bin/sh\nprintf '%s\\n' \"$@\" > $HOME/gh.args\ncat > $HOME/gh.body\necho opened\n",
+    )
+    .unwrap();
+    fs::set_permissions(&gh, fs::Permissions::from_mode(0o755)).unwrap();
+    let pr = |args: &[&str]| {
+        let mut command = world.command(args);
+        let path = std::env::var("PATH").unwrap();
+        finish(command.env("PATH", format!("{}:{path}", bin.display())))
+    };
+    let said = pr(&["pr"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.err, &["needs your yes", "help: forge pr"]);
+    assert!(!world.beside("gh.args").exists());
+    let said = pr(&["pr", "--yes"]);
+    assert_eq!(said.code, DONE, "{said}");
+    let args = fs::read_to_string(world.beside("gh.args")).unwrap();
+    has(&args, &["pr\ncreate\n", "--head\n", &branch(&world, &run), "--base\nmain\n"]);
+    assert!(!fs::read_to_string(world.beside("gh.body")).unwrap().is_empty());
+    let pushed = world.git(&["ls-remote", "--heads", "origin"]);
+    has(&pushed, &[&branch(&world, &run)]);
+}
+
+#[test]
+fn only_what_is_merged_or_empty_is_cleaned_and_only_by_force() {
+    let (world, merged) = done(CHECKED);
+    world.ok(&["merge", "-y"]);
+    assert_eq!(world.run("one", &[]).code, DONE);
+    let unmerged = world.latest();
+    assert_ne!(merged, unmerged);
+    let shown = world.ok(&["show", &merged]);
+    let said = world.ok(&["clean"]);
+    has(&said, &["would free", short(&merged), "it is merged into main", "forge clean --force"]);
+    assert!(!said.contains(&format!("  {}  ", short(&unmerged))), "{said}");
+    has(&world.ok(&["clean", "-v"]), &["keeps", short(&unmerged), "its result is not merged"]);
+    assert!(world.work(&merged).is_dir(), "nothing is removed without --force");
+    let said = world.ok(&["clean", "--force"]);
+    has(&said, &["freed", "Freed "]);
+    assert!(!world.place().join("attempts").join(&merged).exists());
+    assert!(
+        !world
+            .beside(".local/state/forge")
+            .read_dir()
+            .unwrap()
+            .flatten()
+            .any(|of_one| { of_one.path().join(&merged).exists() })
+    );
+    assert!(world.work(&unmerged).is_dir(), "what is not merged stays");
+    assert_eq!(world.ok(&["show", &merged]), shown, "the result is still known");
+    world.ok(&["log", &merged]);
+    world.ok(&["status", &merged]);
+    world.ok(&["doctor"]);
+    has(&world.ok(&["clean"]), &["Nothing to clean."]);
+}
+
+#[test]
+fn what_somebody_changed_by_hand_or_can_continue_is_never_cleaned() {
+    let (world, merged) = done(CHECKED);
+    world.ok(&["merge", "-y"]);
+    let file = world.work(&merged).join("src/by-hand.txt");
+    fs::write(&file, "mine\n").unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(3600);
+    fs::File::open(&file).unwrap().set_modified(later).unwrap();
+    has(&world.ok(&["clean", "-v"]), &["Nothing to clean.", "files were changed after its end"]);
+    world.scenario(&WORK.replace("echo two", "echo broken"));
+    world.write("play.toml", format!("scenario = 1\n{}", WORK.replace("echo two", "echo broken")));
+    let said = world.forge(&["run", "--flow", "one", "break it"]);
+    assert_ne!(said.code, DONE, "{said}");
+    let stopped = world.latest();
+    has(&world.ok(&["clean", "-v"]), &["Nothing to clean.", short(&stopped), "can be continued"]);
+    world.ok(&["abandon", &stopped]);
+    let said = world.ok(&["clean", "-v", "--force"]);
+    has(&said, &["it was abandoned with work that is not merged"]);
+    assert!(world.work(&stopped).is_dir() && file.exists());
+}
