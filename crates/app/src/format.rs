@@ -115,6 +115,11 @@ pub(crate) fn duration(ms: u64) -> String {
     }
 }
 
+/// Returns how a run is called on screens: the last letters of its id, which `Forge::resolve` finds.
+pub(crate) fn short_id(run: &str) -> &str {
+    run.rsplit('-').next().unwrap_or(run)
+}
+
 /// Returns the last item and stage of a unit's name; the unit is shown below its `each` anyway.
 pub(crate) fn short_unit_name(unit: &str) -> &str {
     match unit.rmatch_indices('.').next() {

@@ -3,4 +3,5 @@
 pub(crate) mod agent_event;
 pub(crate) mod question_text;
 pub(crate) mod result_text;
+pub(crate) mod state_words;
 pub(crate) mod status_text;

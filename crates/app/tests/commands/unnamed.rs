@@ -139,13 +139,13 @@ fn who_attaches_to_a_run_that_nobody_drives_is_told_and_can_drive_it_on() {
     world.ok(&["answer", &waits, "Q1", "revise", "shorter"]);
     is_alone(&world.forge(&["attach", &waits]), &waits);
     let mut person = Person::at(&world, &["attach", &waits]);
-    person.until_sees("r drive it on here");
+    person.until_sees("Not running. Press r to resume.");
     person.press("r");
-    person.until_sees("Q2 about write");
+    person.until_sees("Q2 · write");
     // Somebody else answers, and is told that it goes on there.
     let said = world.ok(&["answer", &waits, "Q2", "revise", "longer"]);
     has(&said, &["goes on where it is shown"]);
-    person.until_sees("Q3 about write");
+    person.until_sees("Q3 · write");
     world.ok(&["answer", &waits, "Q3", "approve"]);
     assert_eq!(person.end(), DONE, "{}", person.screen());
 }

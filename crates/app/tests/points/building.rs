@@ -38,7 +38,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         ],
     );
     left.shows(&[
-        "Q1 about build.T1/implement: ",
+        "Q1 · build.T1/implement: ",
         "summary   it greets",
         "verdict   FAIL (review: 1 major)",
         "F6 major: design.md:1: major thing 1",
@@ -97,7 +97,7 @@ fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
     );
     left.shows(&[
         "it left no result: there is no `result.json` in the outbox",
-        "Q1 about analyse: ",
+        "Q1 · analyse: ",
         "`analysis.md` is not in the outbox",
     ]);
     assert_eq!(left.tries("analyse"), 2, "{}", left.said);

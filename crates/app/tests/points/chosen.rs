@@ -49,7 +49,7 @@ fn types(project: &Project, words: &[&str], answers: &[(&str, &str)]) -> i32 {
         person.is_left_sane();
         return code;
     }
-    person.until_sees("Q1 about analyse");
+    person.until_sees("Q1 · analyse");
     person.press(ESCAPE);
     let code = person.end();
     person.is_left_sane();

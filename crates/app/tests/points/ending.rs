@@ -49,7 +49,7 @@ fn what_the_verifier_cannot_mend_in_two_rounds_is_shown_to_a_person_and_not_deli
     let project = Project::new(&format!("{TURNS_RED}{TRIES}"));
     let left = stays_red(&project);
     left.shows(&[
-        "Q1 about verify: ",
+        "Q1 · verify: ",
         "not ok 1 - something is broken",
         "changed   src/tried",
         &format!("forge show {} --diff verify", left.run),

@@ -102,7 +102,7 @@ impl<'a> Seat<'a> {
             }
         }
         if let Some(person) = &seat.person {
-            person.until_sees(&format!("Q1 about {about}"));
+            person.until_sees(&format!("Q1 · {about}"));
         }
         seat.run = world.latest();
         seat.asks(1, about);
@@ -123,7 +123,7 @@ impl<'a> Seat<'a> {
 
     /// Waits until this question is asked.
     pub(crate) fn asks(&mut self, question: usize, about: &str) {
-        let wanted = format!("Q{question} about {about}");
+        let wanted = format!("Q{question} · {about}");
         match self.way {
             Way::Keys | Way::Elsewhere => {
                 let person = self.person.as_ref().expect("there is a terminal");
@@ -167,7 +167,7 @@ impl<'a> Seat<'a> {
     /// Leaves the question that is open now, for later.
     pub(crate) fn leaves(&mut self) {
         if let Some(mut person) = self.person.take() {
-            person.press(ESCAPE);
+            person.press("q");
             assert_eq!(person.end(), WAITS, "{}", person.screen());
             person.is_left_sane();
             has(&person.bytes(), &[&format!("forge answer {} Q", self.run)]);
@@ -227,18 +227,18 @@ fn by_keys(person: &mut Person, says: Says) {
     match says {
         Says::Approve => choose(person, "a", "approve"),
         Says::Retry => choose(person, "t", "retry"),
-        Says::GiveUp => choose(person, "g", "give up"),
+        Says::GiveUp => choose(person, "x", "reject"),
         Says::Revise(words) => {
             person.press("r");
-            person.until_sees("Your words go into the brief");
+            person.until_sees("What should change?");
             write(person, words);
         }
         Says::Waive { gate, why } => {
-            person.press("w");
-            person.until_sees(&format!("type the name of the gate: {gate}"));
-            person.press(&format!("{gate}{ENTER}"));
-            person.until_sees("why is it waived?");
+            person.press("o");
+            person.until_sees("Why do you override it?");
             write(person, why);
+            person.until_sees(&format!("Override {gate} in your name?"));
+            person.press(ENTER);
         }
     }
 }
