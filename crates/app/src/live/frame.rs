@@ -16,6 +16,7 @@ use super::{
     header::{LOW_HEIGHT, ScreenContext, header, is_active},
     line::{
         PLAIN, SanitizedLine as _, ScreenLine, ScreenSize, coloured, key_hints, line, titled_rule,
+        wrap,
     },
     unit_rows::{Columns, UnitRow, fold_rows, unit_rows},
 };
@@ -135,7 +136,8 @@ fn footer(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Vec<ScreenLine>
     let row = &snapshot.view.row;
     let mut footer = Vec::new();
     if let Some(message) = options.message {
-        footer.extend(message.lines().map(|message| line(PLAIN, &format!(" {message}"))));
+        let message = wrap(message, options.size.width.saturating_sub(1));
+        footer.extend(message.iter().map(|message| line(PLAIN, &format!(" {message}"))));
     }
     let is_alone = options.context.driven_by.is_missing(snapshot);
     if is_alone {

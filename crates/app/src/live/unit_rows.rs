@@ -113,7 +113,7 @@ impl Columns {
     }
 }
 
-/// Fewer quiet items than this are not kept beside the count of the others: rows would appear and disappear.
+/// Fewer quiet tasks than this are not kept beside the count of the others: rows would appear and disappear.
 const KEPT_MIN: usize = 4;
 
 /// The priority of a row where there is little room.
@@ -372,7 +372,7 @@ fn fold_group(all: &mut Vec<UnitRow>, run: &mut Vec<UnitRow>, over: &mut usize) 
     }
     // If several can stay, those are the last closed ones, or the next ones to start.
     let kept = run.len().saturating_sub(*over + 1);
-    let kept = if run[0].level == RowLevel::Item && kept >= KEPT_MIN { kept } else { 0 };
+    let kept = if run[0].level == RowLevel::Stage || kept >= KEPT_MIN { kept } else { 0 };
     *over = over.saturating_sub(run.len() - kept - 1);
     if run[0].state == UnitState::Waiting {
         let rest = run.split_off(kept);

@@ -3,6 +3,7 @@
 use std::{ffi::OsString, fs};
 
 use crate::{
+    code,
     goes::UNTIL_GO,
     world::{CONTENT, DONE, FORGE, INTERRUPTED, PARKED, WAITS, World, has, pty::Person, until},
 };
@@ -153,6 +154,19 @@ fn who_types_while_somebody_else_answers_keeps_the_box_and_no_letter_is_taken_fo
     let left = ["your words were not sent:\r\nhalf a sentence, pqd", "sent:\r\nmore words"];
     has(&person.bytes(), &left);
     assert!(!world.ok(&["log", &run]).contains("paused"));
+}
+
+#[test]
+fn while_a_checkout_is_set_up_the_screen_says_so() {
+    let set_up = "[workspace]\nsetup = [\"while [ ! -e ~/go ]; do sleep 0.02; done\"]\n";
+    let world = code::project(set_up);
+    world.scenario("[[play]]\nfiles = { \"src/b.txt\" = \"good\\n\" }\n");
+    let mut person = Person::at(&world, &["run", "--flow", "one", "do it at once"]);
+    person.until_sees("└ setting up: while [ ! -e ~/go ]");
+    world.go();
+    person.until_gone("setting up");
+    person.press("q");
+    person.end();
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
         "Q2 · split: Build it in these tasks?",
         "summary   two tasks",
         "risk      low",
-        "items     2 tasks",
+        "list      2 tasks",
         "T1 Greet people",
         "T2 Say goodbye",
         "verdict   APPROVE_WITH_NOTES (review: 1 minor)",

@@ -9,7 +9,6 @@ use super::{
 };
 
 pub(crate) const ENTER: &str = "\r";
-pub(crate) const ESCAPE: &str = "\x1b";
 pub(crate) const CTRL_D: &str = "\x04";
 
 /// From where a question is answered.
