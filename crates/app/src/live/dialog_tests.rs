@@ -174,7 +174,7 @@ fn keys_are_offered_only_where_they_do_something() {
     assert!(!keys.contains(" v ") && !keys.contains(" e "), "{keys}");
     let all = shown(&QuestionDialog::default(), &snapshot);
     let all: Vec<&str> = all.split_whitespace().collect();
-    let watch = "forge watch 20261115-add-rate-limits-to-the-public-api-k3f9 design";
+    let watch = "forge watch k3f9 design";
     assert!(all.join(" ").contains(watch), "{all:?}");
     assert_eq!(
         press(&mut QuestionDialog::default(), &snapshot, &typed("ve")),

@@ -89,6 +89,7 @@ pub(crate) fn question_text(
     layout: QuestionLayout<'_>,
     width: usize,
 ) -> String {
+    let run = format::short_id(run);
     let mut writer = QuestionWriter { text: String::new(), run, layout, width };
     let text = format!("{} · {}: {}", question.question, question.unit, question.text);
     writer.text = text_width::wrap(&text, 0, 3, width, writer.long_words());

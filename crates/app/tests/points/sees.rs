@@ -4,7 +4,7 @@
 use std::{ffi::OsString, fs, path::PathBuf};
 
 use super::{
-    project::{Left, Project, REQUEST, TWO_TASKS, at, joined, task_review},
+    project::{Left, Project, REQUEST, TWO_TASKS, at, joined, short_id, task_review},
     world::{WAITS, has, pty::Person, until, until_or},
 };
 
@@ -23,7 +23,7 @@ const DESIGN_DIFF: &str = "diff --git a/design.md b/design.md\n--- a/design.md\n
 /// The commands to look at something that a question names.
 fn named(left: &Left<'_>) -> Vec<String> {
     let lines = left.said.out.lines().map(str::trim);
-    let beginning = format!("forge show {} ", left.run);
+    let beginning = format!("forge show {} ", short_id(&left.run));
     lines.filter_map(|line| line.strip_prefix(&beginning).map(str::to_owned)).collect()
 }
 
@@ -83,7 +83,7 @@ fn at_checkpoint_b_after_a_revise_what_changed_in_the_tasks_is_shown() {
 fn an_agent_that_left_nothing_can_be_watched_and_there_is_nothing_else_to_see() {
     let project = Project::new("[[play]]\nrole = \"situation-analyst\"\nno_result = true\n");
     let left = project.asks("S", &[]);
-    let watch = format!("forge watch {} analyse", left.run);
+    let watch = format!("forge watch {} analyse", short_id(&left.run));
     has(&joined(&left.said.out), &[&watch]);
     assert_eq!(named(&left), Vec::<String>::new());
     has(&project.world.ok(&["watch", &left.run, "analyse"]), &["analyse#2 started"]);

@@ -3,7 +3,7 @@
 
 use super::{
     building::breaks,
-    project::{Project, REQUEST, design_review},
+    project::{Project, REQUEST, design_review, short_id},
     ways::{CTRL_D, choose},
     world::{DONE, FAILED, WAITS, has, pty::Person},
 };
@@ -148,7 +148,7 @@ fn a_blocked_agent_can_be_told_something_before_it_tries_again() {
     let left = project.asks("S", &[]);
     let run = left.run.clone();
     // In a pipe the command says that words are possible.
-    left.shows(&[&format!("forge answer {run} Q1 retry [\"WORDS\"]")]);
+    left.shows(&[&format!("forge answer {} Q1 retry [\"WORDS\"]", short_id(&run))]);
     project.world.ok(&["answer", &run, "Q1", "retry", "it is at db.local"]);
     let mut person = Person::at(&project.world, &["resume", &run]);
     person.until_sees("Q2 · analyse");

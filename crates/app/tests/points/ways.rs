@@ -4,7 +4,7 @@
 //! Start with [`Seat`]: the same words in each way. Not here: what is asked, and what must follow (`answered.rs`).
 
 use super::{
-    project::Project,
+    project::{Project, short_id},
     world::{DONE, FAILED, Said, WAITS, has, pty::Person, until_or},
 };
 
@@ -169,7 +169,7 @@ impl<'a> Seat<'a> {
             person.press("q");
             assert_eq!(person.end(), WAITS, "{}", person.screen());
             person.is_left_sane();
-            has(&person.bytes(), &[&format!("forge answer {} Q", self.run)]);
+            has(&person.bytes(), &[&format!("forge answer {} Q", short_id(&self.run))]);
         }
     }
 
