@@ -1,6 +1,8 @@
 //! Texts that several commands and the live screen share.
 
 pub(crate) mod agent_event;
+pub(crate) mod end_card;
+pub(crate) mod plan_text;
 pub(crate) mod question_text;
 pub(crate) mod result_text;
 pub(crate) mod state_words;

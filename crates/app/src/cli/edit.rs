@@ -1,10 +1,10 @@
 //! `forge edit`: takes a manual change of an artifact or of a unit's code.
 
 use std::{
-    env, fs,
-    io::{self, IsTerminal as _, Read as _},
+    fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
-    process::{Command, ExitCode},
+    process::ExitCode,
 };
 
 use clap::Args;
@@ -14,7 +14,7 @@ use forge_api::{
     refuse_agents,
 };
 
-use super::common::open_forge;
+use super::{common::open_forge, editor::edit_text};
 use crate::{terminal_output, text::result_text::parse_unit_id};
 
 /// Change an artifact or code by hand; its gates look again
@@ -84,39 +84,15 @@ impl EditArgs {
                 bytes
             }
             Some(path) => fs::read(path).map_err(|error| Error::file(path, &error))?,
-            None => edit_text(&found.name, &found.content, run)?,
+            None => {
+                let otherwise = format!("forge edit {run} {name} --file NEW --why REASON");
+                edit_text(&found.name, &found.content, &otherwise)?
+            }
         };
         if content == found.content {
             let what = format!("`{}` is as it was; nothing is changed", found.name);
             return Err(Error::usage(what, format!("forge edit {run} {name} --why REASON")));
         }
         forge.edit_artifact(run, &found.unit, &found.name, &content, why)
-    }
-}
-
-/// Opens `content` in the user's editor and returns the edited text.
-fn edit_text(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Error> {
-    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env::var(name).ok());
-    let editor = editor.filter(|editor| !editor.trim().is_empty());
-    let (Some(editor), true) = (editor, io::stdin().is_terminal()) else {
-        return Err(Error::usage(
-            "there is no editor here: EDITOR is not set, or this is no terminal",
-            format!("forge edit {run} {name} --file NEW --why REASON"),
-        ));
-    };
-    let plain: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
-    let path = env::temp_dir().join(format!("forge-edit-{}-{plain}", std::process::id()));
-    let error = |error: io::Error| Error::file(&path, &error);
-    fs::write(&path, content).map_err(error)?;
-    let line = format!("{editor} \"$1\"");
-    let status = Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(&path).status();
-    let content = fs::read(&path).map_err(error);
-    // The file was only for the editor.
-    let _ = fs::remove_file(&path);
-    match status {
-        Ok(status) if status.success() => content,
-        Ok(_) => Err(Error::usage("the editor failed; nothing is changed", editor)),
-        Err(error) => Err(Error::file(Path::new("/bin/sh"), &error)),
     }
 }

@@ -1,14 +1,14 @@
-//! `forge log`: prints the facts of a run as sentences or as JSON.
+//! `forge log`: prints the milestones of a run, its checks, or all its facts, as sentences or as JSON.
 
 use std::{process::ExitCode, thread, time::Duration};
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use forge_api::{Error, forge::Forge};
 use forge_core::{
     Run,
-    event::Record,
+    event::{Event, Record},
     run::Phase,
-    view::{LogLine, sanitize, sentence},
+    view::{LogLevel, LogLine, sanitize, sentence},
 };
 
 use super::common::{json_line, named_or_latest, open_forge};
@@ -18,14 +18,23 @@ use crate::{
     terminal_output,
 };
 
-/// Show what happened in a run, fact by fact
+/// Show what happened in a run
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  forge log            forge log oqmd -f            forge log -v -n 50"
+)]
 pub(crate) struct LogArgs {
-    /// The run; the latest if none is named
+    /// The run [default: the latest]
     run: Option<String>,
-    /// Go on until the run is over
+    /// Keep printing until the run is over
     #[arg(long, short)]
     follow: bool,
+    /// Show every check; twice: every fact
+    #[arg(long, short, action = ArgAction::Count)]
+    verbose: u8,
+    /// Show only the last lines
+    #[arg(long = "lines", short = 'n', value_name = "NUMBER")]
+    lines: Option<usize>,
     /// Use no pager, however long it is
     #[arg(long)]
     no_pager: bool,
@@ -43,7 +52,8 @@ pub(crate) fn follow(
     run: &str,
     may_follow: &mut dyn FnMut() -> bool,
 ) -> Result<(), Error> {
-    LogArgs { run: None, follow: true, no_pager: true, json: false }
+    let (run_arg, lines) = (None, None);
+    LogArgs { run: run_arg, follow: true, verbose: 1, lines, no_pager: true, json: false }
         .print_records(forge, run, may_follow)
 }
 
@@ -53,8 +63,11 @@ impl LogArgs {
         let run = named_or_latest(&forge, self.run.as_deref())?;
         if !self.follow && !self.json {
             let records = forge.records(&run, 1)?;
-            let lines: Vec<String> =
-                records.iter().flat_map(|(seq, record)| fact_lines(*seq, record)).collect();
+            let mut lines: Vec<String> =
+                records.iter().flat_map(|(seq, record)| self.fact_lines(*seq, record)).collect();
+            if let Some(most) = self.lines {
+                lines.drain(..lines.len().saturating_sub(most));
+            }
             print_paged(&sanitize(&lines.join("\n")), Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
@@ -102,20 +115,30 @@ impl LogArgs {
             let line = LogLine { seq, record: record.clone() };
             terminal_output::print_raw(&json_line(&line));
         } else {
-            for line in fact_lines(seq, record) {
+            for line in self.fact_lines(seq, record) {
                 terminal_output::print(&line);
             }
         }
     }
-}
 
-/// Formats the facts of a record, each with the record's number and time.
-fn fact_lines(seq: u64, record: &Record) -> Vec<String> {
-    let at = format::date_and_time(record.at);
-    let beginning = format!("{seq:>5}  {at}  ");
-    record
-        .facts
-        .iter()
-        .map(|fact| terminal_output::fact_line(&beginning, &sentence(fact)))
-        .collect()
+    fn level(&self) -> LogLevel {
+        match self.verbose {
+            0 => LogLevel::Milestone,
+            1 => LogLevel::Check,
+            _ => LogLevel::Fact,
+        }
+    }
+
+    /// Formats the facts of a record that are shown, each with its time; every fact also with the record's number.
+    fn fact_lines(&self, seq: u64, record: &Record) -> Vec<String> {
+        let level = self.level();
+        let at = format::date_and_time(record.at);
+        let beginning = match level {
+            LogLevel::Milestone | LogLevel::Check => format!("{at}  "),
+            LogLevel::Fact => format!("{seq:>5}  {at}  "),
+        };
+        let is_shown = |fact: &&Event| LogLevel::new(fact) <= level;
+        let facts = record.facts.iter().filter(is_shown);
+        facts.map(|fact| terminal_output::fact_line(&beginning, &sentence(fact))).collect()
+    }
 }
