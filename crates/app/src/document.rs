@@ -4,6 +4,7 @@ use forge_core::view::sanitize;
 
 use crate::{
     markdown,
+    palette::Hue,
     terminal_info::{Colours, stdout_colours, terminal_width},
 };
 
@@ -38,16 +39,16 @@ pub(crate) fn render(documents: &[Document]) -> String {
     documents.iter().map(readable).collect::<Vec<String>>().join("\n\n")
 }
 
-/// Colours a diff like git does.
+/// Colours a diff like git does; the signs of the lines say the same.
 fn coloured_diff(text: &str) -> String {
     let mut is_head = true;
     let lines = text.lines().map(|line| {
         is_head = line.starts_with("diff ") || is_head && !line.starts_with("@@");
         let colour = match line.as_bytes().first() {
             _ if is_head => "\x1b[1m",
-            Some(b'@') => "\x1b[36m",
-            Some(b'+') => "\x1b[32m",
-            Some(b'-') => "\x1b[31m",
+            Some(b'@') => Hue::Blue.code(),
+            Some(b'+') => Hue::Green.code(),
+            Some(b'-') => Hue::Red.code(),
             Some(_) | None => return line.to_owned(),
         };
         format!("{colour}{line}\x1b[0m")

@@ -13,6 +13,7 @@ mod format;
 mod live;
 mod markdown;
 mod pager;
+mod palette;
 mod picker;
 mod terminal_info;
 mod terminal_output;

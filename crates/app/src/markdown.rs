@@ -1,12 +1,15 @@
 //! Renders Markdown for a terminal: headings, lists, tables, code, quotes, bold and links.
 //!
-//! Not a complete Markdown processor: unknown syntax stays as it was written, and no text is lost. Programs get the
-//! bytes unchanged; see `document.rs`.
+//! `pulldown-cmark` reads it; how it looks is decided here. Programs get the bytes unchanged; see `document.rs`.
 //!
 //! Invariant: no line of prose or list is wider than the width, unless one word is; no line of a table is, unless its
-//! numbers alone are: numbers and code are never broken. The input is sanitized already.
+//! numbers alone are: numbers and code are never broken.
+//! Invariant: the result is sanitized, also where the source names a control character by its number.
 
 use std::fmt::Write as _;
+
+use forge_core::view::sanitize;
+use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::{terminal_info::Colours, text_width};
 
@@ -16,6 +19,10 @@ const COLUMN_FLOOR: usize = 3;
 /// The longest unit of a number, in characters.
 const UNIT: usize = 3;
 const CODE_INDENT: &str = "    ";
+/// The narrowest text inside of lists and quotes.
+const WIDTH_MIN: usize = 10;
+/// Lists and quotes inside of so many others are shown like their content.
+const DEPTH_MAX: usize = 16;
 
 /// The style of a piece of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +30,6 @@ enum MarkdownStyle {
     Normal,
     Bold,
     Slanted,
-    Code,
-    Heading,
 }
 
 impl MarkdownStyle {
@@ -33,31 +38,253 @@ impl MarkdownStyle {
             Self::Normal => "",
             Self::Bold => "\x1b[1m",
             Self::Slanted => "\x1b[3m",
-            Self::Code => "\x1b[36m",
-            Self::Heading => "\x1b[1;35m",
         }
     }
 }
 
-/// A word in pieces of one style each.
+/// A word in pieces of one style each. An empty one is a line break.
 type StyledWord = Vec<(String, MarkdownStyle)>;
 
 pub(crate) fn render(text: &str, width: usize, colours: Colours) -> String {
-    let page = Renderer { width: width.max(20), colours };
-    let lines: Vec<&str> = text.lines().collect();
-    let mut blocks: Vec<String> = Vec::new();
-    let mut at = 0;
-    while at < lines.len() {
-        let line = lines[at];
-        if line.trim().is_empty() {
-            at += 1;
-            continue;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut reader = BlockReader { events: Parser::new_ext(text, options), colours };
+    reader.blocks(width.max(20), 0).join("\n\n")
+}
+
+/// Reads blocks and what is inside of them.
+struct BlockReader<'a> {
+    events: Parser<'a>,
+    colours: Colours,
+}
+
+impl BlockReader<'_> {
+    /// Renders blocks up to the end of what they are in.
+    fn blocks(&mut self, width: usize, depth: usize) -> Vec<String> {
+        let width = width.max(WIDTH_MIN);
+        let page = Renderer { width, colours: self.colours };
+        let (mut blocks, mut text) = (Vec::new(), InlineText::default());
+        // Lists and quotes that are too deep are shown like their content.
+        let mut n_transparent = 0_usize;
+        while let Some(event) = self.events.next() {
+            if text.take(&event) {
+                continue;
+            }
+            text.finish(&page, &mut blocks);
+            match event {
+                Event::Start(Tag::Heading { level, .. }) => {
+                    let words = self.inline();
+                    blocks.push(page.heading(level, words));
+                }
+                Event::Start(Tag::CodeBlock(_) | Tag::HtmlBlock) => {
+                    let indent =
+                        if let Event::Start(Tag::CodeBlock(_)) = event { CODE_INDENT } else { "" };
+                    blocks.push(self.verbatim(indent));
+                }
+                Event::Start(Tag::BlockQuote(_)) if depth < DEPTH_MAX => {
+                    let inner = self.blocks(width.saturating_sub(2), depth + 1).join("\n\n");
+                    let lines = inner.lines().map(|line| format!("│ {line}").trim_end().to_owned());
+                    blocks.push(lines.collect::<Vec<_>>().join("\n"));
+                }
+                Event::Start(Tag::List(first)) if depth < DEPTH_MAX => {
+                    blocks.push(self.list(first, width, depth));
+                }
+                Event::Start(Tag::Table(_)) => {
+                    let rows = self.table_rows();
+                    blocks.push(page.table(&rows));
+                }
+                Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Item) => n_transparent += 1,
+                Event::Rule => blocks.push("─".repeat(width)),
+                Event::Html(html) => blocks.push(sanitize(html.trim_end())),
+                Event::End(TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item) => {
+                    match n_transparent.checked_sub(1) {
+                        Some(rest) => n_transparent = rest,
+                        None => return blocks,
+                    }
+                }
+                // Paragraphs end their text; nothing else is enabled.
+                Event::Start(_)
+                | Event::End(_)
+                | Event::Text(_)
+                | Event::Code(_)
+                | Event::InlineMath(_)
+                | Event::DisplayMath(_)
+                | Event::InlineHtml(_)
+                | Event::FootnoteReference(_)
+                | Event::SoftBreak
+                | Event::HardBreak
+                | Event::TaskListMarker(_) => {}
+            }
         }
-        let (block, next) = page.block(&lines, at);
-        blocks.push(block);
-        at = next;
+        text.finish(&page, &mut blocks);
+        blocks
     }
-    blocks.join("\n\n")
+
+    /// Renders a list with all its items, nested ones included.
+    fn list(&mut self, first: Option<u64>, width: usize, depth: usize) -> String {
+        let indent = if depth == 0 { "  " } else { "" };
+        let (mut items, mut number) = (Vec::new(), first);
+        while let Some(Event::Start(Tag::Item)) = self.events.next() {
+            let mark = number.map_or_else(|| "•".to_owned(), |number| format!("{number}."));
+            number = number.map(|number| number.saturating_add(1));
+            let room = width.saturating_sub(indent.len() + text_width::width(&mark) + 1);
+            let inner = self.blocks(room, depth + 1).join("\n");
+            // A box to check takes the place of the mark.
+            let (mark, inner) = match inner.chars().next() {
+                Some(mark @ ('☐' | '☑')) => {
+                    (mark.to_string(), inner[mark.len_utf8()..].trim_start())
+                }
+                Some(_) | None => (mark, inner.as_str()),
+            };
+            let first = format!("{indent}{mark} ");
+            let rest = " ".repeat(text_width::width(&first));
+            // An item without text still has its number.
+            let mut lines = inner.lines();
+            let mut item = format!("{first}{}", lines.next().unwrap_or_default());
+            for line in lines {
+                let _ = write!(item, "\n{rest}{line}");
+            }
+            items.push(item.trim_end().to_owned());
+        }
+        items.join("\n")
+    }
+
+    /// Renders lines as they are, up to the end of their block.
+    fn verbatim(&mut self, indent: &str) -> String {
+        let mut text = String::new();
+        for event in self.events.by_ref() {
+            if let Event::Text(part) | Event::Html(part) = event {
+                text.push_str(&part);
+            } else if let Event::End(_) = event {
+                break;
+            }
+        }
+        let text = sanitize(&text).replace('\t', "    ");
+        let lines =
+            text.trim_end().lines().map(|line| format!("{indent}{line}").trim_end().to_owned());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Reads text up to the end of its block.
+    fn inline(&mut self) -> Vec<StyledWord> {
+        let mut text = InlineText::default();
+        for event in self.events.by_ref() {
+            if let Event::End(TagEnd::Heading(_) | TagEnd::TableCell) = event {
+                break;
+            }
+            text.take(&event);
+        }
+        text.into_words()
+    }
+
+    /// Reads the rows of a table, with the heading as the first.
+    fn table_rows(&mut self) -> Vec<Vec<Vec<StyledWord>>> {
+        let mut rows = Vec::new();
+        while let Some(event) = self.events.next() {
+            if let Event::Start(Tag::TableHead | Tag::TableRow) = event {
+                rows.push(Vec::new());
+            } else if let Event::Start(Tag::TableCell) = event {
+                let cell = self.inline();
+                if let Some(row) = rows.last_mut() {
+                    row.push(cell);
+                }
+            } else if let Event::End(TagEnd::Table) = event {
+                break;
+            }
+        }
+        rows
+    }
+}
+
+/// Text of a paragraph, a heading or a cell, while it is read.
+#[derive(Default)]
+struct InlineText {
+    words: Vec<StyledWord>,
+    /// Whether the next text belongs to the last word.
+    is_inside_word: bool,
+    styles: Vec<MarkdownStyle>,
+    /// The targets of links that are open, with where their text begins.
+    links: Vec<(String, usize)>,
+}
+
+impl InlineText {
+    /// Takes an event that belongs to the text. Returns false for all others.
+    fn take(&mut self, event: &Event<'_>) -> bool {
+        match event {
+            Event::Text(text) | Event::InlineHtml(text) => self.push(&sanitize(text)),
+            Event::Code(code) => self.push(&format!("`{}`", sanitize(code))),
+            Event::SoftBreak => self.is_inside_word = false,
+            Event::HardBreak => {
+                self.words.push(Vec::new());
+                self.is_inside_word = false;
+            }
+            Event::TaskListMarker(is_done) => self.push(if *is_done { "☑ " } else { "☐ " }),
+            Event::Start(Tag::Emphasis) => self.styles.push(MarkdownStyle::Slanted),
+            Event::Start(Tag::Strong) => self.styles.push(MarkdownStyle::Bold),
+            Event::Start(Tag::Strikethrough) | Event::End(TagEnd::Strikethrough) => self.push("~~"),
+            Event::End(TagEnd::Emphasis | TagEnd::Strong) => drop(self.styles.pop()),
+            Event::Start(
+                Tag::Link { dest_url, title, .. } | Tag::Image { dest_url, title, .. },
+            ) => {
+                self.links.push((link_target(dest_url, title), self.words.len()));
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => self.end_link(),
+            Event::Start(_)
+            | Event::End(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::Html(_)
+            | Event::FootnoteReference(_)
+            | Event::Rule => return false,
+        }
+        true
+    }
+
+    fn push(&mut self, text: &str) {
+        let style = self.styles.last().copied().unwrap_or(MarkdownStyle::Normal);
+        for (n, part) in text.split(char::is_whitespace).enumerate() {
+            if n > 0 {
+                self.is_inside_word = false;
+            }
+            if part.is_empty() {
+                continue;
+            }
+            match self.words.last_mut().filter(|_| self.is_inside_word) {
+                Some(word) => word.push((part.to_owned(), style)),
+                None => self.words.push(vec![(part.to_owned(), style)]),
+            }
+            self.is_inside_word = true;
+        }
+    }
+
+    /// Appends the target of a link, unless it is its text.
+    fn end_link(&mut self) {
+        let Some((target, first)) = self.links.pop() else { return };
+        let words = self.words.get(first..).unwrap_or_default().iter();
+        let shown: Vec<String> =
+            words.map(|word| word.iter().map(|(part, _)| part.as_str()).collect()).collect();
+        let target = sanitize(&target);
+        if !target.is_empty() && shown.join(" ") != target {
+            self.is_inside_word = false;
+            self.push(&format!("({target})"));
+        }
+    }
+
+    fn into_words(self) -> Vec<StyledWord> {
+        self.words
+    }
+
+    /// Renders what was read as a paragraph.
+    fn finish(&mut self, page: &Renderer, blocks: &mut Vec<String>) {
+        let words = std::mem::take(self).words;
+        if !words.is_empty() {
+            blocks.push(page.lines(&words));
+        }
+    }
+}
+
+fn link_target(url: &CowStr<'_>, title: &CowStr<'_>) -> String {
+    if title.is_empty() { url.to_string() } else { format!("{url}, {title}") }
 }
 
 struct Renderer {
@@ -66,127 +293,31 @@ struct Renderer {
 }
 
 impl Renderer {
-    /// Renders the block that begins at line `at`, and returns the line after it.
-    fn block(&self, lines: &[&str], at: usize) -> (String, usize) {
-        let line = lines[at];
-        if let Some(fence) = fence(line) {
-            let inside = lines[at + 1..].iter();
-            let n = inside.take_while(|line| !closes(line, fence)).count();
-            let code = self.code(&lines[at + 1..at + 1 + n]);
-            return (code, (at + n + 2).min(lines.len()));
-        }
-        if let Some((level, title)) = heading(line) {
-            return (self.heading(level, title), at + 1);
-        }
-        if is_rule(line) {
-            return ("─".repeat(self.width), at + 1);
-        }
-        if line.contains('|') && lines.get(at + 1).is_some_and(|next| is_table_rule(next)) {
-            let n = lines[at..].iter().take_while(|line| line.contains('|')).count();
-            return (self.table(&lines[at..at + n]), at + n);
-        }
-        if line.trim_start().starts_with('>') {
-            let quoted = |line: &&&str| line.trim_start().starts_with('>');
-            let n = lines[at..].iter().take_while(quoted).count();
-            return (self.quote(&lines[at..at + n]), at + n);
-        }
-        if bullet(line).is_some() {
-            return self.list(lines, at);
-        }
-        if line.starts_with("    ") || line.starts_with('\t') {
-            let is_code = |line: &&&str| line.starts_with("    ") || line.starts_with('\t');
-            let n = lines[at..].iter().take_while(is_code).count();
-            return (lines[at..at + n].join("\n"), at + n);
-        }
-        let n = lines[at..].iter().skip(1).take_while(|line| continues_paragraph(line)).count() + 1;
-        let text = lines[at..at + n].join("\n");
-        (self.flow(&text, "", ""), at + n)
-    }
-
-    fn heading(&self, level: usize, title: &str) -> String {
-        let style = if level <= 2 { MarkdownStyle::Heading } else { MarkdownStyle::Bold };
-        let words = words(title)
-            .into_iter()
-            .map(|word| word.into_iter().map(|(text, _)| (text, style)).collect::<StyledWord>());
-        let mark = match self.colours {
-            Colours::Yes => String::new(),
-            Colours::No => format!("{} ", "#".repeat(level)),
+    fn heading(&self, level: HeadingLevel, words: Vec<StyledWord>) -> String {
+        let to_bold = |word: StyledWord| {
+            word.into_iter().map(|(text, _)| (text, MarkdownStyle::Bold)).collect::<StyledWord>()
         };
-        self.lines(&words.collect::<Vec<_>>(), &mark, "")
-    }
-
-    fn code(&self, lines: &[&str]) -> String {
-        let lines = lines.iter().map(|line| {
-            format!(
-                "{CODE_INDENT}{}",
-                self.styled(&line.replace('\t', "    "), MarkdownStyle::Code)
-            )
-        });
-        lines.collect::<Vec<_>>().join("\n")
-    }
-
-    fn quote(&self, lines: &[&str]) -> String {
-        let strip = |line: &&str| {
-            let line = line.trim_start().trim_start_matches('>');
-            line.strip_prefix(' ').unwrap_or(line).to_owned()
-        };
-        let text: Vec<String> = lines.iter().map(strip).collect();
-        let paragraphs = text.split(|line| line.trim().is_empty()).filter(|part| !part.is_empty());
-        let paragraphs = paragraphs.map(|part| self.flow(&part.join("\n"), "│ ", "│ "));
-        paragraphs.collect::<Vec<_>>().join("\n│\n")
-    }
-
-    /// Renders a list with all its items, nested ones included.
-    fn list(&self, lines: &[&str], from: usize) -> (String, usize) {
-        let mut items = Vec::new();
-        let mut at = from;
-        while let Some((indent, mark, text)) = lines.get(at).and_then(|line| bullet(line)) {
-            let mut text = text.to_owned();
-            at += 1;
-            while let Some(line) = lines.get(at).filter(|line| continues_paragraph(line)) {
-                text.push('\n');
-                text.push_str(line.trim());
-                at += 1;
-            }
-            let (shown, text) = match text.get(..4) {
-                Some("[ ] ") => ("☐".to_owned(), text[4..].to_owned()),
-                Some("[x] " | "[X] ") => ("☑".to_owned(), text[4..].to_owned()),
-                Some(_) | None => (mark, text),
-            };
-            let first = format!("{}{shown} ", " ".repeat(indent + 2));
-            let rest = " ".repeat(text_width::width(&first));
-            items.push(self.flow(&text, &first, &rest));
-            // One empty line between two items is dropped.
-            let is_next = |line: &&str| bullet(line).is_some();
-            if lines.get(at).is_some_and(|line| line.trim().is_empty())
-                && lines.get(at + 1).is_some_and(is_next)
-            {
-                at += 1;
+        let mut words: Vec<StyledWord> = words.into_iter().map(to_bold).collect();
+        match self.colours {
+            Colours::Yes => {}
+            Colours::No => {
+                let mark = "#".repeat(level as usize);
+                words.insert(0, vec![(mark, MarkdownStyle::Bold)]);
             }
         }
-        (items.join("\n"), at)
+        self.lines(&words)
     }
 
-    fn table(&self, lines: &[&str]) -> String {
-        let rows: Vec<Vec<&str>> = lines
-            .iter()
-            .enumerate()
-            .filter(|(position, _)| *position != 1)
-            .map(|(_, line)| cells(line))
-            .collect();
+    fn table(&self, rows: &[Vec<Vec<StyledWord>>]) -> String {
         let n_columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-        let widths = self.widths(&rows, n_columns);
+        let widths = self.widths(rows, n_columns);
         let mut text = String::new();
         for (position, row) in rows.iter().enumerate() {
-            let cells: Vec<Vec<String>> = (0..n_columns)
-                .map(|column| {
-                    self.cell(
-                        row.get(column).copied().unwrap_or_default(),
-                        widths[column],
-                        position,
-                    )
-                })
-                .collect();
+            let cell = |column: usize| {
+                let words = row.get(column).map(Vec::as_slice).unwrap_or_default();
+                self.cell(words, widths[column], position)
+            };
+            let cells: Vec<Vec<String>> = (0..n_columns).map(cell).collect();
             let height = cells.iter().map(Vec::len).max().unwrap_or_default();
             for line in 0..height {
                 let parts = cells.iter().zip(&widths).map(|(cell, width)| {
@@ -206,20 +337,19 @@ impl Renderer {
 
     /// Returns the widths of a table's columns. Text columns shrink until all fit or none can; a column of numbers is
     /// as wide as the widest of them, though its heading may be broken.
-    fn widths(&self, rows: &[Vec<&str>], n_columns: usize) -> Vec<usize> {
-        let widest = |rows: &[Vec<&str>], column: usize| {
-            let cell_width =
-                |row: &Vec<&str>| row.get(column).map_or(0, |cell| words_width(&words(cell)));
-            rows.iter().map(cell_width).max().unwrap_or_default().max(1)
+    fn widths(&self, rows: &[Vec<Vec<StyledWord>>], n_columns: usize) -> Vec<usize> {
+        let widest = |rows: &[Vec<Vec<StyledWord>>], column: usize| {
+            let widths =
+                rows.iter().filter_map(|row| row.get(column)).map(|cell| words_width(cell));
+            widths.max().unwrap_or_default().max(1)
         };
         let body = rows.get(1..).unwrap_or_default();
         let mut widths: Vec<usize> = (0..n_columns).map(|column| widest(rows, column)).collect();
         let room = self.width.saturating_sub(3 * n_columns.saturating_sub(1));
         for least in [COLUMN_MIN, COLUMN_FLOOR] {
             let least = |column: usize| {
-                let has_numbers =
-                    body.iter().filter_map(|row| row.get(column)).all(|cell| is_number(cell));
-                if has_numbers { widest(body, column) } else { least }
+                let mut cells = body.iter().filter_map(|row| row.get(column));
+                if cells.all(|cell| is_number(cell)) { widest(body, column) } else { least }
             };
             let least: Vec<usize> = (0..n_columns).map(least).collect();
             while widths.iter().sum::<usize>() > room {
@@ -233,47 +363,25 @@ impl Renderer {
     }
 
     /// Renders the lines of a cell. Row 0 is the heading.
-    fn cell(&self, text: &str, width: usize, row: usize) -> Vec<String> {
-        let mut words = words(text);
+    fn cell(&self, words: &[StyledWord], width: usize, row: usize) -> Vec<String> {
+        let mut words = words.to_vec();
         if row == 0 {
             words.iter_mut().flatten().for_each(|(_, style)| *style = MarkdownStyle::Bold);
         }
         let words: Vec<StyledWord> =
             words.into_iter().flat_map(|word| break_word(word, width)).collect();
         let narrow = Self { width, colours: self.colours };
-        narrow.lines(&words, "", "").lines().map(str::to_owned).collect()
-    }
-
-    fn flow(&self, text: &str, first: &str, rest: &str) -> String {
-        // Two spaces or a backslash at the end of a line are a line break.
-        let mut parts: Vec<String> = vec![String::new()];
-        for line in text.lines() {
-            let part = parts.last_mut().expect("there is always one");
-            let is_end = line.ends_with("  ") || line.ends_with('\\');
-            part.push_str(line.trim().trim_end_matches('\\'));
-            part.push('\n');
-            if is_end {
-                parts.push(String::new());
-            }
-        }
-        let parts = parts.iter().filter(|part| !part.trim().is_empty()).enumerate();
-        let lines: Vec<String> = parts
-            .map(|(n, part)| self.lines(&words(part), if n == 0 { first } else { rest }, rest))
-            .collect();
-        // An item without text still has its number.
-        if lines.is_empty() { first.trim_end().to_owned() } else { lines.join("\n") }
+        narrow.lines(&words).lines().map(str::to_owned).collect()
     }
 
     /// Wraps words at the width.
-    fn lines(&self, words: &[StyledWord], first: &str, rest: &str) -> String {
-        let mut text = first.to_owned();
-        let (mut column, mut is_first) = (text_width::width(first), true);
+    fn lines(&self, words: &[StyledWord]) -> String {
+        let (mut text, mut column, mut is_first) = (String::new(), 0, true);
         for word in words {
             let length = length(word);
-            if !is_first && column + 1 + length > self.width {
+            if word.is_empty() || !is_first && column + 1 + length > self.width {
                 text.push('\n');
-                text.push_str(rest);
-                column = text_width::width(rest);
+                column = 0;
             } else if !is_first {
                 text.push(' ');
                 column += 1;
@@ -282,9 +390,9 @@ impl Renderer {
                 text.push_str(&self.styled(part, *style));
             }
             column += length;
-            is_first = false;
+            is_first = word.is_empty();
         }
-        text
+        text.trim_end().to_owned()
     }
 
     fn styled(&self, text: &str, style: MarkdownStyle) -> String {
@@ -318,11 +426,14 @@ fn words_width(words: &[StyledWord]) -> usize {
 }
 
 /// Returns true if a cell is empty or holds a number, perhaps with its unit (`1 h 12 min`).
-fn is_number(cell: &str) -> bool {
-    let cell = cell.trim_matches(|c| "*_`$~≥<>+-–— ".contains(c));
+fn is_number(cell: &[StyledWord]) -> bool {
+    let words: Vec<String> =
+        cell.iter().map(|word| word.iter().map(|(part, _)| part.as_str()).collect()).collect();
+    let text = words.join(" ");
+    let text = text.trim_matches(|c| "`$~≥<>+-–— ".contains(c));
     let is_part = |word: &str| word.contains(|c: char| c.is_ascii_digit()) || word.len() <= UNIT;
-    cell.chars().next().is_none_or(|first| first.is_ascii_digit())
-        && cell.split_whitespace().all(is_part)
+    text.chars().next().is_none_or(|first| first.is_ascii_digit())
+        && text.split_whitespace().all(is_part)
 }
 
 /// Breaks a word into pieces of at most `columns`, after a punctuation mark if there is one.
@@ -359,159 +470,6 @@ fn break_word(word: StyledWord, columns: usize) -> Vec<StyledWord> {
         rest = &rest[end..];
     }
     pieces
-}
-
-fn fence(line: &str) -> Option<char> {
-    let line = line.trim_start();
-    ['`', '~'].into_iter().find(|mark| line.starts_with(&mark.to_string().repeat(3)))
-}
-
-fn closes(line: &str, fence: char) -> bool {
-    let line = line.trim();
-    line.len() >= 3 && line.chars().all(|c| c == fence)
-}
-
-fn heading(line: &str) -> Option<(usize, &str)> {
-    let level = line.bytes().take_while(|byte| *byte == b'#').count();
-    let title = line[level..].strip_prefix(' ')?;
-    (1..=6).contains(&level).then(|| (level, title.trim().trim_end_matches('#').trim_end()))
-}
-
-fn is_rule(line: &str) -> bool {
-    let marks: String = line.split_whitespace().collect();
-    marks.len() >= 3 && ['-', '*', '_'].iter().any(|mark| marks.chars().all(|c| c == *mark))
-}
-
-fn is_table_rule(line: &str) -> bool {
-    line.contains('-') && line.chars().all(|c| "|-: ".contains(c))
-}
-
-fn cells(line: &str) -> Vec<&str> {
-    let line = line.trim();
-    let line = line.strip_prefix('|').unwrap_or(line);
-    let line = line.strip_suffix('|').unwrap_or(line);
-    line.split('|').map(str::trim).collect()
-}
-
-/// Returns the indent, the mark and the text of a list item.
-fn bullet(line: &str) -> Option<(usize, String, &str)> {
-    let text = line.trim_start();
-    let indent = line.len() - text.len();
-    if let Some(rest) = ["- ", "* ", "+ "].iter().find_map(|mark| text.strip_prefix(mark)) {
-        return Some((indent, "•".to_owned(), rest));
-    }
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = text[digits..].strip_prefix(". ").or_else(|| text[digits..].strip_prefix(") "))?;
-    (1..=9).contains(&digits).then(|| (indent, format!("{}.", &text[..digits]), rest))
-}
-
-/// Returns true if a line continues the paragraph before it.
-fn continues_paragraph(line: &str) -> bool {
-    !line.trim().is_empty()
-        && fence(line).is_none()
-        && heading(line).is_none()
-        && bullet(line).is_none()
-        && !line.trim_start().starts_with('>')
-        && !is_rule(line)
-}
-
-/// Splits a text into styled words. Marks without a meaning stay.
-fn words(text: &str) -> Vec<StyledWord> {
-    let mut words: Vec<StyledWord> = vec![Vec::new()];
-    let mut style = MarkdownStyle::Normal;
-    let mut rest = text;
-    let mut before = ' ';
-    while let Some(c) = rest.chars().next() {
-        let (taken, shown, next) = piece(rest, style, before);
-        match next {
-            Some(next) => style = next,
-            None => {
-                for (n, part) in shown.split(char::is_whitespace).enumerate() {
-                    if n > 0 && words.last().is_some_and(|word| !word.is_empty()) {
-                        words.push(Vec::new());
-                    }
-                    let word = words.last_mut().expect("there is always one");
-                    let code = if taken > shown.len() && rest.starts_with('`') {
-                        MarkdownStyle::Code
-                    } else {
-                        style
-                    };
-                    match word.last_mut() {
-                        Some((text, last)) if *last == code => text.push_str(part),
-                        Some(_) | None if !part.is_empty() => word.push((part.to_owned(), code)),
-                        Some(_) | None => {}
-                    }
-                }
-            }
-        }
-        before = rest[..taken].chars().next_back().unwrap_or(c);
-        rest = &rest[taken..];
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-/// Parses the next piece: its bytes, the text to show, and the new style if it is a mark.
-fn piece(rest: &str, style: MarkdownStyle, before: char) -> (usize, String, Option<MarkdownStyle>) {
-    let c = rest.chars().next().unwrap_or_default();
-    let plain = |n: usize| (n, rest[..n].to_owned(), None);
-    let mark = |mark: &str, wanted: MarkdownStyle| {
-        let is_open = style == wanted;
-        let after = &rest[mark.len()..];
-        let starts = after.starts_with(|c: char| !c.is_whitespace())
-            && after.contains(mark)
-            && (mark != "_" || !before.is_alphanumeric());
-        let ends =
-            !before.is_whitespace() && (mark != "_" || !after.starts_with(char::is_alphanumeric));
-        match (style, is_open) {
-            (_, true) if ends => Some((mark.len(), String::new(), Some(MarkdownStyle::Normal))),
-            (MarkdownStyle::Normal, false) if starts => {
-                Some((mark.len(), String::new(), Some(wanted)))
-            }
-            (_, _) => None,
-        }
-    };
-    match c {
-        '\\' if rest[1..].starts_with(|c: char| c.is_ascii_punctuation()) => {
-            (2, rest[1..2].to_owned(), None)
-        }
-        // What others wrote is kept from being a tag so.
-        '&' if rest.starts_with("&lt;") => ("&lt;".len(), "<".to_owned(), None),
-        '`' => {
-            let n = rest.bytes().take_while(|byte| *byte == b'`').count();
-            match rest[n..].find(&rest[..n]) {
-                Some(end) => (2 * n + end, rest[n..n + end].trim().to_owned(), None),
-                None => plain(n),
-            }
-        }
-        '*' if rest.starts_with("**") => {
-            mark("**", MarkdownStyle::Bold).unwrap_or_else(|| plain(2))
-        }
-        '_' if rest.starts_with("__") => {
-            mark("__", MarkdownStyle::Bold).unwrap_or_else(|| plain(2))
-        }
-        '*' => mark("*", MarkdownStyle::Slanted).unwrap_or_else(|| plain(1)),
-        '_' => mark("_", MarkdownStyle::Slanted).unwrap_or_else(|| plain(1)),
-        '[' => link(rest).map_or_else(|| plain(1), |(taken, shown)| (taken, shown, None)),
-        _ => {
-            let ordinary = |c: char| !"\\`*_[&".contains(c);
-            let n = rest.find(|c| !ordinary(c)).unwrap_or(rest.len());
-            plain(n.max(c.len_utf8()))
-        }
-    }
-}
-
-/// Parses a link, shown as its text and target.
-fn link(rest: &str) -> Option<(usize, String)> {
-    let end = rest.find("](")?;
-    let text = &rest[1..end];
-    let close = rest[end..].find(')')? + end;
-    let target = &rest[end + 2..close];
-    if text.is_empty() || text.contains(['[', '\n']) || target.contains(char::is_whitespace) {
-        return None;
-    }
-    let shown = if text == target { text.to_owned() } else { format!("{text} ({target})") };
-    Some((close + 1, shown))
 }
 
 #[cfg(test)]

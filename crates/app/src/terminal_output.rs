@@ -20,12 +20,6 @@ pub(crate) fn print(text: &str) {
     print_raw(&sanitize(text));
 }
 
-/// Prints text that matters less than what is around it.
-pub(crate) fn print_dimmed(text: &str) {
-    let grey = if has_colours(&io::stdout()) { ("\x1b[90m", "\x1b[0m") } else { ("", "") };
-    print_raw(&format!("{}{}{}", grey.0, sanitize(text), grey.1));
-}
-
 /// Prints data for programs, unchanged.
 pub(crate) fn print_raw(text: &str) {
     exit_on_error(write(text));

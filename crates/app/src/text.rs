@@ -6,4 +6,5 @@ pub(crate) mod end_card;
 pub(crate) mod plan_text;
 pub(crate) mod question_text;
 pub(crate) mod result_text;
+pub(crate) mod state_words;
 pub(crate) mod status_text;

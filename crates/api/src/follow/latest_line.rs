@@ -54,6 +54,9 @@ pub(super) struct LatestLineReader {
     line: Option<String>,
     /// When the file was changed that a line was taken of last.
     changed: Option<SystemTime>,
+    /// The commands that set a checkout up, and the one that runs now.
+    setup: Vec<String>,
+    setting_up: Option<String>,
 }
 
 /// The folders of a run's calls.
@@ -94,7 +97,18 @@ impl LatestLineReader {
             .and_then(|frozen| home.checkouts(id, frozen).ok())
             .map(|checkouts| boxes(&checkouts, ordinal));
         let recent = VecDeque::from([first]);
-        Self { since, begun: None, folder, boxes, stream, recent, line: None, changed: None }
+        Self {
+            since,
+            begun: None,
+            folder,
+            boxes,
+            stream,
+            recent,
+            line: None,
+            changed: None,
+            setup: frozen.map(|frozen| frozen.setup.clone()).unwrap_or_default(),
+            setting_up: None,
+        }
     }
 
     /// Hears what is new.
@@ -105,6 +119,7 @@ impl LatestLineReader {
             // A gate has no file of its own, only those of its steps.
             self.begun = Some(made.unwrap_or(self.since).max(self.since));
         }
+        self.setting_up = self.running_setup();
         let Some(stream) = &mut self.stream else { return self.listen_to_steps() };
         let (recent, line) = (&mut self.recent, &mut self.line);
         stream.read_some(PIECES_MAX, &mut |shown| {
@@ -121,6 +136,23 @@ impl LatestLineReader {
         if let Some(boxes) = self.boxes.clone() {
             self.take_last_line(&boxes.outbox().join(PROGRESS));
         }
+    }
+
+    /// Returns the command of the set-up that runs now: its step has begun and has no ending.
+    fn running_setup(&self) -> Option<String> {
+        if self.setup.is_empty() {
+            return None;
+        }
+        let steps = fs::read_dir(steps_of(&self.folder)).ok()?.flatten().take(STEPS_MAX);
+        let number = |step: &fs::DirEntry| {
+            let name = step.file_name();
+            let (_, number) = name.to_str()?.rsplit_once("setup-")?;
+            number.parse::<usize>().ok()
+        };
+        let running = steps.filter(|step| !AttemptFolder::at(step.path()).ending().exists());
+        let command =
+            self.setup.get(running.filter_map(|step| number(&step)).max()?.checked_sub(1)?)?;
+        first_words(&format!("setting up: {command}"))
     }
 
     /// Reads the last line of a gate's steps, which run one after the other.
@@ -168,7 +200,7 @@ impl LatestLineReader {
     }
 
     pub(super) fn line(&self) -> Option<&str> {
-        self.line.as_deref()
+        self.setting_up.as_deref().or(self.line.as_deref())
     }
 
     pub(super) fn spent(&self) -> Spent {
@@ -207,9 +239,9 @@ fn in_one_line(seen: &UnitEvent) -> Option<String> {
             text.lines().rev().find_map(first_words)
         }
         UnitEvent::UsedTool { name, about, .. } => first_words(&format!("{name}  {about}")),
-        UnitEvent::Asked { text, .. } => first_words(&format!("nobody could grant: {text}")),
+        UnitEvent::Asked { text, .. } => first_words(&format!("permission denied: {text}")),
         UnitEvent::Limit { text, .. } => first_words(text),
-        UnitEvent::Turn { turn: TurnName::Repair } => Some("repairs its result".to_owned()),
+        UnitEvent::Turn { turn: TurnName::Repair } => Some("fixes its result".to_owned()),
         UnitEvent::Turn { turn: TurnName::First | TurnName::Resumed | TurnName::Anew }
         | UnitEvent::Fact { .. }
         | UnitEvent::Call { .. }

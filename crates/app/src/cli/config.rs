@@ -219,12 +219,7 @@ fn list(json: bool) -> Result<(), Error> {
         let room = terminal_info::terminal_width().saturating_sub(widest + 2 + 2 + LAYER_WIDTH);
         let value = text_width::pad(&format::one_line(&value, room), room);
         let line = format!("{:<widest$}  {value}  {who}", row.key);
-        let line = line.trim_end();
-        if row.layer.is_none_or(|layer| layer == settings::Layer::Shipped) {
-            terminal_output::print_dimmed(line);
-        } else {
-            terminal_output::print(line);
-        }
+        terminal_output::print(line.trim_end());
     }
     print_notes(&settings.notes());
     Ok(())
@@ -244,20 +239,12 @@ fn explain(key: &str, json: bool) -> Result<(), Error> {
         let mark = if position == 0 { ">" } else { " " };
         let layer = said.layer.as_str();
         let place = text_width::pad(&said.place, widest);
-        let line = format!("{mark} {layer:<11}  {place}  {}", said.value);
-        if position == 0 {
-            terminal_output::print(&line);
-        } else {
-            terminal_output::print_dimmed(&line);
-        }
+        terminal_output::print(&format!("{mark} {layer:<11}  {place}  {}", said.value));
     }
     if said.is_empty() {
         terminal_output::print("  it is not set anywhere");
     }
-    terminal_output::print_dimmed(&format!(
-        "  forge config set {} VALUE, or {variable}=VALUE",
-        row.key
-    ));
+    terminal_output::print(&format!("  forge config set {} VALUE, or {variable}=VALUE", row.key));
     print_notes(all);
     Ok(())
 }

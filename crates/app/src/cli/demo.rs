@@ -1,89 +1,155 @@
-//! `forge demo`: creates a small project and runs the scripted agent on it.
+//! `forge demo`: creates a small project and lets scripted agents build a feature on it.
 //!
-//! What is printed about the run comes from the journal, as in `forge run` and `forge show`.
+//! At a terminal it is the live screen, at a pace that one can watch, with one question. With `--fast`, and where there
+//! is no terminal, it is one line for each fact. What is shown of the run comes from the journal, as everywhere.
+//!
+//! Invariant: nothing that the person has set is used: agents, notifiers, limits, budgets, `FORGE_` variables.
 
-use std::{env, fs, path::PathBuf, process::ExitCode};
+use std::{
+    env, fs,
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::{Command as Program, ExitCode},
+    time::Duration,
+};
 
 use clap::Args;
 use forge_api::{
-    Error, demo,
+    Error,
+    demo::{self, Pace},
     forge::Forge,
+    person::person,
     refuse_agents,
     run_id::new_run_id,
-    start::{Allowed, Asks, Request},
+    start::{Allowed, Asks, PullRequest, Request, StartedRun},
 };
 use forge_core::{
+    Command,
     event::{Approvals, Record},
     view::Standing,
 };
 
-use super::drive_mode::{OutputFormat, report_outcome};
-use crate::{terminal_info, terminal_output, text::result_text};
+use super::drive_mode::{OutputFormat, report_outcome, report_screen_exit};
+use crate::{
+    live::{self, OnSilence, ScreenExit, ScreenTask},
+    terminal_output,
+};
 
-/// Try Forge on a small project, with scripted agents and no model
+/// How long the question waits before it is approved by itself.
+const APPROVED_AFTER: Duration = Duration::from_secs(10);
+/// Variables with the prefix of the settings that set nothing in a run.
+const KEPT_VARIABLES: [&str; 2] = ["FORGE_PAGER", "FORGE_MOTION"];
+
+/// Watch Forge build a small feature, with scripted agents and no model
 #[derive(Args)]
 pub(crate) struct DemoArgs {
-    /// Keep it all in this folder, which must be empty or new
+    /// Keep the project in this folder, which must be empty or new
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    /// Print one line for each fact, as fast as possible
+    #[arg(long)]
+    fast: bool,
+    /// Set in the process that has no settings of the person
+    #[arg(long, hide = true)]
+    isolated: bool,
 }
 
 impl DemoArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         refuse_agents()?;
+        if !self.isolated {
+            return Err(self.isolate());
+        }
         let temporary = env::temp_dir().join(format!("forge-demo-{}", new_run_id("")));
         let dir = self.dir.clone().unwrap_or(temporary);
-        demo::make(&dir)?;
-        let folder = dir.display();
+        let is_on_screen = !self.fast && live::is_supported();
+        demo::make(&dir, if is_on_screen { Pace::Watchable } else { Pace::Fast })?;
         terminal_output::print(&format!(
-            "A small project is in {folder}.\n\
-             The agents are scripted: a file says what they do, no model is asked, nothing is paid.\n\
-             All else is real: git, the project's tests, the reviews' verdicts, the journal.\n\n\
-             $ forge run --flow {} --auto \"{}\"",
-            demo::FLOW,
+            "Demo agents are scripted. No model is called, nothing is charged.\n\
+             Everything else is real: git, the project's tests, the reviews, the journal.\n\
+             Project: {}\n\n$ forge \"{}\"",
+            dir.display(),
             demo::REQUEST
         ));
         let forge = Forge::open(&dir)?;
         let request = Request {
             flow: Some(demo::FLOW.to_owned()),
-            approvals: Approvals::Automatic,
+            effort: Some(demo::EFFORT.to_owned()),
+            approvals: if is_on_screen { Approvals::ByPeople } else { Approvals::Automatic },
+            pull_request: PullRequest::Never,
             ..Request::new(demo::REQUEST)
         };
         let begun = forge.begin(&request, &mut DemoPrompts)?;
         let run = begun.run.clone();
-        OutputFormat::Sentences.print_started(&run);
-        let outcome = begun
-            .drive(&mut |record: &Record| OutputFormat::Sentences.print_record(&run, record))?;
-        let code = report_outcome(&forge, outcome, OutputFormat::Sentences)?;
-        let view = forge.result(&run)?;
-        if view.row.standing != Standing::Done {
-            terminal_output::print(&format!("go on with: cd {folder} && forge resume"));
-            return Ok(code);
+        let code = if is_on_screen { watch(&forge, begun)? } else { print_facts(&forge, begun)? };
+        let is_done = forge.view(&run)?.row.standing == Standing::Done;
+        self.print_farewell(&dir, is_done);
+        Ok(code)
+    }
+
+    /// Starts this program again without anything that the person has set. Returns only if that fails.
+    fn isolate(&self) -> Error {
+        let failed = |error: std::io::Error| {
+            let what = format!("the demo cannot be started: {error}");
+            Error::surroundings(what, "forge doctor")
+        };
+        let program = match env::current_exe() {
+            Ok(program) => program,
+            Err(error) => return failed(error),
+        };
+        let mut command = Program::new(program);
+        command.args(["demo", "--isolated"]);
+        if let Some(dir) = &self.dir {
+            command.arg("--dir").arg(dir);
         }
-        terminal_output::print(&format!(
-            "\n$ forge show {run}\n{}",
-            result_text::result_text(&view, terminal_info::terminal_width())
-        ));
-        terminal_output::print("");
+        if self.fast {
+            command.arg("--fast");
+        }
+        let is_setting = |name: &str| name.starts_with("FORGE_") && !KEPT_VARIABLES.contains(&name);
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_setting)) {
+            command.env_remove(name);
+        }
+        // A folder that does not exist has no settings of the person.
+        command.env("XDG_CONFIG_HOME", env::temp_dir().join(new_run_id("no-settings")));
+        failed(command.exec())
+    }
+
+    fn print_farewell(&self, dir: &Path, is_done: bool) {
+        let folder = dir.display();
         if self.dir.is_some() {
-            terminal_output::print(&format!("{}\n", result_text::next_steps(&view).join("\n")));
-            terminal_output::print(&format!(
-                "All of it is in {folder}: cd there, and try forge status, log, show."
-            ));
+            let next = if is_done { "forge status, log, show, diff" } else { "forge resume" };
+            terminal_output::print(&format!("\nThe project is in {folder}. Try there: {next}"));
         } else {
-            let removed = fs::remove_dir_all(&dir);
-            terminal_output::print(match removed {
-                Ok(()) => {
-                    "The folder is removed. `forge demo --dir DIR` keeps it, to look around in."
-                }
-                Err(_) => "The folder could not be removed.",
+            terminal_output::print(match fs::remove_dir_all(dir) {
+                Ok(()) => "\nThe project was removed. Keep it: forge demo --dir DIR",
+                Err(_) => "\nThe project could not be removed.",
             });
         }
-        terminal_output::print(
-            "With your own project: `forge init` finds its checks and writes forge.toml; `forge agents` says who\n\
-             can work there.",
-        );
-        Ok(code)
+        terminal_output::print("Your own project: cd there, then forge \"what you want\"");
+    }
+}
+
+/// Prints one line for each fact.
+fn print_facts(forge: &Forge, begun: StartedRun) -> Result<ExitCode, Error> {
+    let run = begun.run.clone();
+    let format = OutputFormat::Sentences;
+    format.print_started(&run);
+    let outcome = begun.drive(&mut |record: &Record| format.print_record(&run, record))?;
+    report_outcome(forge, outcome, format)
+}
+
+/// Shows the live screen. A run that the person leaves is stopped: its project may be removed.
+fn watch(forge: &Forge, begun: StartedRun) -> Result<ExitCode, Error> {
+    let run = begun.let_go()?;
+    let on_silence = OnSilence::Approve { after: APPROVED_AFTER };
+    let exit = live::show_with(forge, &run, ScreenTask::Drive { budget: None }, on_silence)?;
+    match exit {
+        ScreenExit::Finished(_) => report_screen_exit(forge, &run, exit),
+        ScreenExit::Detached | ScreenExit::Closed(_) | ScreenExit::NotDriven => {
+            forge.send(&run, &Command::Stop { by: person() })?;
+            forge.wait_for_calls(&run)?;
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }
 

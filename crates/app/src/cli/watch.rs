@@ -13,8 +13,8 @@ use forge_api::{
 
 use super::common::{INTERRUPTED, json_line, open_forge, run_and_name};
 use crate::{
-    format, terminal_info, terminal_output,
-    text::agent_event::{Emphasis, event_text, indented_paragraph},
+    terminal_info, terminal_output,
+    text::agent_event::{event_paragraph, event_text},
 };
 
 /// Follow one agent: what it says, which tools it uses, how it ends
@@ -43,24 +43,17 @@ impl WatchArgs {
             }
             // Every call has a first turn, so it is not printed.
             WatchOutput::Event(UnitEvent::Turn { turn: TurnName::First }) => {}
-            WatchOutput::Event(seen) => print_event(&seen, terminal_info::terminal_width()),
+            WatchOutput::Event(seen) => {
+                let text = event_paragraph(&event_text(&seen), terminal_info::terminal_width());
+                terminal_output::print(&text);
+            }
         };
         match forge.watch(&run, task.as_deref(), form, &mut print)? {
             Watched::ToTheEnd => Ok(ExitCode::SUCCESS),
             Watched::Interrupted => {
-                terminal_output::print_stderr(&format!("not watching any more; {run} goes on"));
+                terminal_output::print_stderr("Stopped watching. The run continues.");
                 Ok(ExitCode::from(INTERRUPTED))
             }
         }
-    }
-}
-
-fn print_event(seen: &UnitEvent, width: usize) {
-    let (at, mark, text, emphasis) = event_text(seen);
-    let time = at.map(format::clock_time).unwrap_or_default();
-    let text = indented_paragraph(&format!("{time:<8}  {mark} "), &text, width);
-    match emphasis {
-        Emphasis::Normal => terminal_output::print(&text),
-        Emphasis::Dimmed => terminal_output::print_dimmed(&text),
     }
 }

@@ -1,60 +1,76 @@
-//! The stream of one agent on the screen: its last events.
+//! The stream of one agent: its last events, alone on a screen or for a pane below the tree.
 
-use forge_api::{follow::RunSnapshot, watch::events::UnitEvent};
+use forge_api::{
+    follow::RunSnapshot,
+    watch::events::{TurnName, UnitEvent},
+};
 
-use super::{
-    header::{DrivenBy, header},
-    line::{LineStyle, ScreenSize, StyledLine, wrap},
+use super::line::{
+    BOLD, PLAIN, SanitizedLine as _, ScreenLine, ScreenSize, key_hints, line, titled_rule, wrap,
 };
 use crate::{
     format,
-    text::agent_event::{Emphasis, INDENT, event_text},
+    text::agent_event::{LABEL, event_text},
 };
 
-/// Builds the frame of a unit's stream, scrolled back by `back` lines.
+/// Below this width, times are left out.
+const TIMES_WIDTH: usize = 60;
+
+/// Builds the frame of a unit's stream below the header, scrolled back by `back` lines.
 pub(crate) fn stream_frame<'a>(
+    header: Vec<ScreenLine>,
     snapshot: &RunSnapshot,
-    driven_by: DrivenBy,
     unit: &str,
     seen: impl Iterator<Item = &'a UnitEvent>,
     back: usize,
     size: ScreenSize,
-) -> Vec<StyledLine> {
+) -> Vec<ScreenLine> {
     let ScreenSize { width, height } = size;
-    let mut lines = vec![header(snapshot, driven_by, width, 0).swap_remove(0)];
-    lines.push(StyledLine::new(LineStyle::Bold, &format!(" {unit}")));
-    let room = height.saturating_sub(lines.len() + 1);
-    let mut stream_lines: Vec<StyledLine> =
-        seen.flat_map(|seen| event_lines(seen, width)).collect();
-    if stream_lines.is_empty() {
-        let run = &snapshot.view.row.run;
-        let text =
-            format!("   nothing was said while you looked; all of it: forge watch {run} {unit}");
-        stream_lines.push(StyledLine::new(LineStyle::Grey, &text));
+    let mut lines = header;
+    lines.truncate(2);
+    let room = height.saturating_sub(lines.len() + 2);
+    let mut stream = stream_lines(seen, width);
+    if stream.is_empty() {
+        let run = format::short_id(&snapshot.view.row.run);
+        let text = format!(" Nothing yet. Earlier output: forge watch {run} {unit}");
+        stream.push(line(PLAIN, &text));
     }
-    let last = stream_lines.len() - back.min(stream_lines.len().saturating_sub(room));
-    lines.extend(stream_lines.drain(..last).skip(last.saturating_sub(room)));
+    lines.push(titled_rule(format::short_unit_name(unit), width));
+    let last = stream.len() - back.min(stream.len().saturating_sub(room));
+    lines.extend(stream.drain(..last).skip(last.saturating_sub(room)));
     while lines.len() + 1 < height {
-        lines.push(StyledLine::default());
+        lines.push(ScreenLine::default());
     }
-    let keys = StyledLine::new(LineStyle::Bold, " ↑↓").with(LineStyle::Grey, " scroll   ");
-    lines.push(keys.with(LineStyle::Bold, "Esc").with(LineStyle::Grey, " back to the tree"));
+    lines.push(key_hints(&[("↑↓", "scroll"), ("Tab", "next agent"), ("Esc", "back")], width));
     lines.truncate(height);
     lines.into_iter().map(|line| line.cut(width)).collect()
 }
 
-fn event_lines(seen: &UnitEvent, width: usize) -> Vec<StyledLine> {
-    let (at, mark, text, emphasis) = event_text(seen);
-    let style = match emphasis {
-        Emphasis::Normal => LineStyle::Plain,
-        Emphasis::Dimmed => LineStyle::Grey,
+/// Builds the lines of events.
+pub(crate) fn stream_lines<'a>(
+    seen: impl Iterator<Item = &'a UnitEvent>,
+    width: usize,
+) -> Vec<ScreenLine> {
+    // Every call has a first turn.
+    let is_told = |seen: &&UnitEvent| !matches!(seen, UnitEvent::Turn { turn: TurnName::First });
+    seen.filter(is_told).flat_map(|seen| event_lines(seen, width)).collect()
+}
+
+fn event_lines(seen: &UnitEvent, width: usize) -> Vec<ScreenLine> {
+    let event = event_text(seen);
+    let time = match event.at {
+        _ if width < TIMES_WIDTH => " ".to_owned(),
+        Some(at) => format!(" {:<8}  ", format::clock_time(at)),
+        None => " ".repeat(11),
     };
-    let time = at.map(format::clock_time).unwrap_or_default();
-    let head = format!("{time:<8}  {mark} ");
-    let lines = wrap(&text, width.saturating_sub(INDENT).max(10));
-    let line = |(at, line): (usize, String)| {
-        let head = if at == 0 { head.clone() } else { " ".repeat(INDENT) };
-        StyledLine::new(LineStyle::Grey, &head).with(style, &line)
+    let indent = time.len() + LABEL + 1;
+    let lines = wrap(&event.text, width.saturating_sub(indent).max(10));
+    let build = |(at, text): (usize, String)| {
+        if at > 0 {
+            return line(PLAIN, &format!("{:indent$}{text}", ""));
+        }
+        let head = line(PLAIN, &time).with(BOLD, &format!("{:<LABEL$} ", event.label));
+        head.with(PLAIN, &text)
     };
-    lines.into_iter().enumerate().map(line).collect()
+    lines.into_iter().enumerate().map(build).collect()
 }

@@ -1,4 +1,4 @@
-//! Lays out a run as lines that fit a screen size.
+//! Lays out a run as lines that fit a screen size: header, tree, the stream of one agent where there is room, keys.
 //!
 //! Pure: no terminal, no clock, no files. If there are more rows than lines, units that are closed or not started are
 //! shown as counts; those that work, ask or failed are kept as long as there is room at all.
@@ -13,56 +13,83 @@ use forge_api::follow::RunSnapshot;
 use forge_core::view::{Course, Standing};
 
 use super::{
-    header::{DrivenBy, LOW_HEIGHT, header, is_active, lacks_driver},
-    line::{LineStyle, ScreenSize, StyledLine},
-    unit_rows::{UnitRow, column_headings, fold_rows, unit_rows},
+    header::{LOW_HEIGHT, ScreenContext, header, is_active},
+    line::{
+        PLAIN, SanitizedLine as _, ScreenLine, ScreenSize, coloured, key_hints, line, titled_rule,
+        wrap,
+    },
+    unit_rows::{Columns, UnitRow, fold_rows, unit_rows},
 };
+use crate::{format, palette::Hue, text::state_words::DrivenBy};
 
 /// All keys of the tree. The footer names only those that do something now.
 pub(crate) const KEY_HELP: &str = "\
-↑↓ or j k choose   Esc choose nothing   Enter or w what it says   a answer
-p pause, go on   r drive on what nobody drives   q leave   Ctrl-C stop
-Ctrl-Z to the shell, fg comes back   ? these keys";
+↑↓ select   Enter open the agent's output or the question   Esc deselect
+Tab next agent   a answer   p pause or continue   r resume if it is not running
+q leave   Ctrl-C stop the run   Ctrl-Z suspend, fg returns   ? these keys";
 
-/// The key that shows all keys.
-const HELP_KEY: (&str, &str) = ("?", "keys");
+/// From this height on there is a pane with the stream of an agent.
+const PANE_SCREEN_HEIGHT: usize = 30;
+/// The fewest lines of the pane.
+const PANE_HEIGHT_MIN: usize = 8;
 
 /// What a frame depends on besides the run.
 #[derive(Clone, Debug)]
-pub(crate) struct FrameOptions {
+pub(crate) struct FrameOptions<'a> {
     pub(crate) size: ScreenSize,
-    pub(crate) driven_by: DrivenBy,
+    pub(crate) context: ScreenContext,
     /// The selected unit.
-    pub(crate) chosen: Option<String>,
+    pub(crate) chosen: Option<&'a str>,
     /// A message above the keys.
-    pub(crate) message: Option<String>,
+    pub(crate) message: Option<&'a str>,
+    /// The stream for the pane.
+    pub(crate) stream: Option<UnitStream<'a>>,
+}
+
+/// A unit with the lines of its agents, the oldest first.
+#[derive(Clone, Debug)]
+pub(crate) struct UnitStream<'a> {
+    pub(crate) unit: &'a str,
+    pub(crate) lines: Vec<ScreenLine>,
 }
 
 /// The lines of a screen, and the units that can be selected on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScreenFrame {
-    pub(crate) lines: Vec<StyledLine>,
+    pub(crate) lines: Vec<ScreenLine>,
     /// The selectable units, from the top.
     pub(crate) units: Vec<String>,
 }
 
 /// Builds the tree with its header and footer.
-pub(crate) fn frame(snapshot: &RunSnapshot, options: &FrameOptions) -> ScreenFrame {
+pub(crate) fn frame(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> ScreenFrame {
     let ScreenSize { width, height } = options.size;
-    let mut lines = header(snapshot, options.driven_by, width, height);
+    let context = options.context;
+    let mut lines = header(snapshot, context, width, height);
     let footer = footer(snapshot, options);
     // The column headings, and an empty line above the keys.
     let gaps = if height < LOW_HEIGHT { 0 } else { 2 };
     let room = height.saturating_sub(lines.len() + footer.len() + gaps);
-    let rows = fold_rows(unit_rows(snapshot, width), room);
+    let stream = options.stream.as_ref().filter(|_| height >= PANE_SCREEN_HEIGHT);
+    let for_pane = stream.map_or(0, |_| PANE_HEIGHT_MIN + 1);
+    let columns = Columns::for_width(width);
+    let rows = fold_rows(unit_rows(snapshot, columns), room.saturating_sub(for_pane));
     if gaps > 0 {
-        lines.push(column_headings(width));
+        lines.push(columns.headings());
     }
     let units = rows.iter().filter_map(UnitRow::selectable_unit).map(str::to_owned).collect();
-    lines.extend(rows.iter().map(|row| row.line(snapshot, width, options.chosen.as_deref())));
+    lines.extend(
+        rows.iter().map(|row| row.line(snapshot, context.driven_by, columns, options.chosen)),
+    );
+    if let Some(stream) = stream {
+        lines.push(ScreenLine::default());
+        lines.push(titled_rule(format::short_unit_name(stream.unit), width));
+        let first = stream.lines.len().saturating_sub(room.saturating_sub(rows.len() + 2));
+        lines.extend(stream.lines.iter().skip(first).cloned());
+    }
     lines.truncate(height.saturating_sub(footer.len()));
     while gaps > 0 && lines.len() + footer.len() < height {
-        lines.push(StyledLine::default());
+        lines.push(ScreenLine::default());
     }
     lines.extend(footer);
     lines.truncate(height);
@@ -72,14 +99,15 @@ pub(crate) fn frame(snapshot: &RunSnapshot, options: &FrameOptions) -> ScreenFra
 /// Builds the final tree for the scrollback: no keys, and at most `most` lines.
 pub(crate) fn final_lines(
     snapshot: &RunSnapshot,
-    driven_by: DrivenBy,
+    context: ScreenContext,
     width: usize,
     most: usize,
-) -> Vec<StyledLine> {
-    let mut lines = header(snapshot, driven_by, width, most);
-    lines.push(column_headings(width));
-    let rows = fold_rows(unit_rows(snapshot, width), most.saturating_sub(lines.len()));
-    lines.extend(rows.iter().map(|row| row.line(snapshot, width, None)));
+) -> Vec<ScreenLine> {
+    let mut lines = header(snapshot, context, width, most);
+    let columns = Columns::for_width(width);
+    lines.push(columns.headings());
+    let rows = fold_rows(unit_rows(snapshot, columns), most.saturating_sub(lines.len()));
+    lines.extend(rows.iter().map(|row| row.line(snapshot, context.driven_by, columns, None)));
     lines.into_iter().map(|line| line.cut(width)).collect()
 }
 
@@ -104,53 +132,46 @@ pub(crate) const fn on_leave(standing: Standing) -> OnLeave {
 }
 
 /// Builds the footer: messages and keys.
-fn footer(snapshot: &RunSnapshot, options: &FrameOptions) -> Vec<StyledLine> {
+fn footer(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Vec<ScreenLine> {
     let row = &snapshot.view.row;
     let mut footer = Vec::new();
-    if let Some(said) = &options.message {
-        footer.extend(
-            said.lines().map(|said| StyledLine::new(LineStyle::Yellow, &format!(" {said}"))),
-        );
+    if let Some(message) = options.message {
+        let message = wrap(message, options.size.width.saturating_sub(1));
+        footer.extend(message.iter().map(|message| line(PLAIN, &format!(" {message}"))));
     }
-    let is_alone = lacks_driver(snapshot, options.driven_by);
+    let is_alone = options.context.driven_by.is_missing(snapshot);
     if is_alone {
-        // The end of a run id is unique, and a command that is cut cannot be copied.
-        let end = row.run.rsplit('-').next().unwrap_or(&row.run);
-        let text = format!(" nobody drives this run, so nothing goes on: forge resume {end}");
-        footer.push(StyledLine::new(LineStyle::Yellow, &text));
+        footer.push(notice("■", "Not running. Press r to resume."));
+    } else if row.standing == Standing::Paused {
+        footer.push(notice("■", "Paused. Press p to continue."));
+    } else if !snapshot.view.asked.is_empty() {
+        footer.push(notice("?", "A question needs your answer. Press a to answer."));
     }
-    let mut keys = StyledLine::new(LineStyle::Plain, " ");
-    let mut key = |name: &str, does: &str| {
-        keys.push(LineStyle::Bold, name);
-        keys.push(LineStyle::Grey, &format!(" {does}  "));
-    };
-    key("↑↓", "choose");
-    key("Enter", "stream");
+    let mut keys = Vec::new();
     if !snapshot.view.asked.is_empty() {
-        key("a", "answer");
-    }
-    if row.standing == Standing::Paused {
-        key("p", "go on");
-    } else if is_active(row.standing) && !is_alone {
-        key("p", "pause");
+        keys.push(("a", "answer"));
     }
     if is_alone {
-        key("r", "drive it on here");
+        keys.push(("r", "resume"));
+    } else if row.standing == Standing::Paused {
+        keys.push(("p", "continue"));
+    } else if is_active(row.standing) {
+        keys.push(("p", "pause"));
     }
     let leave = match on_leave(row.standing) {
-        OnLeave::Continues if !is_alone => "leave, it goes on",
+        OnLeave::Continues if !is_alone => "leave, it keeps running",
         OnLeave::StaysHeld if row.standing == Standing::Paused => "leave, it stays paused",
         OnLeave::Continues | OnLeave::StaysHeld | OnLeave::Stops => "leave",
     };
-    key("q", leave);
-    if options.driven_by == DrivenBy::ThisProcess {
-        key("Ctrl-C", "stop");
+    keys.push(("q", leave));
+    if options.context.driven_by == DrivenBy::ThisProcess {
+        keys.push(("Ctrl-C", "stop"));
     }
-    // Left out where there is no room for it.
-    if keys.width() + HELP_KEY.0.len() + HELP_KEY.1.len() < options.size.width {
-        keys.push(LineStyle::Bold, HELP_KEY.0);
-        keys.push(LineStyle::Grey, &format!(" {}", HELP_KEY.1));
-    }
-    footer.push(keys);
+    keys.extend([("?", "keys"), ("↑↓", "select"), ("Enter", "open")]);
+    footer.push(key_hints(&keys, options.size.width));
     footer
+}
+
+fn notice(symbol: &str, text: &str) -> ScreenLine {
+    line(PLAIN, " ").with(coloured(Hue::Yellow), symbol).with(PLAIN, &format!(" {text}"))
 }

@@ -1,109 +1,125 @@
-//! The first lines of every screen: the run, its standing, what it spent.
+//! The first lines of every screen: the run, its state, what it spent and what is still to come.
 //!
 //! Pure: no terminal, no clock, no files.
 
 use forge_api::follow::RunSnapshot;
 use forge_core::view::{Course, Standing};
 
-use super::line::{LineStyle, StyledLine, width};
-use crate::{format, text_width};
+use super::{
+    line::{BOLD, PLAIN, SanitizedLine as _, ScreenLine, coloured, line, width},
+    terminal_features::Motion,
+    totals::{amount_so_far, stages, time_left},
+};
+use crate::{
+    format,
+    palette::Hue,
+    text::state_words::{DrivenBy, standing_symbol, standing_word},
+};
 
 /// Below this height, optional lines are left out.
 pub(crate) const LOW_HEIGHT: usize = 14;
+/// The frames of the spinner, and how long each is shown.
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const SPINNER_FRAME_MS: u64 = 100;
 
-/// The process that drives a run, as seen from this screen.
+/// What all screens of a run depend on besides the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DrivenBy {
-    ThisProcess,
-    AnotherProcess,
-    Nothing,
+pub(crate) struct ScreenContext {
+    pub(crate) driven_by: DrivenBy,
+    pub(crate) motion: Motion,
 }
 
-/// Returns true if a run could continue but has no driver.
-pub(crate) fn lacks_driver(snapshot: &RunSnapshot, driven_by: DrivenBy) -> bool {
-    snapshot.view.row.standing.course() == Course::Driven && driven_by == DrivenBy::Nothing
-}
-
-/// Builds the header: run, standing, totals and reason.
+/// Builds the header: run and state, totals, and the reason of the state.
 pub(crate) fn header(
     snapshot: &RunSnapshot,
-    driven_by: DrivenBy,
+    context: ScreenContext,
     columns: usize,
     height: usize,
-) -> Vec<StyledLine> {
+) -> Vec<ScreenLine> {
     let row = &snapshot.view.row;
-    let is_alone = lacks_driver(snapshot, driven_by);
-    let standing = match row.until {
-        Some(_) | None if is_alone => "no driver".to_owned(),
-        Some(until) => {
-            format!("{} until {}", row.standing.as_str(), format::future_time(until, snapshot.now))
-        }
-        None => row.standing.as_str().to_owned(),
-    };
-    let style = if is_alone { LineStyle::Yellow } else { standing_style(row.standing) };
-    let run = text_width::cut_middle(&row.run, columns.saturating_sub(standing.len() + 9).max(8));
-    let mut first = StyledLine::new(LineStyle::Grey, " forge ").with(LineStyle::Bold, &run);
-    let gap = columns.saturating_sub(first.width() + width(&standing) + 1).max(1);
-    first.push(LineStyle::Plain, &" ".repeat(gap));
-    first.push(style, &standing);
-    let mut lines = vec![first];
-    if height >= LOW_HEIGHT {
-        // Titles are short; a wide screen has room for more of the request.
-        let first = snapshot.view.request.lines().find(|line| !line.trim().is_empty());
-        lines.push(StyledLine::new(LineStyle::Plain, &format!(" {}", first.unwrap_or(&row.title))));
-    }
-    let mut summary =
-        format!(" {}", totals(snapshot, driven_by, &row.amount().to_text()).join("  ·  "));
-    if width(&summary) > columns {
-        summary = format!(
-            " {}",
-            totals(snapshot, driven_by, &row.amount().to_short_text()).join("  ·  ")
-        );
-    }
-    lines.push(StyledLine::new(LineStyle::Grey, &summary));
+    let mut lines =
+        vec![first_line(snapshot, context, columns), totals(snapshot, context, columns)];
     if !row.why.is_empty() {
-        lines.push(StyledLine::new(standing_style(row.standing), &format!(" {}", row.why)));
+        lines.push(line(PLAIN, &format!(" {}", row.why)));
     }
     if height >= LOW_HEIGHT {
-        lines.push(StyledLine::default());
+        lines.push(ScreenLine::default());
     }
     lines
 }
 
-fn totals(snapshot: &RunSnapshot, driven_by: DrivenBy, amount: &str) -> Vec<String> {
+/// Builds the line with the short id, the title and the state.
+fn first_line(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> ScreenLine {
+    let row = &snapshot.view.row;
+    let is_alone = context.driven_by.is_missing(snapshot);
+    let (symbol, hue) = if is_alone { ("■", Hue::Yellow) } else { standing_symbol(row.standing) };
+    let word = match row.until {
+        Some(_) | None if is_alone => "not running".to_owned(),
+        Some(until) => {
+            let until = format::future_time(until, snapshot.now);
+            format!("{} until {until}", standing_word(row.standing))
+        }
+        None => standing_word(row.standing).to_owned(),
+    };
+    let state = line(coloured(hue), symbol).with(BOLD, &format!(" {word}"));
+    let mut first = line(BOLD, &format!(" {}", format::short_id(&row.run)));
+    // Titles are short; a wide screen has room for more of the request.
+    let title = snapshot.view.request.lines().find(|line| !line.trim().is_empty());
+    first.add(PLAIN, &format!("  {}", title.unwrap_or(&row.title)));
+    let room = columns.saturating_sub(state.columns() + 3);
+    first.fill_to(room).with(PLAIN, "  ").join(state)
+}
+
+/// Builds the line with time, cost and progress. Where there is little room, the last ones are left out.
+fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> ScreenLine {
     let (view, row) = (&snapshot.view, &snapshot.view.row);
-    let is_alone = lacks_driver(snapshot, driven_by);
+    let is_alone = context.driven_by.is_missing(snapshot);
     let is_active = is_active(row.standing) && !is_alone;
     let until = if is_active { snapshot.now } else { row.changed_at };
-    let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
-    let mut totals =
-        vec![format::duration(until.saturating_sub(row.started_at)), format!("{amount}{budget}")];
-    totals.extend(format::tokens(view.tokens));
+    let mut parts = vec![format::duration(until.saturating_sub(row.started_at))];
+    if is_active {
+        parts.extend(time_left(snapshot).map(|ms| format!("~{} left", format::duration(ms))));
+    }
+    let budget = view.budget.map(|budget| format!(" of {}", short_budget(&budget.to_string())));
+    let amount = amount_so_far(snapshot).to_short_text();
+    let amount = if amount == "-" { "$0".to_owned() } else { amount };
+    parts.push(format!("{amount}{}", budget.unwrap_or_default()));
+    let (closed, all) = stages(snapshot);
+    parts.push(format!("{closed}/{all} stages"));
+    let calls = snapshot.working.values().flatten();
+    let n_agents = calls.filter(|call| call.agent.is_some()).count();
     // Without a driver, due calls may not have been started.
-    if row.working > 0 && !is_alone {
-        totals.push(format!("{} under way", format::count(row.working, "call")));
+    if n_agents > 0 && !is_alone {
+        parts.push(format::count(u32::try_from(n_agents).unwrap_or(u32::MAX), "agent"));
     }
     if row.questions > 0 {
-        totals.push(format::count(row.questions, "question"));
+        parts.push(format::count(row.questions, "question"));
     }
-    totals
+    let mut text = String::new();
+    if is_active && !snapshot.working.is_empty() && context.motion == Motion::On {
+        let frames = u64::try_from(SPINNER.len()).unwrap_or(1);
+        let frame = usize::try_from(snapshot.now / SPINNER_FRAME_MS % frames).unwrap_or_default();
+        text.push_str(SPINNER[frame]);
+        text.push(' ');
+    }
+    for (at, part) in parts.iter().enumerate() {
+        let next = if at == 0 { part.clone() } else { format!(" · {part}") };
+        if at > 0 && 1 + width(&text) + width(&next) > columns {
+            break;
+        }
+        text.push_str(&next);
+    }
+    line(PLAIN, &format!(" {text}"))
+}
+
+/// Leaves the cents of a round budget out.
+fn short_budget(text: &str) -> &str {
+    text.strip_suffix(".00").unwrap_or(text)
 }
 
 pub(crate) const fn is_active(standing: Standing) -> bool {
     match standing.course() {
         Course::Driven | Course::Asking => true,
         Course::Held | Course::Failed | Course::Over => false,
-    }
-}
-
-fn standing_style(standing: Standing) -> LineStyle {
-    if standing == Standing::Going {
-        LineStyle::Cyan
-    } else if standing == Standing::Done {
-        LineStyle::Green
-    } else if standing.has_gone_wrong() {
-        LineStyle::Red
-    } else {
-        LineStyle::Yellow
     }
 }

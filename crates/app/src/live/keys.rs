@@ -8,11 +8,24 @@ pub(crate) enum KeyPress {
     Char(char),
     Enter,
     Escape,
+    Tab,
     Up,
     Down,
+    Left,
+    Right,
+    /// Left by a word: Alt or Ctrl with the arrow.
+    WordLeft,
+    WordRight,
+    Home,
+    End,
     PageUp,
     PageDown,
     Backspace,
+    Delete,
+    /// Alt-Backspace; Ctrl-W is `Ctrl('w')`.
+    DeleteWord,
+    /// Alt-Enter, or Shift-Enter where the terminal tells it from Enter.
+    NewLine,
     /// Ctrl with this letter.
     Ctrl(char),
     Pasted(String),
@@ -80,6 +93,7 @@ impl KeyReader {
         match *bytes.first()? {
             0x1b => self.sequence(),
             b'\r' | b'\n' => Some((1, Some(KeyPress::Enter))),
+            b'\t' => Some((1, Some(KeyPress::Tab))),
             0x7f | 0x08 => Some((1, Some(KeyPress::Backspace))),
             byte @ 1..=26 => Some((1, Some(KeyPress::Ctrl(char::from(byte - 1 + b'a'))))),
             0..=31 => Some((1, None)),
@@ -103,18 +117,34 @@ impl KeyReader {
                 let Some(end) = end.map(|end| end + 2) else {
                     return (bytes.len() > SEQUENCE_BYTES_MAX).then_some((bytes.len(), None));
                 };
-                let key = match &bytes[2..=end] {
-                    b"A" => Some(KeyPress::Up),
-                    b"B" => Some(KeyPress::Down),
-                    b"5~" => Some(KeyPress::PageUp),
-                    b"6~" => Some(KeyPress::PageDown),
-                    _ => None,
-                };
-                Some((end + 1, key))
+                Some((end + 1, sequence_key(&bytes[2..=end])))
             }
+            b'\r' | b'\n' => Some((2, Some(KeyPress::NewLine))),
+            b'b' => Some((2, Some(KeyPress::WordLeft))),
+            b'f' => Some((2, Some(KeyPress::WordRight))),
+            0x7f | 0x08 => Some((2, Some(KeyPress::DeleteWord))),
             // Escape, followed by another key.
             _ => Some((1, Some(KeyPress::Escape))),
         }
+    }
+}
+
+/// Returns the key of a sequence, without its beginning.
+fn sequence_key(sequence: &[u8]) -> Option<KeyPress> {
+    match sequence {
+        b"A" => Some(KeyPress::Up),
+        b"B" => Some(KeyPress::Down),
+        b"C" => Some(KeyPress::Right),
+        b"D" => Some(KeyPress::Left),
+        b"1;3C" | b"1;5C" | b"1;9C" => Some(KeyPress::WordRight),
+        b"1;3D" | b"1;5D" | b"1;9D" => Some(KeyPress::WordLeft),
+        b"H" | b"1~" | b"7~" => Some(KeyPress::Home),
+        b"F" | b"4~" | b"8~" => Some(KeyPress::End),
+        b"3~" => Some(KeyPress::Delete),
+        b"5~" => Some(KeyPress::PageUp),
+        b"6~" => Some(KeyPress::PageDown),
+        b"13;2u" | b"13;3u" | b"27;2;13~" | b"27;3;13~" => Some(KeyPress::NewLine),
+        _ => None,
     }
 }
 
@@ -143,7 +173,9 @@ mod tests {
 
     #[test]
     fn bytes_become_keys_also_when_they_come_one_by_one() {
-        let bytes = "aé\x1b[A\x1bOB\x1b[5~\x1b[6~\r\x7f\x04\x1b[1;5C工".as_bytes();
+        let bytes =
+            "aé\x1b[A\x1bOB\x1b[5~\x1b[6~\r\x7f\x04\x1b[1;5C\x1b[D\x1b[H\x1bOF\x1b[3~\t\x1b[1;3D\x1b[9;9Z工"
+                .as_bytes();
         let expected = [
             KeyPress::Char('a'),
             KeyPress::Char('é'),
@@ -154,6 +186,13 @@ mod tests {
             KeyPress::Enter,
             KeyPress::Backspace,
             KeyPress::Ctrl('d'),
+            KeyPress::WordRight,
+            KeyPress::Left,
+            KeyPress::Home,
+            KeyPress::End,
+            KeyPress::Delete,
+            KeyPress::Tab,
+            KeyPress::WordLeft,
             KeyPress::Char('工'),
         ];
         assert_eq!(all(bytes), expected);
@@ -174,6 +213,13 @@ mod tests {
         assert!(!keys.is_empty());
         assert_eq!(keys.flush_incomplete(), Some(KeyPress::Escape));
         assert!(keys.is_empty());
+    }
+
+    #[test]
+    fn alt_is_an_escape_directly_before_a_key() {
+        let expected =
+            [KeyPress::NewLine, KeyPress::WordLeft, KeyPress::DeleteWord, KeyPress::Escape];
+        assert_eq!(all(b"\x1b\r\x1bb\x1b\x7f\x1ba")[..4], expected);
     }
 
     #[test]

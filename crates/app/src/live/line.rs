@@ -1,24 +1,29 @@
-//! Styled lines that know their width on a terminal.
+//! Lines of the screen: ratatui's, with texts that are sanitized when they are added.
 //!
 //! Invariant: every text in a line is sanitized.
 //! Invariant: a line that was cut is never wider than the given width.
 
 use forge_core::view::sanitize;
+use ratatui::{
+    style::{Color, Modifier, Style},
+    text::{Line, Span},
+};
 
-use crate::terminal_info::Colours;
+use crate::palette::Hue;
 
 pub(crate) use crate::text_width::{cut, width};
 
-/// The style of a piece of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LineStyle {
-    Plain,
-    Bold,
-    Grey,
-    Green,
-    Yellow,
-    Red,
-    Cyan,
+/// A line of a screen.
+pub(crate) type ScreenLine = Line<'static>;
+
+/// Text that matters less than what is bold.
+pub(crate) const PLAIN: Style = Style::new();
+/// Text that matters.
+pub(crate) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+
+/// Returns the style of a symbol or a bar.
+pub(crate) const fn coloured(hue: Hue) -> Style {
+    Style::new().fg(Color::Indexed(hue.index()))
 }
 
 /// The size of a screen in character cells.
@@ -28,121 +33,121 @@ pub(crate) struct ScreenSize {
     pub(crate) height: usize,
 }
 
-/// A line of a screen, in pieces of one style each.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StyledLine {
-    pieces: Vec<(LineStyle, String)>,
+/// The position of the visible cursor: column and row, from 0.
+pub(crate) type Cursor = Option<(usize, usize)>;
+
+/// Returns a line with one text.
+pub(crate) fn line(style: Style, text: &str) -> ScreenLine {
+    ScreenLine::default().with(style, text)
 }
 
-impl LineStyle {
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Plain => "",
-            Self::Bold => "\x1b[1m",
-            Self::Grey => "\x1b[90m",
-            Self::Green => "\x1b[32m",
-            Self::Yellow => "\x1b[33m",
-            Self::Red => "\x1b[31m",
-            Self::Cyan => "\x1b[36m",
-        }
-    }
+/// Ways to build a line from texts that others may have written.
+pub(crate) trait SanitizedLine: Sized {
+    /// Appends a text.
+    fn add(&mut self, style: Style, text: &str);
+    /// Appends a text as a column: cut and padded to `columns`.
+    fn column(&mut self, style: Style, text: &str, columns: usize);
+    /// Appends a right-aligned text as a column.
+    fn column_right(&mut self, style: Style, text: &str, columns: usize);
+    /// Appends a text.
+    fn with(self, style: Style, text: &str) -> Self;
+    /// Appends another line.
+    fn join(self, other: Self) -> Self;
+    /// Cuts and pads the line to exactly `columns`.
+    fn fill_to(self, columns: usize) -> Self;
+    /// Cuts the line to at most `columns`, and removes spaces at its end.
+    fn cut(self, columns: usize) -> Self;
+    /// Returns the width in columns.
+    fn columns(&self) -> usize;
 }
 
-impl StyledLine {
-    pub(crate) fn new(style: LineStyle, text: &str) -> Self {
-        Self::default().with(style, text)
-    }
-
-    /// Appends a piece.
-    pub(crate) fn with(mut self, style: LineStyle, text: &str) -> Self {
-        self.push(style, text);
-        self
-    }
-
-    pub(crate) fn push(&mut self, style: LineStyle, text: &str) {
+impl SanitizedLine for ScreenLine {
+    fn add(&mut self, style: Style, text: &str) {
         let text = sanitize_line(text);
         if !text.is_empty() {
-            self.pieces.push((style, text));
+            self.push_span(Span::styled(text, style));
         }
     }
 
-    /// Appends a text as a column: cut and padded to `columns`.
-    pub(crate) fn column(&mut self, style: LineStyle, text: &str, columns: usize) {
+    fn column(&mut self, style: Style, text: &str, columns: usize) {
         let text = cut(&sanitize_line(text), columns);
         let rest = columns.saturating_sub(width(&text));
-        self.pieces.push((style, text + &" ".repeat(rest)));
+        self.push_span(Span::styled(text + &" ".repeat(rest), style));
     }
 
-    /// Appends a right-aligned text as a column.
-    pub(crate) fn column_right(&mut self, style: LineStyle, text: &str, columns: usize) {
+    fn column_right(&mut self, style: Style, text: &str, columns: usize) {
         let text = cut(&sanitize_line(text), columns);
         let rest = columns.saturating_sub(width(&text));
-        self.pieces.push((style, " ".repeat(rest) + &text));
+        self.push_span(Span::styled(" ".repeat(rest) + &text, style));
     }
 
-    /// Appends another line.
-    pub(crate) fn join(mut self, other: Self) -> Self {
-        self.pieces.extend(other.pieces);
+    fn with(mut self, style: Style, text: &str) -> Self {
+        self.add(style, text);
         self
     }
 
-    /// Cuts and pads the line to exactly `columns`.
-    pub(crate) fn fill_to(self, columns: usize) -> Self {
+    fn join(mut self, other: Self) -> Self {
+        self.spans.extend(other.spans);
+        self
+    }
+
+    fn fill_to(self, columns: usize) -> Self {
         let mut line = self.cut(columns);
-        let rest = columns.saturating_sub(line.width());
-        line.pieces.push((LineStyle::Plain, " ".repeat(rest)));
+        let rest = columns.saturating_sub(line.columns());
+        line.push_span(Span::styled(" ".repeat(rest), PLAIN));
         line
     }
 
-    pub(crate) fn width(&self) -> usize {
-        self.pieces.iter().map(|(_, text)| width(text)).sum()
-    }
-
-    /// Cuts the line to at most `columns`, and removes spaces at its end.
-    pub(crate) fn cut(mut self, columns: usize) -> Self {
+    fn cut(mut self, columns: usize) -> Self {
         let mut room = columns;
-        let too_wide = self.width() > columns;
-        for (_, text) in &mut self.pieces {
-            if too_wide && width(text) >= room {
-                *text = if room == 0 { String::new() } else { cut(&format!("{text}……"), room) };
+        let too_wide = self.columns() > columns;
+        for span in &mut self.spans {
+            if too_wide && width(&span.content) >= room {
+                let text = if room == 0 {
+                    String::new()
+                } else {
+                    cut(&format!("{}……", span.content), room)
+                };
+                span.content = text.into();
             }
-            room = room.saturating_sub(width(text));
+            room = room.saturating_sub(width(&span.content));
         }
-        while let Some((_, text)) = self.pieces.last_mut() {
-            text.truncate(text.trim_end().len());
+        while let Some(span) = self.spans.last_mut() {
+            let text = span.content.trim_end();
             if !text.is_empty() {
+                span.content = text.to_owned().into();
                 break;
             }
-            self.pieces.pop();
+            self.spans.pop();
         }
         self
     }
 
-    /// Formats the line with its escape sequences.
-    pub(crate) fn render(&self, colours: Colours) -> String {
-        let mut text = String::new();
-        for (style, piece) in &self.pieces {
-            match (colours, style.code()) {
-                (Colours::No, _) | (Colours::Yes, "") => text.push_str(piece),
-                (Colours::Yes, code) => {
-                    text.push_str(code);
-                    text.push_str(piece);
-                    text.push_str("\x1b[0m");
-                }
-            }
-        }
-        text
+    fn columns(&self) -> usize {
+        self.spans.iter().map(|span| width(&span.content)).sum()
     }
 }
 
-/// Builds a line of keys with what they do.
-pub(crate) fn key_hints(keys: &[(&str, &str)]) -> StyledLine {
-    let mut line = StyledLine::new(LineStyle::Plain, " ");
-    for (key, does) in keys {
-        line.push(LineStyle::Bold, key);
-        line.push(LineStyle::Grey, &format!(" {does}   "));
+/// Builds a line of keys with what they do. Those that do not fit are left out, the last ones first.
+pub(crate) fn key_hints(keys: &[(&str, &str)], columns: usize) -> ScreenLine {
+    let mut line = line(PLAIN, " ");
+    for (at, (key, does)) in keys.iter().enumerate() {
+        let gap = if at == 0 { "" } else { "   " };
+        let next = ScreenLine::default().with(PLAIN, gap).with(BOLD, key);
+        let next = next.with(PLAIN, &format!(" {does}"));
+        if at > 0 && line.columns() + next.columns() > columns {
+            break;
+        }
+        line = line.join(next);
     }
     line
+}
+
+/// Builds a rule over the whole width with a title in it.
+pub(crate) fn titled_rule(title: &str, columns: usize) -> ScreenLine {
+    let title = line(PLAIN, "─ ").with(BOLD, title).with(PLAIN, " ");
+    let rest = columns.saturating_sub(title.columns());
+    title.with(PLAIN, &"─".repeat(rest))
 }
 
 /// Sanitizes a text and puts it on one line. Zero-width characters that change others are removed: terminals do not
@@ -187,22 +192,20 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Colours, LineStyle, StyledLine, width, wrap};
+    use super::*;
 
     #[test]
     fn wide_characters_count_twice_and_are_never_cut_in_half() {
         for columns in 0..20 {
-            let line = StyledLine::new(LineStyle::Red, "工作")
-                .with(LineStyle::Plain, " a word")
-                .with(LineStyle::Grey, "工作");
-            assert!(line.cut(columns).width() <= columns, "{columns}");
+            let line = line(coloured(Hue::Red), "工作").with(PLAIN, " a word").with(BOLD, "工作");
+            assert!(line.cut(columns).columns() <= columns, "{columns}");
         }
     }
 
     #[test]
     fn what_agents_say_cannot_steer_the_terminal() {
-        let line = StyledLine::new(LineStyle::Plain, "a\x1b[2J\u{202e}b\nc\td\u{200d}e");
-        assert_eq!(line.render(Colours::Yes), "a\u{fffd}[2J\u{fffd}b c de");
+        let line = line(PLAIN, "a\x1b[2J\u{202e}b\nc\td\u{200d}e");
+        assert_eq!(line.to_string(), "a\u{fffd}[2J\u{fffd}b c de");
     }
 
     #[test]

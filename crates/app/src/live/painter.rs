@@ -1,4 +1,5 @@
-//! Writes frames to a terminal: only the lines that changed, in one synchronized update.
+//! Writes frames to a terminal: only the cells that changed, in one synchronized update; with the title of the window
+//! and the progress bar of the terminal.
 //!
 //! It uses the alternate screen: on the normal one, terminals rewrap long lines when they get narrower, and the
 //! position of the tree would be unknown after every resize. What should stay in the scrollback is printed when the
@@ -8,72 +9,133 @@
 
 use std::fmt::Write as _;
 
-use super::line::{ScreenSize, StyledLine};
-use crate::terminal_info::Colours;
+use ratatui::{
+    backend::{Backend as _, CrosstermBackend},
+    buffer::Buffer,
+    layout::Rect,
+    style::{Color, Modifier},
+};
+
+use super::{
+    line::{Cursor, ScreenLine, ScreenSize},
+    terminal_features::{NO_PROGRESS, ProgressBar, TerminalFeatures},
+    window_state::{ProgressState, WindowState},
+};
 
 /// Begin and end of a synchronized update.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
 
-/// Enters the alternate screen: no cursor, no line wrapping, bracketed paste.
-pub(crate) const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h\x1b[2J";
-/// Undoes `ENTER`.
-pub(crate) const LEAVE: &str = "\x1b[?2004l\x1b[?7h\x1b[0m\x1b[?25h\x1b[?1049l";
-
 /// Remembers what a terminal shows.
 pub(crate) struct Painter {
-    colours: Colours,
-    shown: Vec<String>,
-    size: Option<ScreenSize>,
+    features: TerminalFeatures,
+    /// `None` if the content of the terminal is unknown.
+    shown: Option<(Buffer, Cursor)>,
+    window: WindowState,
 }
 
-/// The position of the visible cursor: column and row, from 0.
-pub(crate) type Cursor = Option<(usize, usize)>;
-
 impl Painter {
-    pub(crate) const fn new(colours: Colours) -> Self {
-        Self { colours, shown: Vec::new(), size: None }
+    pub(crate) fn new(features: TerminalFeatures) -> Self {
+        Self { features, shown: None, window: WindowState::default() }
     }
 
     /// Marks the content of the terminal as unknown.
     pub(crate) fn invalidate(&mut self) {
-        self.size = None;
+        (self.shown, self.window) = (None, WindowState::default());
     }
 
     /// Returns the bytes that make the terminal show these lines. Empty if it shows them already.
     pub(crate) fn paint(
         &mut self,
-        lines: &[StyledLine],
+        lines: &[ScreenLine],
         cursor: Cursor,
         size: ScreenSize,
-    ) -> String {
-        let mut text = String::new();
-        let is_new = self.size != Some(size);
-        if is_new {
-            self.shown = Vec::new();
-            self.size = Some(size);
+        window: &WindowState,
+    ) -> Vec<u8> {
+        let area = Rect::new(0, 0, cells(size.width), cells(size.height));
+        let next = self.buffer(lines, area);
+        let before = self.shown.take().filter(|(before, _)| *before.area() == area);
+        let is_moved = before.as_ref().is_none_or(|(_, before)| *before != cursor);
+        // Rows with unknown content are erased first, all of them in the same update.
+        let n_erased = if before.is_none() { area.height } else { 0 };
+        let mut erased = String::new();
+        for row in 1..=n_erased {
+            let _ = write!(erased, "\x1b[{row};1H\x1b[K");
         }
-        let mut shown = Vec::with_capacity(size.height);
-        for row in 0..size.height {
-            let line = lines.get(row);
-            let now = line.map(|line| line.render(self.colours)).unwrap_or_default();
-            if is_new || self.shown.get(row) != Some(&now) {
-                let _ = write!(text, "\x1b[{};1H{now}", row + 1);
-                // At the right edge there is nothing to erase, and some terminals would erase the last character.
-                if line.map_or(0, StyledLine::width) < size.width {
-                    text.push_str("\x1b[K");
-                }
-            }
-            shown.push(now);
+        let before = before.map_or_else(|| Buffer::empty(area), |(before, _)| before);
+        let changed = before.diff(&next);
+        let window = self.window_sequences(window);
+        let mut bytes = Vec::new();
+        if !changed.is_empty() || is_moved || !window.is_empty() {
+            bytes = format!("{BEGIN}\x1b[?25l{window}{erased}").into_bytes();
+            let written = CrosstermBackend::new(&mut bytes).draw(changed.into_iter());
+            written.expect("memory can be written");
+            let cursor = match cursor {
+                Some((column, row)) => format!("\x1b[{};{}H\x1b[?25h", row + 1, column + 1),
+                None => String::new(),
+            };
+            bytes.extend(format!("{cursor}{END}").into_bytes());
         }
-        self.shown = shown;
-        let cursor = match cursor {
-            Some((column, row)) => format!("\x1b[{};{}H\x1b[?25h", row + 1, column + 1),
-            None => String::new(),
-        };
-        if text.is_empty() && cursor.is_empty() {
-            return text;
-        }
-        format!("{BEGIN}\x1b[?25l{text}{cursor}{END}")
+        self.shown = Some((next, cursor));
+        bytes
     }
+
+    fn buffer(&self, lines: &[ScreenLine], area: Rect) -> Buffer {
+        let mut buffer = Buffer::empty(area);
+        for (row, line) in (0..area.height).zip(lines) {
+            let mut line = line.clone();
+            for span in &mut line.spans {
+                span.style = self.features.colours.reduce(span.style);
+                span.content = self.features.character_set.encode(&span.content).into();
+            }
+            buffer.set_line(0, row, &line, area.width);
+        }
+        buffer
+    }
+
+    fn window_sequences(&mut self, window: &WindowState) -> String {
+        let mut text = String::new();
+        if window.title != self.window.title {
+            text = format!("\x1b]2;{}\x1b\\", self.features.character_set.encode(&window.title));
+        }
+        if window.progress != self.window.progress {
+            match self.features.progress_bar {
+                ProgressBar::Supported => text.push_str(&progress_sequence(window.progress)),
+                ProgressBar::Unsupported => {}
+            }
+        }
+        window.clone_into(&mut self.window);
+        text
+    }
+}
+
+/// Formats a line with escape sequences, for the scrollback.
+pub(crate) fn to_ansi(line: &ScreenLine, features: TerminalFeatures) -> String {
+    let mut text = String::new();
+    for span in &line.spans {
+        let content = features.character_set.encode(&span.content);
+        let style = features.colours.reduce(span.style);
+        let bold = if style.has_modifier(Modifier::BOLD) { "\x1b[1m" } else { "" };
+        let colour = match style.fg {
+            Some(Color::Indexed(index)) => format!("\x1b[38;5;{index}m"),
+            Some(_) | None => String::new(),
+        };
+        let end = if bold.is_empty() && colour.is_empty() { "" } else { "\x1b[0m" };
+        let _ = write!(text, "{bold}{colour}{content}{end}");
+    }
+    text
+}
+
+fn progress_sequence(progress: ProgressState) -> String {
+    let (state, percent) = match progress {
+        ProgressState::None => return NO_PROGRESS.to_owned(),
+        ProgressState::Running(percent) => (1, percent),
+        ProgressState::Failed(percent) => (2, percent),
+        ProgressState::Waiting(percent) => (4, percent),
+    };
+    format!("\x1b]9;4;{state};{percent}\x1b\\")
+}
+
+fn cells(n: usize) -> u16 {
+    u16::try_from(n).unwrap_or(u16::MAX)
 }

@@ -3,9 +3,9 @@
 //! Pure: keys in, an answer out. The answer is not sent here.
 //!
 //! Invariant: no single key answers: the chosen answer is shown with its effect, and then confirmed.
-//! Invariant: a text is sent as it was typed or pasted.
+//! Invariant: a text is sent as it was typed or pasted, and is kept until it is sent, whatever is chosen meanwhile.
 
-use std::path::Path;
+use std::collections::BTreeMap;
 
 use forge_api::follow::RunSnapshot;
 use forge_core::{
@@ -14,11 +14,12 @@ use forge_core::{
 };
 
 use super::{
-    header::{DrivenBy, header},
-    input_box::{self, InputResult},
+    header::{ScreenContext, header},
+    input_box::{INPUT_KEYS, InputBox, InputResult},
     keys::KeyPress,
-    line::{LineStyle, ScreenSize, StyledLine, key_hints, width, wrap},
-    painter::Cursor,
+    line::{
+        BOLD, Cursor, PLAIN, SanitizedLine as _, ScreenLine, ScreenSize, key_hints, line, wrap,
+    },
     status_message::StatusMessage,
 };
 use crate::text::question_text::{
@@ -27,25 +28,39 @@ use crate::text::question_text::{
 
 /// The most lines about one possible answer.
 const OPTION_LINES: usize = 2;
+/// How far a key scrolls, in lines.
+const SCROLL_LINES: usize = 10;
+/// The columns of a selection, a key and a label.
+const KEY_COLUMNS: usize = 6;
+const LABEL_COLUMNS: usize = 17;
+/// Below this width, effects are shown only when an answer is confirmed.
+const EFFECTS_WIDTH: usize = 60;
 
 /// The dialog of one open question.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct QuestionDialog {
-    /// The id of the question.
-    pub(crate) question: String,
     /// How many lines are scrolled past.
     scroll: usize,
+    /// The selected answer, by its position.
+    selected: usize,
     step: AnswerStep,
+    /// Texts that were typed, by the keys of their answers.
+    drafts: BTreeMap<char, InputBox>,
     message: Option<StatusMessage>,
 }
 
 /// How far the person is with the answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 enum AnswerStep {
+    #[default]
     Choosing,
-    Confirming { option: AnswerOption },
-    NamingGate { option: AnswerOption, gate: String, name: String },
-    Writing { option: AnswerOption, text: String },
+    Writing {
+        option: AnswerOption,
+    },
+    Confirming {
+        option: AnswerOption,
+        words: String,
+    },
 }
 
 /// The effect of a key.
@@ -56,8 +71,10 @@ pub(crate) enum DialogResult {
         answer: Answer,
         words: String,
     },
-    /// The question stays open.
+    /// The question stays open, and the tree is shown.
     Postponed,
+    /// The person leaves the screen.
+    Leave,
     /// The change is to be shown.
     ShowChange,
     /// The full text of the question is to be shown.
@@ -69,11 +86,6 @@ pub(crate) enum DialogResult {
 }
 
 impl QuestionDialog {
-    pub(crate) fn new(question: &QuestionView) -> Self {
-        let question = question.question.clone();
-        Self { question, scroll: 0, step: AnswerStep::Choosing, message: None }
-    }
-
     /// Shows a message above the keys.
     pub(crate) fn set_message(&mut self, message: StatusMessage) {
         self.message = Some(message);
@@ -81,119 +93,129 @@ impl QuestionDialog {
 
     /// Replaces the text by what was written in an editor.
     pub(crate) fn set_text(&mut self, written: &str) {
-        if let AnswerStep::Writing { text, .. } = &mut self.step {
-            written.trim_end().clone_into(text);
+        if let AnswerStep::Writing { option } = &self.step {
+            self.drafts.insert(option.key, InputBox::new(written.trim_end()));
         }
     }
 
-    /// Returns the text that is being typed, if any.
-    pub(crate) fn unsent_text(&self) -> Option<&str> {
+    /// Returns the box that is open.
+    pub(crate) fn open_box(&self) -> Option<&InputBox> {
         match &self.step {
+            AnswerStep::Writing { option } => self.drafts.get(&option.key),
             AnswerStep::Choosing | AnswerStep::Confirming { .. } => None,
-            AnswerStep::NamingGate { name: text, .. } | AnswerStep::Writing { text, .. } => {
-                Some(text)
-            }
         }
+    }
+
+    /// Returns the texts that were typed and not sent.
+    pub(crate) fn unsent_texts(&self) -> impl Iterator<Item = String> {
+        self.drafts.values().filter(|text| !text.is_blank()).map(InputBox::text)
     }
 
     /// Applies a key.
     pub(crate) fn handle_key(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
         self.message = None;
-        let is_writing = matches!(self.step, AnswerStep::Writing { .. });
-        if *key == KeyPress::Up && !is_writing {
-            self.scroll = self.scroll.saturating_sub(1);
-        } else if *key == KeyPress::Down && !is_writing {
-            self.scroll += 1;
-        } else if *key == KeyPress::PageUp {
-            self.scroll = self.scroll.saturating_sub(10);
-        } else if *key == KeyPress::PageDown {
-            self.scroll += 10;
-        } else {
-            return self.step_key(key, question);
+        match self.step.clone() {
+            AnswerStep::Writing { option } => self.write(key, option),
+            AnswerStep::Choosing => self.choose(key, question),
+            AnswerStep::Confirming { option, words } => {
+                if let KeyPress::Enter | KeyPress::Char('y') = key {
+                    return DialogResult::Answered { answer: option.answer, words };
+                }
+                self.step = match option.answer {
+                    Answer::Waive { .. } => AnswerStep::Writing { option },
+                    Answer::Approve | Answer::Revise | Answer::Retry | Answer::GiveUp => {
+                        AnswerStep::Choosing
+                    }
+                };
+                DialogResult::Pending
+            }
         }
-        DialogResult::Pending
     }
 
-    fn step_key(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
-        match &mut self.step {
-            AnswerStep::Choosing => return self.choose(key, question),
-            AnswerStep::Confirming { option } => {
-                if let KeyPress::Enter | KeyPress::Char('y') = key {
-                    let (answer, words) = (option.answer.clone(), String::new());
-                    return DialogResult::Answered { answer, words };
-                }
-                self.step = AnswerStep::Choosing;
+    fn write(&mut self, key: &KeyPress, option: AnswerOption) -> DialogResult {
+        let text = self.drafts.entry(option.key).or_insert_with(|| InputBox::new(""));
+        match text.handle_key(key) {
+            InputResult::Pending => {}
+            InputResult::Cancelled => self.step = AnswerStep::Choosing,
+            InputResult::Editor => return DialogResult::Edit { so_far: text.text() },
+            InputResult::Submitted if text.is_blank() && option.words != AnswerWords::Possible => {
+                self.message = Some(StatusMessage::until_key("Type a few words first."));
             }
-            AnswerStep::NamingGate { option, gate, name } => match key {
-                KeyPress::Escape => self.step = AnswerStep::Choosing,
-                KeyPress::Char(c) => name.push(*c),
-                KeyPress::Pasted(text) => name.push_str(text.trim()),
-                KeyPress::Backspace => {
-                    name.pop();
+            InputResult::Submitted => {
+                let words = text.text();
+                if let Answer::Waive { .. } = option.answer {
+                    self.step = AnswerStep::Confirming { option, words };
+                    return DialogResult::Pending;
                 }
-                KeyPress::Ctrl('u') => name.clear(),
-                KeyPress::Enter if name == gate => {
-                    self.step = AnswerStep::Writing { option: option.clone(), text: String::new() };
-                }
-                KeyPress::Enter => {
-                    let text = format!("`{name}` is not the name of the gate: it is {gate}");
-                    name.clear();
-                    self.message = Some(StatusMessage::until_key(text));
-                }
-                KeyPress::Up
-                | KeyPress::Down
-                | KeyPress::PageUp
-                | KeyPress::PageDown
-                | KeyPress::Ctrl(_) => {}
-            },
-            AnswerStep::Writing { text, .. } if *key == KeyPress::Ctrl('e') => {
-                return DialogResult::Edit { so_far: text.clone() };
+                return DialogResult::Answered { answer: option.answer, words };
             }
-            AnswerStep::Writing { option, text } => match input_box::apply_key(text, key) {
-                InputResult::Pending => {}
-                InputResult::Cancelled => self.step = AnswerStep::Choosing,
-                InputResult::Submitted
-                    if text.trim().is_empty() && option.words != AnswerWords::Possible =>
-                {
-                    self.message = Some(StatusMessage::until_key("there are no words yet"));
-                }
-                InputResult::Submitted => {
-                    let words = text.trim_end().to_owned();
-                    return DialogResult::Answered { answer: option.answer.clone(), words };
-                }
-            },
         }
         DialogResult::Pending
     }
 
     fn choose(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
-        if *key == KeyPress::Escape {
-            return DialogResult::Postponed;
-        }
-        let KeyPress::Char(letter) = key else { return DialogResult::Pending };
-        if *letter == 'v' && !question.change.is_nothing() {
-            return DialogResult::ShowChange;
-        }
-        if *letter == ALL_KEY {
-            return DialogResult::ShowFullText;
-        }
-        let is_edit = *letter == 'e';
-        let letter = if is_edit { 'r' } else { *letter };
-        let Some(option) = answer_options(question).into_iter().find(|option| option.key == letter)
-        else {
-            return DialogResult::Pending;
-        };
-        self.step = match &option.answer {
-            Answer::Retry if option.words == AnswerWords::Possible => {
-                AnswerStep::Writing { option, text: String::new() }
+        let options = answer_options(question);
+        let last = options.len().saturating_sub(1);
+        match key {
+            KeyPress::Up => self.selected = self.selected.saturating_sub(1),
+            KeyPress::Down => self.selected = (self.selected + 1).min(last),
+            KeyPress::PageUp => self.scroll = self.scroll.saturating_sub(SCROLL_LINES),
+            KeyPress::PageDown => self.scroll += SCROLL_LINES,
+            KeyPress::Escape => return DialogResult::Postponed,
+            KeyPress::Char('q') | KeyPress::Ctrl('d') => return DialogResult::Leave,
+            KeyPress::Char('v') if !question.change.is_nothing() => {
+                return DialogResult::ShowChange;
             }
-            Answer::Approve | Answer::Retry | Answer::GiveUp => AnswerStep::Confirming { option },
-            Answer::Revise => AnswerStep::Writing { option, text: String::new() },
-            Answer::Waive { gate } => {
-                AnswerStep::NamingGate { gate: gate.clone(), option, name: String::new() }
+            KeyPress::Char(ALL_KEY) => return DialogResult::ShowFullText,
+            KeyPress::Enter => {
+                if let Some(option) = options.into_iter().nth(self.selected) {
+                    self.open(option);
+                }
             }
+            KeyPress::Char('e') if options.iter().any(|option| option.answer == Answer::Revise) => {
+                let revise = options.into_iter().find(|option| option.answer == Answer::Revise);
+                self.open(revise.expect("it is among them"));
+                let so_far = self.open_box().map(InputBox::text).unwrap_or_default();
+                return DialogResult::Edit { so_far };
+            }
+            KeyPress::Char(letter) if options.iter().any(|option| option.has_key(*letter)) => {
+                let position = options.iter().position(|option| option.has_key(*letter));
+                self.selected = position.expect("it is among them");
+                self.open(options[self.selected].clone());
+            }
+            KeyPress::Char(_)
+            | KeyPress::Tab
+            | KeyPress::Left
+            | KeyPress::Right
+            | KeyPress::WordLeft
+            | KeyPress::WordRight
+            | KeyPress::Home
+            | KeyPress::End
+            | KeyPress::Backspace
+            | KeyPress::Delete
+            | KeyPress::DeleteWord
+            | KeyPress::NewLine
+            | KeyPress::Ctrl(_)
+            | KeyPress::Pasted(_) => {
+                self.message = Some(StatusMessage::until_key(known_keys(question)));
+            }
+        }
+        DialogResult::Pending
+    }
+
+    /// Goes on with an answer: asks for words, or for a confirmation.
+    fn open(&mut self, option: AnswerOption) {
+        let takes_words = match &option.answer {
+            Answer::Retry => option.words == AnswerWords::Possible,
+            Answer::Revise | Answer::Waive { .. } => true,
+            Answer::Approve | Answer::GiveUp => false,
         };
-        if is_edit { DialogResult::Edit { so_far: String::new() } } else { DialogResult::Pending }
+        self.step = if takes_words {
+            self.drafts.entry(option.key).or_insert_with(|| InputBox::new(""));
+            AnswerStep::Writing { option }
+        } else {
+            AnswerStep::Confirming { option, words: String::new() }
+        };
     }
 
     /// Builds the whole screen, with the position of the cursor.
@@ -201,34 +223,38 @@ impl QuestionDialog {
         &self,
         snapshot: &RunSnapshot,
         question: &QuestionView,
-        driven_by: DrivenBy,
-        folder: &Path,
+        context: ScreenContext,
         size: ScreenSize,
-    ) -> (Vec<StyledLine>, Cursor) {
+    ) -> (Vec<ScreenLine>, Cursor) {
         let ScreenSize { width: columns, height } = size;
-        let mut lines = vec![header(snapshot, driven_by, columns, 0).swap_remove(0)];
+        let mut lines = header(snapshot, context, columns, 0);
+        lines.truncate(2);
         let (bottom, cursor) = self.answer_lines(snapshot, question, columns);
-        // One empty line separates the question from the answers.
-        let room = height.saturating_sub(1 + 1 + bottom.len());
-        let text = question_lines(&snapshot.view.row.run, question, folder, columns, room);
+        // One line separates the question from the header, and one from the answers.
+        lines.push(ScreenLine::default());
+        let room = height.saturating_sub(lines.len() + 1 + bottom.len());
+        let text = question_lines(&snapshot.view.row.run, question, columns, room);
         let first = self.scroll.min(text.len().saturating_sub(room));
-        for (at, line) in text.iter().enumerate().skip(first).take(room) {
-            let style = if at == 0 { LineStyle::Bold } else { LineStyle::Plain };
-            lines.push(StyledLine::new(style, line));
+        for (at, text) in text.iter().enumerate().skip(first).take(room) {
+            lines.push(line(if at == 0 { BOLD } else { PLAIN }, text));
         }
         let below = text.len().saturating_sub(first + room);
-        let scrolls = format!("↑↓ scroll, {ALL_KEY} shows all");
+        let scrolls = format!("PgUp PgDn scroll, {ALL_KEY} shows all");
         let more = match (first, below) {
             (0, 0) => String::new(),
-            (0, below) => format!(" ↓ {below} lines more: {scrolls}"),
-            (above, 0) => format!(" ↑ {above} lines: {scrolls}"),
-            (above, below) => format!(" ↑ {above} lines  ↓ {below} lines more: {scrolls}"),
+            (0, below) => format!(" ↓ {below} more: {scrolls}"),
+            (above, 0) => format!(" ↑ {above} above: {scrolls}"),
+            (above, below) => format!(" ↑ {above} above  ↓ {below} more: {scrolls}"),
         };
-        lines.push(StyledLine::new(LineStyle::Grey, &more));
+        lines.push(line(PLAIN, &more));
+        // The answers are shown, however little room there is.
+        lines.truncate(height.saturating_sub(bottom.len()));
         let top = lines.len();
         lines.extend(bottom);
         lines.truncate(height);
-        let cursor = cursor.map(|(column, row)| (column.min(columns.saturating_sub(1)), top + row));
+        let cursor = cursor.map(|(column, row)| {
+            (column.min(columns.saturating_sub(1)), (top + row).min(height.saturating_sub(1)))
+        });
         (lines.into_iter().map(|line| line.cut(columns)).collect(), cursor)
     }
 
@@ -238,75 +264,89 @@ impl QuestionDialog {
         snapshot: &RunSnapshot,
         question: &QuestionView,
         columns: usize,
-    ) -> (Vec<StyledLine>, Cursor) {
+    ) -> (Vec<ScreenLine>, Cursor) {
         let mut lines = Vec::new();
-        let mut cursor = None;
         if let Some(message) = self.message.as_ref().and_then(|message| message.text_at(snapshot)) {
-            lines.push(StyledLine::new(LineStyle::Yellow, &format!(" {message}")));
+            let message = wrap(message, columns.saturating_sub(1));
+            lines.extend(message.iter().map(|message| line(BOLD, &format!(" {message}"))));
         }
         match &self.step {
             AnswerStep::Choosing => {
-                for option in answer_options(question) {
-                    lines.extend(option_lines(&option, columns));
+                for (at, option) in answer_options(question).iter().enumerate() {
+                    let mark = if at == self.selected { "❯" } else { " " };
+                    lines.extend(option_lines(option, mark, columns));
                 }
-                lines.push(key_hints(&key_list(question)));
+                lines.push(key_hints(&key_list(question), columns));
+                (lines, None)
             }
-            AnswerStep::Confirming { option } => {
-                lines.extend(option_lines(option, columns));
-                lines.push(key_hints(&[("Enter", option.label), ("Esc", "back")]));
+            AnswerStep::Confirming { option, words } => {
+                lines.extend(confirmation_lines(option, words, columns));
+                lines.push(key_hints(&[("Enter", option.label), ("Esc", "back")], columns));
+                (lines, None)
             }
-            AnswerStep::NamingGate { gate, name, .. } => {
-                let text = format!(" to waive it in your name, type the name of the gate: {gate}");
-                lines.push(StyledLine::new(LineStyle::Yellow, &text));
-                lines.push(StyledLine::new(LineStyle::Plain, &format!(" > {name}")));
-                cursor = Some((3 + width(name), lines.len() - 1));
-                lines.push(key_hints(&[("Enter", "next"), ("Esc", "back")]));
-            }
-            AnswerStep::Writing { option, text } => {
-                let what = match &option.answer {
-                    Answer::Waive { .. } => " why is it waived? This is kept with your name.",
-                    Answer::Retry => {
-                        lines.extend(option_lines(option, columns));
-                        " what should it know? Your words go into the brief; none are needed."
-                    }
-                    Answer::Revise | Answer::Approve | Answer::GiveUp => {
-                        " what should be different? Your words go into the brief as they are."
-                    }
-                };
-                lines.push(StyledLine::new(LineStyle::Yellow, what));
-                let (written, column) = input_box::input_lines(text, columns);
+            AnswerStep::Writing { option } => {
+                let prompt = wrap(writing_prompt(option), columns.saturating_sub(1));
+                lines.extend(prompt.iter().map(|text| line(BOLD, &format!(" {text}"))));
+                let text = self.drafts.get(&option.key);
+                let (written, cursor) = text.map(|text| text.lines(columns)).unwrap_or_default();
+                let top = lines.len();
                 lines.extend(written);
-                cursor = Some((column, lines.len() - 1));
-                let send = match (option.words, text.is_empty()) {
-                    (AnswerWords::Possible, true) => ("Enter", option.label),
-                    (AnswerWords::Possible, false)
-                    | (AnswerWords::Needed | AnswerWords::None, _) => {
-                        ("Enter twice or Ctrl-D", "send")
-                    }
+                let send = match option.words {
+                    AnswerWords::Possible => option.label,
+                    AnswerWords::Needed | AnswerWords::None => "send",
                 };
-                lines.push(key_hints(&[send, ("Ctrl-E", "editor"), ("Esc", "back")]));
+                let keys = [&[("Enter", send)], &INPUT_KEYS[..]].concat();
+                lines.push(key_hints(&keys, columns));
+                (lines, cursor.map(|(column, row)| (column, top + row)))
             }
         }
-        (lines, cursor)
     }
 }
 
+const fn writing_prompt(option: &AnswerOption) -> &'static str {
+    match option.answer {
+        Answer::Waive { .. } => "Why do you override it? The reason is recorded with your name.",
+        Answer::Retry => "What should the agent know? Optional; it is added to its brief.",
+        Answer::Revise | Answer::Approve | Answer::GiveUp => {
+            "What should change? Your words go to the agent as you type them."
+        }
+    }
+}
+
+/// Builds the lines that say what is about to be answered.
+fn confirmation_lines(option: &AnswerOption, words: &str, columns: usize) -> Vec<ScreenLine> {
+    let mut lines = Vec::new();
+    if let Answer::Waive { gate } = &option.answer {
+        lines.push(line(BOLD, &format!(" Override {gate} in your name?")));
+        for text in wrap(words, columns.saturating_sub(4)).iter().take(OPTION_LINES) {
+            lines.push(line(PLAIN, &format!("   {text}")));
+        }
+    } else {
+        lines.push(line(BOLD, &format!(" {}?", capitalized(option.label))));
+    }
+    for text in wrap(&option.does, columns.saturating_sub(4)) {
+        lines.push(line(PLAIN, &format!("   {text}")));
+    }
+    lines
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// Builds the lines of a question. Long texts in it get as many lines as fit, and a few in any case.
-fn question_lines(
-    run: &str,
-    question: &QuestionView,
-    folder: &Path,
-    columns: usize,
-    room: usize,
-) -> Vec<String> {
+fn question_lines(run: &str, question: &QuestionView, columns: usize, room: usize) -> Vec<String> {
     let with = |lines: usize| {
-        let layout = QuestionLayout::Screen { folder, lines };
-        wrap(&question_text(run, question, layout, columns.saturating_sub(1)), columns)
+        let layout = QuestionLayout::Screen { lines };
+        let text = question_text(run, question, layout, columns.saturating_sub(2));
+        wrap(&text, columns.saturating_sub(1)).iter().map(|text| format!(" {text}")).collect()
     };
     let (mut fits, mut too_many) = (PROOF_LINES, room.max(PROOF_LINES) + 1);
     while too_many - fits > 1 {
         let lines = usize::midpoint(fits, too_many);
-        if with(lines).len() <= room {
+        let shown: Vec<String> = with(lines);
+        if shown.len() <= room {
             fits = lines;
         } else {
             too_many = lines;
@@ -317,37 +357,44 @@ fn question_lines(
 
 /// Returns the keys besides those of the answers: only those that have an effect.
 fn key_list(question: &QuestionView) -> Vec<(&'static str, &'static str)> {
-    let mut keys = Vec::new();
+    let mut keys = vec![("↑↓ Enter", "choose")];
     match question.change {
         ChangeKind::Code => keys.push(("v", "see the change")),
         ChangeKind::NewTexts => keys.push(("v", "see it")),
         ChangeKind::ChangedTexts => keys.push(("v", "see it, and what changed")),
         ChangeKind::Nothing => {}
     }
+    keys.push(("Esc", "later"));
     keys.push(("f", "full text"));
     if answer_options(question).iter().any(|option| option.answer == Answer::Revise) {
-        keys.push(("e", "revise in editor"));
+        keys.push(("e", "write in editor"));
     }
-    keys.push(("Esc", "later"));
     keys
 }
 
+/// Says which keys there are.
+fn known_keys(question: &QuestionView) -> String {
+    let answers = answer_options(question);
+    let answers = answers.iter().map(|option| format!("{} {}", option.key, option.label));
+    let others = key_list(question).into_iter().skip(1).map(|(key, does)| format!("{key} {does}"));
+    let keys: Vec<String> = answers.chain(others).chain(["q leave".to_owned()]).collect();
+    format!("Keys: {}", keys.join(" · "))
+}
+
 /// Builds the lines of a possible answer with its effect.
-fn option_lines(option: &AnswerOption, columns: usize) -> Vec<StyledLine> {
-    let texts = wrap(&option.does, columns.saturating_sub(16));
+fn option_lines(option: &AnswerOption, mark: &str, columns: usize) -> Vec<ScreenLine> {
+    let room = columns.saturating_sub(KEY_COLUMNS + LABEL_COLUMNS);
+    let texts = if columns < EFFECTS_WIDTH { Vec::new() } else { wrap(&option.does, room) };
     let more = texts.len() > OPTION_LINES;
-    texts
-        .into_iter()
-        .take(OPTION_LINES)
-        .enumerate()
-        .map(|(at, text)| {
-            let mut line = StyledLine::default();
-            let (key, word) =
-                if at == 0 { (option.key.to_string(), option.label) } else { (String::new(), "") };
-            line.column(LineStyle::Bold, &format!("   {key}"), 6);
-            line.column(LineStyle::Bold, word, 9);
-            let end = if more && at + 1 == OPTION_LINES { " …" } else { "" };
-            line.with(LineStyle::Plain, &format!("{text}{end}"))
-        })
-        .collect()
+    let mut lines = Vec::new();
+    for at in 0..texts.len().clamp(1, OPTION_LINES) {
+        let mut row = ScreenLine::default();
+        let head = if at == 0 { format!(" {mark} {}", option.key) } else { String::new() };
+        row.column(BOLD, &head, KEY_COLUMNS);
+        row.column(BOLD, if at == 0 { option.label } else { "" }, LABEL_COLUMNS);
+        let end = if more && at + 1 == OPTION_LINES { " …" } else { "" };
+        let text = texts.get(at).map(String::as_str).unwrap_or_default();
+        lines.push(row.with(PLAIN, &format!("{text}{end}")));
+    }
+    lines
 }

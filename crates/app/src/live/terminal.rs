@@ -14,9 +14,14 @@ use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termi
 
 use super::{
     line::ScreenSize,
-    painter::{ENTER, LEAVE},
+    terminal_features::{NO_PROGRESS, ProgressBar, TerminalFeatures},
 };
 
+/// Enters the alternate screen: no cursor, no line wrapping, bracketed paste; keeps the title of the window.
+pub(crate) const ENTER: &str = "\x1b[22;0t\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h\x1b[2J";
+/// Undoes `ENTER`. A terminal that cannot restore the title has an empty one.
+pub(crate) const LEAVE: &str =
+    "\x1b[?2004l\x1b[?7h\x1b[0m\x1b[?25h\x1b[?1049l\x1b]2;\x1b\\\x1b[23;0t";
 /// The terminal's settings before raw mode. `None` outside of it.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
@@ -40,7 +45,7 @@ impl RawTerminal {
         raw.special_codes[SpecialCodeIndex::VTIME] = 0;
         termios::tcsetattr(io::stdin(), OptionalActions::Now, &raw)
             .map_err(|error| failed(error.into()))?;
-        write(ENTER);
+        write(ENTER.as_bytes());
         Ok(Self)
     }
 
@@ -68,15 +73,19 @@ impl Drop for RawTerminal {
 /// Restores the terminal, if it is in raw mode. Also called on a panic.
 pub(crate) fn restore() {
     if let Some(before) = lock().take() {
-        write(LEAVE);
+        match TerminalFeatures::detect().progress_bar {
+            ProgressBar::Supported => write(NO_PROGRESS.as_bytes()),
+            ProgressBar::Unsupported => {}
+        }
+        write(LEAVE.as_bytes());
         let _gone = termios::tcsetattr(io::stdin(), OptionalActions::Now, &before);
     }
 }
 
 /// Writes to the terminal. Its loss is reported by a signal.
-pub(crate) fn write(text: &str) {
+pub(crate) fn write(bytes: &[u8]) {
     let mut out = io::stdout().lock();
-    let _gone = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let _gone = out.write_all(bytes).and_then(|()| out.flush());
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Option<Termios>> {

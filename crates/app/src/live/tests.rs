@@ -2,30 +2,47 @@
 //!
 //! The frames come from real views: a flow, the facts of a run, and the fold of `core` over them.
 
-use std::{collections::BTreeMap, num::NonZeroU16, path::Path};
+use std::{collections::BTreeMap, num::NonZeroU16};
 
-use forge_api::follow::{RunSnapshot, Working};
+use forge_api::{
+    follow::{RunSnapshot, Working},
+    watch::events::UnitEvent,
+};
 use forge_core::{
     Time,
     money::{Cost, Money, Spent, Tokens},
-    view::{ChangeKind, RunView, Standing, UnitState, UnitView},
+    view::{RunView, Standing, UnitState, UnitView},
 };
 
 use super::{
-    frame::{FrameOptions, KEY_HELP, final_lines, frame},
-    header::DrivenBy,
-    keys::KeyPress,
-    line::{ScreenSize, StyledLine},
-    painter::{ENTER, LEAVE, Painter},
-    question::{DialogResult, QuestionDialog},
-    status_message::StatusMessage,
+    agent_stream::{stream_frame, stream_lines},
+    frame::{FrameOptions, KEY_HELP, UnitStream, final_lines, frame},
+    header::{ScreenContext, header},
+    line::{SanitizedLine as _, ScreenLine, ScreenSize},
+    painter::{Painter, to_ansi},
+    question::QuestionDialog,
+    terminal::{ENTER, LEAVE},
+    terminal_features::{CharacterSet, Motion, ProgressBar, ScreenColours, TerminalFeatures},
+    window_state::{ProgressState, WindowState, window_state},
 };
-use crate::terminal_info::Colours;
-use crate::text::question_text::{QuestionLayout, question_text};
+use crate::text::state_words::DrivenBy;
 
 const NOW: Time = 1_794_751_530_000;
 pub(super) const SMALL: ScreenSize = ScreenSize { width: 80, height: 24 };
 pub(super) const LARGE: ScreenSize = ScreenSize { width: 200, height: 50 };
+/// The sizes in which every screen is kept as a snapshot.
+const SIZES: [ScreenSize; 3] =
+    [SMALL, ScreenSize { width: 140, height: 45 }, ScreenSize { width: 40, height: 15 }];
+
+/// A terminal that can show everything.
+pub(super) const FEATURES: TerminalFeatures = TerminalFeatures {
+    colours: ScreenColours::Indexed,
+    character_set: CharacterSet::Utf8,
+    motion: Motion::Off,
+    progress_bar: ProgressBar::Supported,
+};
+pub(super) const HERE: ScreenContext =
+    ScreenContext { driven_by: DrivenBy::ThisProcess, motion: Motion::Off };
 
 /// Returns a run of a flow like `feature` with so many tasks, before anything happened.
 fn snapshot(n_tasks: usize) -> RunSnapshot {
@@ -147,7 +164,7 @@ fn building(n_tasks: usize) -> RunSnapshot {
     snapshot
 }
 
-fn asking() -> RunSnapshot {
+pub(super) fn asking() -> RunSnapshot {
     let mut snapshot = snapshot(0);
     set(&mut snapshot, "analyse", UnitState::Accepted);
     set(&mut snapshot, "investigate", UnitState::Accepted);
@@ -175,53 +192,242 @@ fn asking() -> RunSnapshot {
     snapshot
 }
 
-fn options(size: ScreenSize) -> FrameOptions {
-    FrameOptions { size, driven_by: DrivenBy::ThisProcess, chosen: None, message: None }
+fn options(size: ScreenSize) -> FrameOptions<'static> {
+    FrameOptions { size, context: HERE, chosen: None, message: None, stream: None }
 }
 
-fn text(lines: &[StyledLine], colours: Colours) -> String {
-    lines.iter().map(|line| line.render(colours)).collect::<Vec<String>>().join("\n")
+pub(super) fn text(lines: &[ScreenLine]) -> String {
+    lines.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n")
 }
 
-/// Every frame keeps to its size, and is looked at as a snapshot.
-fn check_frames(name: &str, snapshot: &RunSnapshot) {
-    for (size, word) in [(SMALL, "80x24"), (LARGE, "200x50")] {
-        let frame = frame(snapshot, &options(size));
-        assert!(frame.lines.len() <= size.height, "{name}: {} lines", frame.lines.len());
-        assert!(frame.lines.iter().all(|line| line.width() <= size.width), "{name}");
-        insta::assert_snapshot!(format!("{name}-{word}"), text(&frame.lines, Colours::No));
+/// Keeps frames of all sizes as snapshots, in a folder for each screen.
+pub(super) fn keep_all(screen: &str, name: &str, frame: impl Fn(ScreenSize) -> Vec<ScreenLine>) {
+    for size in SIZES {
+        let (ScreenSize { width, height }, lines) = (size, frame(size));
+        assert!(lines.len() <= height, "{name}: {} lines", lines.len());
+        assert!(lines.iter().all(|line| line.columns() <= width), "{name}");
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(format!("snapshots/{screen}"));
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!(format!("{name}-{width}x{height}"), text(&lines)));
     }
-    let frame = frame(snapshot, &options(SMALL));
-    insta::assert_snapshot!(format!("{name}-colours"), text(&frame.lines, Colours::Yes));
+}
+
+/// Returns what an agent does, as it is seen.
+fn events() -> Vec<UnitEvent> {
+    let at = Some(NOW - 30_000);
+    let spent = Spent {
+        cost: Cost::Known(Money(31_000)),
+        tokens: Tokens { input: 9_000, output: 800, ..Tokens::default() },
+        ..Spent::NOTHING
+    };
+    let said = |text: &str| UnitEvent::Said { at, text: text.to_owned() };
+    let tool = |name: &str, about: &str| UnitEvent::UsedTool {
+        at,
+        name: name.to_owned(),
+        about: about.to_owned(),
+    };
+    vec![
+        UnitEvent::Call {
+            at: NOW - 41_000,
+            call: "build.T5/implement#2".to_owned(),
+            agent: Some("claude".to_owned()),
+            model: Some("opus".to_owned()),
+            is_over: false,
+        },
+        said(
+            "I look at the handlers first, because each of them has to ask the bucket before it \
+              does anything else.",
+        ),
+        tool("Read", "src/limit.rs"),
+        tool("Edit", "src/main.rs"),
+        UnitEvent::Spent { at, spent },
+        said("Now the tests."),
+    ]
+}
+
+/// Keeps a tree in all sizes, with a stream where there is a pane.
+fn keep_tree(screen: &str, name: &str, snapshot: &RunSnapshot) {
+    let events = events();
+    keep_all(screen, name, |size| {
+        let working = snapshot.working.keys().next();
+        let stream =
+            working.map(|unit| UnitStream { unit, lines: stream_lines(events.iter(), size.width) });
+        frame(snapshot, &FrameOptions { stream, ..options(size) }).lines
+    });
+}
+
+/// Gives a run this standing, with nothing under way.
+fn held(mut snapshot: RunSnapshot, standing: Standing, why: &str) -> RunSnapshot {
+    snapshot.view.row.standing = standing;
+    why.clone_into(&mut snapshot.view.row.why);
+    snapshot.working.clear();
+    snapshot.view.row.working = 0;
+    snapshot
 }
 
 #[test]
 fn a_run_looks_calm_in_every_state() {
     let mut start = snapshot(0);
     set(&mut start, "analyse", UnitState::Working);
-    check_frames("start", &start);
-    check_frames("building", &building(12));
-    check_frames("question", &asking());
-    let mut limited = building(12);
-    limited.view.row.standing = Standing::Limited;
+    keep_tree("tree", "start", &start);
+    keep_tree("tree", "building", &building(12));
+    keep_tree("tree", "many", &building(300));
+    let mut limited = held(building(12), Standing::Limited, "usage limit of claude");
     limited.view.row.until = Some(NOW + 3_600_000);
-    limited.view.row.why = "usage limit of claude".to_owned();
-    limited.working.clear();
     for task in 5..=8 {
         set(&mut limited, &format!("build.T{task}/implement"), UnitState::Limited);
     }
-    check_frames("limited", &limited);
-    let mut failed = building(12);
-    failed.working.clear();
-    failed.view.row.standing = Standing::Failed;
-    failed.view.row.working = 0;
-    failed.view.row.why = "failed: build.T5/implement".to_owned();
+    keep_tree("tree", "rate-limited", &limited);
+    keep_tree("tree", "question-left-open", &asking());
+    let paused = held(building(12), Standing::Paused, "paused by ada");
+    keep_tree("paused", "paused", &paused);
+    let interrupted = held(building(12), Standing::Interrupted, "interrupted by ada");
+    keep_tree("paused", "interrupted", &interrupted);
+    let mut failed = held(building(12), Standing::Failed, "failed: build.T5/implement");
     for task in 6..=8 {
         set(&mut failed, &format!("build.T{task}/implement"), UnitState::Accepted);
     }
     set(&mut failed, "build.T5/implement", UnitState::Failed);
-    check_frames("failed", &failed);
-    check_frames("many", &building(300));
+    keep_tree("failed", "failed", &failed);
+    let mut done = held(building(8), Standing::Done, "");
+    for unit in done.view.units.clone() {
+        set(&mut done, &unit.unit, UnitState::Accepted);
+    }
+    keep_all("done", "scrollback", |size| final_lines(&done, HERE, size.width, size.height));
+    let (building, events) = (building(12), events());
+    keep_all("stream", "agent", |size| {
+        let header = header(&building, HERE, size.width, 0);
+        stream_frame(header, &building, "build.T5/implement", events.iter(), 0, size)
+    });
+}
+
+#[test]
+fn text_has_the_default_colours_and_only_symbols_are_coloured() {
+    let mut snapshot = building(12);
+    set(&mut snapshot, "build.T9/implement", UnitState::Asking);
+    set(&mut snapshot, "build.T10/implement", UnitState::Failed);
+    let lines = frame(&snapshot, &options(LARGE)).lines;
+    let spans = lines.iter().flat_map(|line| &line.spans);
+    let coloured = spans.filter(|span| span.style.fg.is_some());
+    let coloured: Vec<&str> = coloured.map(|span| &*span.content).collect();
+    let symbols = ["✓", "●", "?", "✗"];
+    assert!(coloured.iter().all(|text| symbols.contains(text)), "{coloured:?}");
+    assert!(symbols.iter().all(|symbol| coloured.contains(symbol)), "{coloured:?}");
+    let bytes = Painter::new(FEATURES).paint(&lines, None, LARGE, &WindowState::default());
+    let shown = String::from_utf8(bytes).expect("it is text");
+    // Only bold, the fixed colours, and their ends.
+    for code in shown.split("\x1b[").filter_map(|rest| rest.split_once('m')) {
+        let is_text = code.0.contains(|c: char| !c.is_ascii_digit() && c != ';');
+        let known = ["", "0", "1", "22", "39", "49", "59", "39;49"];
+        let is_hue = code.0.starts_with("38;5;");
+        assert!(is_text || is_hue || known.contains(&code.0), "{:?}", code.0);
+    }
+    let plain = TerminalFeatures { colours: ScreenColours::None, ..FEATURES };
+    let line = |line: &ScreenLine| to_ansi(line, plain);
+    assert!(!lines.iter().map(line).collect::<String>().contains('\x1b'));
+}
+
+#[test]
+fn columns_never_touch_and_give_way_by_importance() {
+    let mut snapshot = building(12);
+    for unit in &mut snapshot.view.units {
+        (unit.unknown_costs, unit.spent, unit.tokens) = (1, Money(99_990_000), 123_456_789);
+        snapshot.took.insert(unit.unit.clone(), 359_999_000);
+    }
+    for (width, headings) in [
+        (140, "STAGE STATE TIME USUAL TOKENS COST"),
+        (80, "STAGE STATE TIME USUAL TOKENS COST"),
+        (70, "STAGE STATE TIME USUAL COST"),
+        (60, "STAGE STATE TIME COST"),
+        (40, "STAGE STATE COST"),
+    ] {
+        let lines = frame(&snapshot, &options(ScreenSize { width, height: 40 })).lines;
+        let shown = text(&lines);
+        let heading = shown.lines().find(|line| line.contains("STAGE")).expect("it has headings");
+        let words: Vec<&str> = heading.split_whitespace().collect();
+        assert_eq!(words.join(" "), headings, "{width}");
+        let row = shown.lines().find(|line| line.contains("T8 ")).expect("it is there");
+        assert!(row.contains("in review ") && row.contains("  $99.99+?"), "{width}: {row}");
+    }
+}
+
+#[test]
+fn the_second_line_moves_with_time_money_and_what_is_left() {
+    let mut snapshot = building(12);
+    let second = |snapshot: &RunSnapshot, motion: Motion| {
+        let context = ScreenContext { motion, ..HERE };
+        let lines = frame(snapshot, &FrameOptions { context, ..options(SMALL) }).lines;
+        lines[1].to_string()
+    };
+    let before = second(&snapshot, Motion::On);
+    assert!(before.starts_with(" ⠋ "), "{before}");
+    assert!(!before.contains("left"), "not all usual times are known: {before}");
+    has_all(&before, &["$1.24 of $5 ", "4/10 stages", "3 agents"]);
+    assert!(!second(&snapshot, Motion::Off).contains('⠋'));
+    snapshot.now += 100;
+    assert!(second(&snapshot, Motion::On).starts_with(" ⠙ "));
+    for stage in ["review", "verify", "deliver", "summary", "record"] {
+        snapshot.usual.insert(stage.to_owned(), 10_000);
+    }
+    // 900 s for the tasks, of which 41 s are over, and five times 10 s.
+    let left = format!("~{} left", crate::format::duration(909_000));
+    has_all(&second(&snapshot, Motion::On), &[&left]);
+    let call = &mut snapshot.working.get_mut("build.T5/implement").expect("it works")[0];
+    call.spent.cost = Cost::Known(Money(100_000));
+    has_all(&second(&snapshot, Motion::On), &["$1.34 of $5"]);
+    let row = text(&frame(&snapshot, &options(SMALL)).lines);
+    let row = row.lines().find(|line| line.contains("T5 ")).expect("it is there");
+    has_all(row, &["$0.10", "running, revision 1"]);
+}
+
+fn has_all(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} is missing: {text}");
+    }
+}
+
+#[test]
+fn a_high_screen_shows_what_the_latest_agent_does_below_the_tree() {
+    let (snapshot, events) = (building(12), events());
+    let lines = stream_lines(events.iter(), 80);
+    let stream = || Some(UnitStream { unit: "build.T5/implement", lines: lines.clone() });
+    let high = ScreenSize { width: 80, height: 45 };
+    let shown = text(&frame(&snapshot, &FrameOptions { stream: stream(), ..options(high) }).lines);
+    has_all(&shown, &["─ T5/implement ──", "tool   Edit  src/main.rs", "says   Now the tests."]);
+    let low = text(&frame(&snapshot, &FrameOptions { stream: stream(), ..options(SMALL) }).lines);
+    assert!(!low.contains("Now the tests."), "{low}");
+}
+
+#[test]
+fn the_window_has_a_title_and_the_terminal_a_progress_bar_and_both_go_with_the_screen() {
+    let snapshot = building(12);
+    let window = window_state(&snapshot, HERE.driven_by);
+    assert_eq!(window.title, "forge k3f9: running, 4/10 stages");
+    assert_eq!(window.progress, ProgressState::Running(40));
+    let mut painter = Painter::new(FEATURES);
+    let lines = frame(&snapshot, &options(SMALL)).lines;
+    let bytes = painter.paint(&lines, None, SMALL, &window);
+    let bytes = String::from_utf8(bytes).expect("it is text");
+    has_all(&bytes, &["\x1b]2;forge k3f9: running, 4/10 stages\x1b\\", "\x1b]9;4;1;40\x1b\\"]);
+    assert!(painter.paint(&lines, None, SMALL, &window).is_empty(), "said once");
+    assert_eq!(window_state(&asking(), HERE.driven_by).progress, ProgressState::Waiting(20));
+    let plain = TerminalFeatures { progress_bar: ProgressBar::Unsupported, ..FEATURES };
+    let bytes = Painter::new(plain).paint(&lines, None, SMALL, &window);
+    assert!(!String::from_utf8_lossy(&bytes).contains("]9;4"));
+    assert!(LEAVE.contains("\x1b]2;\x1b\\\x1b[23;0t") && ENTER.contains("\x1b[22;0t"));
+}
+
+#[test]
+fn a_terminal_without_utf8_gets_ascii_of_the_same_width() {
+    let features = TerminalFeatures { character_set: CharacterSet::Ascii, ..FEATURES };
+    let mut screen = terminal(SMALL);
+    let lines = frame(&building(12), &options(SMALL)).lines;
+    screen.process(&Painter::new(features).paint(&lines, None, SMALL, &WindowState::default()));
+    let shown = contents(&screen, SMALL);
+    assert!(shown.iter().all(|row| row.is_ascii()), "{shown:#?}");
+    has_all(&shown.join("\n"), &["* running", "+ 4 done", "` Edit"]);
 }
 
 #[test]
@@ -232,18 +438,12 @@ fn no_frame_is_larger_than_its_screen_however_small_that_is() {
                 let size = ScreenSize { width, height };
                 let frame = frame(&snapshot, &options(size));
                 assert!(frame.lines.len() <= height, "{width}×{height}: {}", frame.lines.len());
-                assert!(frame.lines.iter().all(|line| line.width() <= width), "{width}×{height}");
+                assert!(frame.lines.iter().all(|line| line.columns() <= width), "{width}×{height}");
                 if let Some(question) = snapshot.view.asked.first() {
-                    let dialog = QuestionDialog::new(question);
-                    let (lines, _) = dialog.frame(
-                        &snapshot,
-                        question,
-                        DrivenBy::ThisProcess,
-                        Path::new("/run"),
-                        size,
-                    );
+                    let dialog = QuestionDialog::default();
+                    let (lines, _) = dialog.frame(&snapshot, question, HERE, size);
                     assert!(lines.len() <= height, "{width}×{height}: {}", lines.len());
-                    assert!(lines.iter().all(|line| line.width() <= width), "{width}×{height}");
+                    assert!(lines.iter().all(|line| line.columns() <= width), "{width}×{height}");
                 }
             }
         }
@@ -255,21 +455,22 @@ fn who_works_and_who_asks_is_seen_whatever_else_has_to_be_folded() {
     let mut snapshot = building(300);
     set(&mut snapshot, "build.T200/implement", UnitState::Asking);
     let frame = frame(&snapshot, &options(SMALL));
-    let shown = text(&frame.lines, Colours::No);
-    for name in ["T5 ", "T6 ", "T7 ", "T8 ", "T200 ", "asks you", "└ Edit", "to come", "4 good"] {
+    let shown = text(&frame.lines);
+    for name in ["T5 ", "T6 ", "T7 ", "T8 ", "T200 ", "needs you", "└ Edit", "to come", "4 done"]
+    {
         assert!(shown.contains(name), "{name} is missing:\n{shown}");
     }
     for task in 9..=60 {
         set(&mut snapshot, &format!("build.T{task}/implement"), UnitState::Working);
     }
     let frame = super::frame::frame(&snapshot, &options(SMALL));
-    let shown = text(&frame.lines, Colours::No);
-    assert!(shown.contains("T200 ") && shown.contains("more under way"), "{shown}");
+    let shown = text(&frame.lines);
+    assert!(shown.contains("T200 ") && shown.contains("more running"), "{shown}");
     assert!(frame.units.contains(&"build.T200/implement".to_owned()));
 }
 
 #[test]
-fn items_that_are_good_between_others_are_one_count_before_anything_said_is_left_out() {
+fn tasks_that_are_done_between_others_are_one_count_before_anything_said_is_left_out() {
     let mut snapshot = building(12);
     for task in 1..=12 {
         let name = format!("build.T{task}/implement");
@@ -277,12 +478,11 @@ fn items_that_are_good_between_others_are_one_count_before_anything_said_is_left
         let is_odd = task % 2 == 1;
         set(&mut snapshot, &name, if is_odd { UnitState::Accepted } else { UnitState::Working });
     }
-    let shown =
-        text(&frame(&snapshot, &options(ScreenSize { width: 80, height: 30 })).lines, Colours::No);
-    assert!(shown.contains("✓ 6 good"), "{shown}");
+    let shown = text(&frame(&snapshot, &options(ScreenSize { width: 80, height: 29 })).lines);
+    assert!(shown.contains("✓ 6 done"), "{shown}");
     assert_eq!(shown.matches("└ Edit").count(), 6, "{shown}");
     let lines: Vec<&str> = shown.lines().collect();
-    assert!(lines[28].is_empty() && lines[27].contains("record"), "all room is used:\n{shown}");
+    assert!(lines[27].is_empty() && lines[26].contains("record"), "all room is used:\n{shown}");
 }
 
 #[test]
@@ -292,58 +492,57 @@ fn a_large_screen_keeps_what_was_done_last_beside_the_count() {
         set(&mut snapshot, &format!("build.T{task}/implement"), UnitState::Accepted);
     }
     set(&mut snapshot, "build.T81/implement", UnitState::Working);
-    let shown = text(&frame(&snapshot, &options(LARGE)).lines, Colours::No);
-    assert!(shown.contains("T80 ") && !shown.contains("T1 ") && shown.contains(" good"), "{shown}");
+    let shown = text(&frame(&snapshot, &options(LARGE)).lines);
+    assert!(shown.contains("T80 ") && !shown.contains("T1 ") && shown.contains(" done"), "{shown}");
     let lines: Vec<&str> = shown.lines().collect();
     assert!(lines[48].is_empty() && !lines[47].is_empty(), "all room is used:\n{shown}");
-    snapshot.view.row.unknown_costs = 1;
-    let shown = text(&frame(&snapshot, &options(SMALL)).lines, Colours::No);
-    assert!(shown.contains("1 call under way"), "{shown}");
 }
 
 #[test]
-fn a_run_that_ignored() {
+fn a_run_without_a_driver_says_so_and_how_to_resume_it() {
     let mut snapshot = building(12);
+    let context = ScreenContext { driven_by: DrivenBy::Nothing, ..HERE };
     let alone = |snapshot: &RunSnapshot| {
-        let options = FrameOptions { driven_by: DrivenBy::Nothing, ..options(SMALL) };
-        text(&frame(snapshot, &options).lines, Colours::No)
+        text(&frame(snapshot, &FrameOptions { context, ..options(SMALL) }).lines)
     };
     for standing in [Standing::Going, Standing::Limited] {
         snapshot.view.row.standing = standing;
         snapshot.view.row.until = (standing == Standing::Limited).then_some(NOW + 3_600_000);
         let shown = alone(&snapshot);
-        assert!(shown.lines().next().is_some_and(|line| line.ends_with("no driver")), "{shown}");
-        let next = "nobody drives this run, so nothing goes on: forge resume k3f9";
-        for text in [next, "r drive it on here", "q leave", " 12m30s  ·"] {
-            assert!(shown.contains(text), "{text} is missing:\n{shown}");
+        assert!(shown.lines().next().is_some_and(|line| line.ends_with("not running")), "{shown}");
+        has_all(&shown, &["Not running. Press r to resume.", "r resume", "q leave"]);
+        for text in ["keeps running", "pause", "● T5", "in review"] {
+            assert!(!shown.contains(text), "{text}: {shown}");
         }
-        assert!(!shown.contains("it goes on") && !shown.contains("pause"), "{shown}");
     }
     snapshot.view.row.standing = Standing::Paused;
-    assert!(alone(&snapshot).contains("paused"), "who paused it knows that nothing goes on");
+    assert!(alone(&snapshot).contains("Paused. Press p to continue."));
     snapshot.view.row.standing = Standing::Going;
-    let printed = text(&final_lines(&snapshot, DrivenBy::Nothing, 80, 60), Colours::No);
-    assert!(printed.contains("no driver") && !printed.contains("going"), "{printed}");
+    let printed = text(&final_lines(&snapshot, context, 80, 60));
+    assert!(printed.contains("not running") && !printed.contains(" running,"), "{printed}");
 }
 
 #[test]
-fn tokens_that_nobody_told_of_are_not_shown_as_none() {
-    let mut snapshot = snapshot(1);
-    let header = |snapshot: &RunSnapshot| {
-        let shown = text(&frame(snapshot, &options(LARGE)).lines, Colours::No);
-        shown.lines().take(3).collect::<Vec<_>>().join("\n")
-    };
-    assert!(header(&snapshot).contains("  ·  153k tokens"), "{}", header(&snapshot));
-    snapshot.view.tokens = 0;
-    assert!(!header(&snapshot).contains("tokens"), "{}", header(&snapshot));
+fn a_run_that_stands_still_shows_no_stage_as_running() {
+    for (standing, word) in [
+        (Standing::Interrupted, "interrupted"),
+        (Standing::Stopped, "stopped"),
+        (Standing::Parked, "out of budget"),
+        (Standing::Paused, "paused"),
+    ] {
+        let shown = text(&final_lines(&held(building(12), standing, ""), HERE, 80, 60));
+        assert!(!shown.contains('●') && !shown.contains("in review"), "{shown}");
+        let row = shown.lines().find(|line| line.contains("T8 ")).expect("it is there");
+        assert!(row.contains('■') && row.contains(word), "{row}");
+    }
 }
 
 #[test]
 fn what_stays_in_the_scrollback_is_the_whole_tree_without_keys() {
-    let lines = final_lines(&building(12), DrivenBy::AnotherProcess, 80, 60);
-    let shown = text(&lines, Colours::No);
-    assert!(shown.contains("T12 ") && !shown.contains("choose"), "{shown}");
-    assert!(final_lines(&building(300), DrivenBy::AnotherProcess, 80, 60).len() <= 60);
+    let lines = final_lines(&building(12), HERE, 80, 60);
+    let shown = text(&lines);
+    assert!(shown.contains("T12 ") && !shown.contains("q leave"), "{shown}");
+    assert!(final_lines(&building(300), HERE, 80, 60).len() <= 60);
 }
 
 /// Returns the rows of a terminal in memory.
@@ -353,8 +552,8 @@ pub(super) fn contents(terminal: &vt100::Parser, size: ScreenSize) -> Vec<String
     rows.map(|row| row.trim_end().to_owned()).collect()
 }
 
-pub(super) fn expected(lines: &[StyledLine], size: ScreenSize) -> Vec<String> {
-    let mut rows: Vec<String> = lines.iter().map(|line| line.render(Colours::No)).collect();
+pub(super) fn expected(lines: &[ScreenLine], size: ScreenSize) -> Vec<String> {
+    let mut rows: Vec<String> = lines.iter().map(ToString::to_string).collect();
     rows.resize(size.height, String::new());
     rows.iter().map(|row| row.trim_end().to_owned()).collect()
 }
@@ -384,7 +583,7 @@ fn five_hundred_frames_over_three_hundred_items_are_painted_whole_also_through_r
         UnitState::Waiting,
     ];
     let mut snapshot = building(300);
-    let (mut size, mut painter) = (SMALL, Painter::new(Colours::Yes));
+    let (mut size, mut painter) = (SMALL, Painter::new(FEATURES));
     let mut screen = terminal(size);
     let mut written = 0;
     for step in 0..500_usize {
@@ -398,18 +597,19 @@ fn five_hundred_frames_over_three_hundred_items_are_painted_whole_also_through_r
             screen.screen_mut().set_size(cells(size.height), cells(size.width));
         }
         let frame = frame(&snapshot, &options(size));
-        let bytes = painter.paint(&frame.lines, None, size);
-        assert!(bytes.is_empty() || bytes.starts_with("\x1b[?2026h"), "in one piece");
-        assert!(!bytes.contains("\x1b[2J"), "nothing is cleared in steady state");
+        let bytes = painter.paint(&frame.lines, None, size, &WindowState::default());
+        assert!(bytes.is_empty() || bytes.starts_with(b"\x1b[?2026h"), "in one piece");
+        assert!(!String::from_utf8_lossy(&bytes).contains("\x1b[2J"), "nothing is cleared");
         written += bytes.len();
-        screen.process(bytes.as_bytes());
+        screen.process(&bytes);
         assert_eq!(contents(&screen, size), expected(&frame.lines, size), "frame {step}");
         for name in &frame.units {
             let unit = snapshot.view.units.iter().find(|unit| unit.unit == *name);
             assert!(unit.is_some(), "{name} is a unit of `status`");
         }
     }
-    assert!(painter.paint(&frame(&snapshot, &options(size)).lines, None, size).is_empty());
+    let again = frame(&snapshot, &options(size)).lines;
+    assert!(painter.paint(&again, None, size, &WindowState::default()).is_empty());
     assert!(written < 500 * 4_000, "only what changed is written: {written} bytes");
     screen.process(LEAVE.as_bytes());
     assert!(contents(&screen, size)[0].contains("what a shell left here"), "it is as before");
@@ -418,31 +618,30 @@ fn five_hundred_frames_over_three_hundred_items_are_painted_whole_also_through_r
 #[test]
 fn all_keys_are_named_on_request_also_on_a_small_screen() {
     let snapshot = building(12);
-    let asks = FrameOptions { message: Some(KEY_HELP.to_owned()), ..options(SMALL) };
-    let shown = text(&frame(&snapshot, &asks).lines, Colours::No);
-    for key in ["j k choose", "Esc choose", "w what", "a answer", "p pause", "r drive", "q leave"] {
-        assert!(shown.contains(key), "{key}:\n{shown}");
+    let asks = FrameOptions { message: Some(KEY_HELP), ..options(SMALL) };
+    let shown = text(&frame(&snapshot, &asks).lines);
+    for line in KEY_HELP.lines() {
+        assert!(shown.contains(line), "{line}:\n{shown}");
     }
-    assert!(shown.contains("Ctrl-C stop\n") && shown.contains("? these keys"), "{shown}");
-    let large = text(&frame(&snapshot, &options(LARGE)).lines, Colours::No);
+    let large = text(&frame(&snapshot, &options(LARGE)).lines);
     assert!(large.contains("? keys"), "{large}");
 }
 
 #[test]
 fn states_on_the_screen_are_those_of_status() {
     let snapshot = building(12);
-    let shown = text(&frame(&snapshot, &options(LARGE)).lines, Colours::No);
+    let shown = text(&frame(&snapshot, &options(LARGE)).lines);
     for unit in &snapshot.view.units {
         let name = unit.unit.rsplit('.').next().expect("it has a name");
         let name = name.split('/').next().expect("it has an item");
         let line = shown.lines().find(|line| line.split_whitespace().nth(1) == Some(name));
         let line = line.unwrap_or_else(|| panic!("{name} is not there:\n{shown}"));
         let word = match unit.state {
-            UnitState::Accepted => "good",
-            UnitState::Working if unit.items.is_some() => "4 of 12 items",
-            UnitState::Working => "working #2 r1",
+            UnitState::Accepted => "done",
+            UnitState::Working if unit.items.is_some() => "4 of 12 tasks",
+            UnitState::Working => "running, revision 1",
             UnitState::Judging => "in review",
-            UnitState::Waiting => "·",
+            UnitState::Waiting => "to come",
             UnitState::Limited
             | UnitState::Asking
             | UnitState::Skipped
@@ -451,276 +650,4 @@ fn states_on_the_screen_are_those_of_status() {
         };
         assert!(line.contains(word), "{line}");
     }
-}
-
-fn press(dialog: &mut QuestionDialog, snapshot: &RunSnapshot, keys: &[KeyPress]) -> DialogResult {
-    let mut result = DialogResult::Pending;
-    for key in keys {
-        result = dialog.handle_key(key, &snapshot.view.asked[0]);
-    }
-    result
-}
-
-fn typed(text: &str) -> Vec<KeyPress> {
-    text.chars().map(|c| if c == '\n' { KeyPress::Enter } else { KeyPress::Char(c) }).collect()
-}
-
-#[test]
-fn a_question_shows_everything_and_no_single_key_answers_it() {
-    use forge_core::event::Answer;
-    let snapshot = asking();
-    let mut dialog = QuestionDialog::new(&snapshot.view.asked[0]);
-    let (lines, _) = dialog.frame(
-        &snapshot,
-        &snapshot.view.asked[0],
-        DrivenBy::ThisProcess,
-        Path::new("/the/run"),
-        SMALL,
-    );
-    insta::assert_snapshot!("asked-80x24", text(&lines, Colours::No));
-    assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Char('a')]), DialogResult::Pending);
-    let (lines, _) = dialog.frame(
-        &snapshot,
-        &snapshot.view.asked[0],
-        DrivenBy::ThisProcess,
-        Path::new("/the/run"),
-        SMALL,
-    );
-    insta::assert_snapshot!("asked-sure-80x24", text(&lines, Colours::No));
-    assert_eq!(
-        press(&mut dialog, &snapshot, &[KeyPress::Enter]),
-        DialogResult::Answered { answer: Answer::Approve, words: String::new() }
-    );
-    let mut dialog = QuestionDialog::new(&snapshot.view.asked[0]);
-    assert_eq!(
-        press(&mut dialog, &snapshot, &typed("ax")),
-        DialogResult::Pending,
-        "another key goes back"
-    );
-    assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Escape]), DialogResult::Postponed);
-    assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Char('v')]), DialogResult::ShowChange);
-}
-
-/// Returns a question with more to say than a small screen has room for, in words of every length.
-fn asking_much() -> RunSnapshot {
-    let mut snapshot = asking();
-    let asked = &mut snapshot.view.asked[0];
-    asked.unit = "build.T1-a-task-with-a-rather-long-name/implement".to_owned();
-    asked.summary = "每个密钥一个令牌桶，保存在内存中，".repeat(12);
-    let shown = asked.shown.as_mut().expect("it shows something");
-    shown.approach = "It puts a bucket before each handler and lets it drip. ".repeat(14);
-    shown.key_changes = vec![format!("src/{}/limit.rs is new", "deep".repeat(40))];
-    let output: Vec<String> = (1..=40).map(unlike_line).collect();
-    asked.findings = vec![
-        serde_json::from_value(serde_json::json!({
-            "id": "F1", "severity": "major", "path": "design.md", "line": 3,
-            "what": "it does not say what happens after a restart: 重启后令牌桶是空的还是满的？",
-            "why": "whoever restarts it could spend twice",
-            "proof": { "command": "cargo test", "output": output.join("\n") },
-        }))
-        .expect("it is a finding"),
-    ];
-    asked.changed = vec!["src/limit.rs".to_owned()];
-    asked.change = ChangeKind::Code;
-    snapshot
-}
-
-/// A line that is not folded with the others.
-fn unlike_line(n: u8) -> String {
-    format!("line {}{}", char::from(b'a' + n / 26), char::from(b'a' + n % 26))
-}
-
-#[test]
-fn what_is_decided_on_is_wrapped_over_the_rows_that_are_free_and_what_does_not_fit_is_counted() {
-    let snapshot = asking_much();
-    let question = &snapshot.view.asked[0];
-    for (size, word) in [(SMALL, "80x24"), (LARGE, "200x50")] {
-        let (lines, _) = QuestionDialog::new(question).frame(
-            &snapshot,
-            question,
-            DrivenBy::ThisProcess,
-            Path::new("/run"),
-            size,
-        );
-        assert!(lines.iter().all(|line| line.width() <= size.width), "{word}");
-        let shown = text(&lines, Colours::No);
-        insta::assert_snapshot!(format!("asked-much-{word}"), shown);
-        // Only the heads of questions begin at the left.
-        let at_the_left = |line: &&str| !line.starts_with(' ') && !line.is_empty();
-        assert_eq!(shown.lines().filter(at_the_left).count(), 1, "{shown}");
-    }
-    // Where there are rows for all of it, nothing is left out.
-    let high = ScreenSize { height: 70, ..LARGE };
-    let (lines, _) = QuestionDialog::new(question).frame(
-        &snapshot,
-        question,
-        DrivenBy::ThisProcess,
-        Path::new("/run"),
-        high,
-    );
-    let shown = text(&lines, Colours::No);
-    assert!((1..=40).all(|n| shown.contains(&format!(" {}\n", unlike_line(n)))), "{shown}");
-    assert!(!shown.contains("key f"), "{shown}");
-    // All of it can be reached on the small one.
-    let mut dialog = QuestionDialog::new(question);
-    let mut seen = String::new();
-    for _ in 0..60 {
-        let (lines, _) =
-            dialog.frame(&snapshot, question, DrivenBy::ThisProcess, Path::new("/the/run"), SMALL);
-        seen.push_str(&text(&lines, Colours::No));
-        press(&mut dialog, &snapshot, &[KeyPress::Down]);
-    }
-    for last in [&*unlike_line(40), "all 40 lines: key f", "spend twice", "/the/run", "(says"] {
-        assert!(seen.contains(last), "{last}");
-    }
-    assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Char('f')]), DialogResult::ShowFullText);
-    let layout = QuestionLayout::FullText { folder: Path::new("/the/run") };
-    let all = question_text("r", question, layout, 80);
-    assert!(all.contains(&unlike_line(1)) && !all.contains('…'), "{all}");
-}
-
-#[test]
-fn of_a_red_check_the_lines_that_tell_why_are_printed() {
-    let mut snapshot = asking_much();
-    let mut lines: Vec<String> = (1..=60).map(|n| format!("ok {n} - fine")).collect();
-    lines[20] = "not ok 21 - adds".to_owned();
-    let proof = forge_core::verdict::Proof::Command {
-        command: "npm test".to_owned(),
-        output: lines.join("\n"),
-    };
-    snapshot.view.asked[0].findings[0].proof = Some(proof);
-    let shown = question_text("r", &snapshot.view.asked[0], QuestionLayout::Printed, 80);
-    assert!(shown.contains("not ok 21 - adds"), "{shown}");
-    assert!(shown.contains("all 60 lines: forge status r --json"), "{shown}");
-}
-
-#[test]
-fn keys_are_offered_only_where_they_do_something() {
-    let shown_keys = |snapshot: &RunSnapshot| {
-        let question = &snapshot.view.asked[0];
-        let (lines, _) = QuestionDialog::new(question).frame(
-            snapshot,
-            question,
-            DrivenBy::ThisProcess,
-            Path::new("/run"),
-            SMALL,
-        );
-        let last = lines.last().expect("there are keys").render(Colours::No);
-        (last, text(&lines, Colours::No))
-    };
-    let mut snapshot = asking();
-    for (change, words) in [
-        (ChangeKind::Code, "v see the change"),
-        (ChangeKind::NewTexts, "v see it  "),
-        (ChangeKind::ChangedTexts, "v see it, and what changed"),
-    ] {
-        snapshot.view.asked[0].change = change;
-        let (last, all) = shown_keys(&snapshot);
-        assert!(last.contains(words) && last.contains("e revise"), "{last}");
-        assert!(!all.contains("scroll"), "all is seen: {all}");
-    }
-    assert!(shown_keys(&asking_much()).1.contains("↑↓ scroll"));
-    // An attempt without a result: there is nothing to see or to revise, but it can be watched.
-    let asked = &mut snapshot.view.asked[0];
-    asked.change = ChangeKind::Nothing;
-    asked.options[0].answer = "retry".to_owned();
-    asked.options.remove(1);
-    let (last, all) = shown_keys(&snapshot);
-    assert!(!last.contains(" v ") && !last.contains(" e "), "{last}");
-    let all: Vec<&str> = all.split_whitespace().collect();
-    let watch = "forge watch 20261115-add-rate-limits-to-the-public-api-k3f9 design";
-    assert!(all.join(" ").contains(watch), "{all:?}");
-    let mut dialog = QuestionDialog::new(&snapshot.view.asked[0]);
-    assert_eq!(press(&mut dialog, &snapshot, &typed("ve")), DialogResult::Pending);
-}
-
-#[test]
-fn what_was_answered_elsewhere_is_said_until_the_next_fact_and_for_a_few_seconds_at_most() {
-    let snapshot = asking();
-    let question = &snapshot.view.asked[0];
-    let mut dialog = QuestionDialog::new(question);
-    dialog.set_message(StatusMessage::briefly("Q0 was answered elsewhere", &snapshot));
-    let says = |dialog: &QuestionDialog, snapshot: &RunSnapshot| {
-        let (lines, _) =
-            dialog.frame(snapshot, question, DrivenBy::ThisProcess, Path::new("/run"), SMALL);
-        text(&lines, Colours::No).contains("Q0 was answered elsewhere")
-    };
-    let later = |ms, n_facts| {
-        let mut snapshot = snapshot.clone();
-        snapshot.now += ms;
-        snapshot.seq += n_facts;
-        snapshot
-    };
-    assert!(says(&dialog, &later(0, 0)) && says(&dialog, &later(4_900, 0)));
-    assert!(says(&dialog, &later(1_400, 1)), "it can be read");
-    assert!(!says(&dialog, &later(1_500, 1)), "there is something newer");
-    assert!(!says(&dialog, &later(5_000, 0)), "everybody has read it");
-    dialog.set_message(StatusMessage::until_key("Q0 was answered elsewhere"));
-    assert!(says(&dialog, &later(60_000, 9)));
-    press(&mut dialog, &snapshot, &[KeyPress::Down]);
-    assert!(!says(&dialog, &snapshot));
-}
-
-#[test]
-fn words_are_taken_as_they_are_typed_and_pasted() {
-    use forge_core::event::Answer;
-    let snapshot = asking();
-    let mut dialog = QuestionDialog::new(&snapshot.view.asked[0]);
-    assert_eq!(
-        press(&mut dialog, &snapshot, &typed("r\n")),
-        DialogResult::Pending,
-        "there are no words yet"
-    );
-    assert_eq!(
-        press(&mut dialog, &snapshot, &typed("No: 工作 first.\nThen")),
-        DialogResult::Pending
-    );
-    let (lines, cursor) = dialog.frame(
-        &snapshot,
-        &snapshot.view.asked[0],
-        DrivenBy::ThisProcess,
-        Path::new("/the/run"),
-        SMALL,
-    );
-    insta::assert_snapshot!("asked-words-80x24", text(&lines, Colours::No));
-    assert_eq!(cursor, Some((7, 12)));
-    let pasted = KeyPress::Pasted(" this\n\nand that\u{7}".to_owned());
-    assert_eq!(
-        press(&mut dialog, &snapshot, &[pasted]),
-        DialogResult::Pending,
-        "an empty line ends nothing"
-    );
-    assert_eq!(
-        press(&mut dialog, &snapshot, &typed("\n\n")),
-        DialogResult::Answered {
-            answer: Answer::Revise,
-            words: "No: 工作 first.\nThen this\n\nand that".to_owned()
-        }
-    );
-}
-
-#[test]
-fn what_is_waived_has_to_be_named() {
-    use forge_core::event::Answer;
-    let snapshot = asking();
-    let mut dialog = QuestionDialog::new(&snapshot.view.asked[0]);
-    assert_eq!(press(&mut dialog, &snapshot, &typed("wverify\n")), DialogResult::Pending);
-    let (lines, _) = dialog.frame(
-        &snapshot,
-        &snapshot.view.asked[0],
-        DrivenBy::ThisProcess,
-        Path::new("/the/run"),
-        SMALL,
-    );
-    let shown = text(&lines, Colours::No);
-    assert!(shown.contains("`verify` is not the name of the gate: it is checkpoint-a"), "{shown}");
-    let mut keys = typed("checkpoint-a\nbecause I say so");
-    keys.push(KeyPress::Ctrl('d'));
-    assert_eq!(
-        press(&mut dialog, &snapshot, &keys),
-        DialogResult::Answered {
-            answer: Answer::Waive { gate: "checkpoint-a".to_owned() },
-            words: "because I say so".to_owned()
-        }
-    );
 }

@@ -7,22 +7,113 @@ use std::collections::BTreeMap;
 
 use forge_api::follow::{RunSnapshot, Working};
 use forge_core::view::{Amount, UnitState, UnitView};
+use ratatui::style::Style;
 
-use super::line::{LineStyle, StyledLine};
-use crate::format::{self, duration};
+use super::{
+    line::{BOLD, PLAIN, SanitizedLine as _, ScreenLine, coloured, line},
+    totals::{add_spent, usual_time},
+};
+use crate::{
+    format::{self, duration},
+    palette::Hue,
+    text::state_words::{DrivenBy, UnitActivity, unit_mark, unit_symbol},
+};
 
 /// From this width on, the latest line is beside its unit and not below it.
 const WIDE: usize = 120;
+/// The selection and the symbol before a name.
+const PREFIX: usize = 4;
+/// The space between two columns.
+const GAP: usize = 2;
 /// The widths of the columns.
-const STATE: usize = 19;
-const TIME: usize = 8;
-const TOKENS: usize = 7;
-const COST: usize = 9;
-/// The width of a name on a narrow and on a wide screen.
-const NAME: usize = 25;
-const NAME_WIDE: usize = 44;
+const STATE: usize = 21;
+const STATE_NARROW: usize = 14;
+const TIME: usize = 6;
+const USUAL: usize = 7;
+const TOKENS: usize = 6;
+const COST: usize = 8;
+/// The width of a name at least, before a column gives way to it, and at most.
+const NAME_MIN: usize = 14;
+const NAME_MAX: usize = 44;
+/// Below this width the state has less room.
+const NARROW: usize = 60;
 
-/// Fewer quiet items than this are not kept beside the count of the others: rows would appear and disappear.
+/// The columns that a screen has room for. State and cost always stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Columns {
+    /// Of the screen.
+    width: usize,
+    name: usize,
+    state: usize,
+    optional: OptionalColumns,
+}
+
+/// How many of the columns that give way are shown: first tokens go, then the usual time, then the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum OptionalColumns {
+    None,
+    Time,
+    TimeAndUsual,
+    All,
+}
+
+impl OptionalColumns {
+    const fn width(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Time => GAP + TIME,
+            Self::TimeAndUsual => Self::Time.width() + GAP + USUAL,
+            Self::All => Self::TimeAndUsual.width() + GAP + TOKENS,
+        }
+    }
+}
+
+impl Columns {
+    pub(crate) fn for_width(width: usize) -> Self {
+        let state = if width < NARROW { STATE_NARROW } else { STATE };
+        let fixed = PREFIX + GAP + state + GAP + COST;
+        let all = [OptionalColumns::All, OptionalColumns::TimeAndUsual, OptionalColumns::Time];
+        let fits = |columns: &OptionalColumns| fixed + columns.width() + NAME_MIN <= width;
+        let optional = all.into_iter().find(fits).unwrap_or(OptionalColumns::None);
+        let name = width.saturating_sub(fixed + optional.width()).clamp(1, NAME_MAX);
+        Self { width, name, state, optional }
+    }
+
+    /// Builds a row from its cells.
+    fn row(self, name: ScreenLine, state: (Style, &str), numbers: [&str; 4]) -> ScreenLine {
+        let [time, usual, tokens, cost] = numbers;
+        let mut row = name.fill_to(PREFIX - 2 + self.name).with(PLAIN, "  ");
+        row.column(state.0, state.1, self.state);
+        let optional = [
+            (OptionalColumns::Time, time, TIME),
+            (OptionalColumns::TimeAndUsual, usual, USUAL),
+            (OptionalColumns::All, tokens, TOKENS),
+        ];
+        for (column, text, width) in optional {
+            if column <= self.optional {
+                row.add(PLAIN, "  ");
+                row.column_right(PLAIN, text, width);
+            }
+        }
+        row.add(PLAIN, "  ");
+        row.column_right(PLAIN, cost, COST);
+        row
+    }
+
+    /// Returns true if the details of a unit are beside it.
+    const fn is_wide(self) -> bool {
+        self.width >= WIDE
+    }
+
+    pub(crate) fn headings(self) -> ScreenLine {
+        let name = line(BOLD, "  STAGE");
+        let row = self.row(name, (BOLD, "STATE"), ["TIME", "USUAL", "TOKENS", "COST"]);
+        let spans = row.spans.into_iter().map(|span| span.style(BOLD));
+        line(PLAIN, "  ").join(spans.collect::<Vec<_>>().into())
+    }
+}
+
+/// Fewer quiet tasks than this are not kept beside the count of the others: rows would appear and disappear.
 const KEPT_MIN: usize = 4;
 
 /// The priority of a row where there is little room.
@@ -86,46 +177,30 @@ impl UnitRow {
     pub(crate) fn line(
         &self,
         snapshot: &RunSnapshot,
-        columns: usize,
+        driven_by: DrivenBy,
+        columns: Columns,
         chosen: Option<&str>,
-    ) -> StyledLine {
+    ) -> ScreenLine {
         let is_chosen = chosen.is_some() && self.selectable_unit() == chosen;
-        let (style, mark) =
-            if is_chosen { (LineStyle::Bold, "›") } else { (LineStyle::Plain, " ") };
-        let mut line = StyledLine::default();
-        line.column(style, mark, 1);
-        line.join(match &self.body {
+        let mark = if is_chosen { "❯ " } else { "  " };
+        line(BOLD, mark).join(match &self.body {
             RowContent::Unit(at) => {
-                unit_line(&snapshot.view.units[*at], &self.name, snapshot, columns)
+                unit_line(&snapshot.view.units[*at], &self.name, snapshot, driven_by, columns)
             }
             RowContent::Below(at, nth) => {
                 let unit = &snapshot.view.units[*at];
                 let text = details(unit, snapshot).into_iter().nth(*nth).unwrap_or_default();
-                let indent = "  ".repeat(depth(unit) + 2);
-                StyledLine::new(LineStyle::Grey, &format!("{indent}└ {text}"))
+                let indent = "  ".repeat(depth(unit) + 1);
+                line(PLAIN, &format!("{indent}└ {text}"))
             }
             RowContent::Counts(counted) => counts_line(counted, self.level),
-            RowContent::More(more) => StyledLine::new(LineStyle::Grey, more),
+            RowContent::More(more) => line(PLAIN, more),
         })
     }
 }
 
-pub(crate) fn column_headings(columns: usize) -> StyledLine {
-    let mut line = StyledLine::default();
-    line.column(LineStyle::Grey, "   STAGE", name_width(columns) + 2);
-    line.column(LineStyle::Grey, " STATE", STATE + 2);
-    for (name, columns) in [("TIME", TIME), ("USUAL", TIME), ("TOKENS", TOKENS), ("COST", COST)] {
-        line.column_right(LineStyle::Grey, name, columns);
-    }
-    line
-}
-
-fn name_width(columns: usize) -> usize {
-    if columns < WIDE { NAME } else { NAME_WIDE }
-}
-
 /// Builds all rows, nothing folded.
-pub(crate) fn unit_rows(snapshot: &RunSnapshot, columns: usize) -> Vec<UnitRow> {
+pub(crate) fn unit_rows(snapshot: &RunSnapshot, columns: Columns) -> Vec<UnitRow> {
     let units = &snapshot.view.units;
     let scope = |unit: &UnitView| unit.unit.rsplit_once('/').map(|(scope, _)| scope.to_owned());
     let mut n_inside: BTreeMap<String, u32> = BTreeMap::new();
@@ -149,7 +224,7 @@ pub(crate) fn unit_rows(snapshot: &RunSnapshot, columns: usize) -> Vec<UnitRow> 
             body,
         };
         all.push(row(priority(unit), RowContent::Unit(at)));
-        if columns < WIDE {
+        if !columns.is_wide() {
             for nth in 0..n_details(unit, snapshot) {
                 all.push(row(RowPriority::LatestLine, RowContent::Below(at, nth)));
             }
@@ -190,56 +265,47 @@ fn priority(unit: &UnitView) -> RowPriority {
     }
 }
 
-fn unit_line(unit: &UnitView, name: &str, snapshot: &RunSnapshot, columns: usize) -> StyledLine {
+fn unit_line(
+    unit: &UnitView,
+    name: &str,
+    snapshot: &RunSnapshot,
+    driven_by: DrivenBy,
+    columns: Columns,
+) -> ScreenLine {
     let calls = snapshot.working.get(&unit.unit).map(Vec::as_slice).unwrap_or_default();
-    let (mark, style) = mark(unit.state);
-    let indent = "  ".repeat(depth(unit));
-    let mut line = StyledLine::default();
-    line.push(LineStyle::Plain, &format!("{indent} "));
-    line.push(style, mark);
-    let room = name_width(columns).saturating_sub(indent.len() + 1);
-    let mut name = StyledLine::new(name_style(unit.state), &format!(" {name}"));
+    let mark = unit_mark(unit, UnitActivity::new(unit, snapshot, driven_by));
+    let mut head = line(PLAIN, &"  ".repeat(depth(unit)));
+    head.add(symbol_style(mark.hue), mark.symbol);
+    let has_begun = !unit.state.is_quiet() || unit.state == UnitState::Accepted;
+    head.add(if has_begun { BOLD } else { PLAIN }, &format!(" {name}"));
     if !unit.title.is_empty() {
-        name.push(LineStyle::Grey, &format!(" {}", unit.title));
+        head.add(PLAIN, &format!(" {}", unit.title));
     }
-    line = line.join(name.fill_to(room));
-    line.push(LineStyle::Plain, " ");
-    line.column(style, &state_text(unit), STATE);
-    line.push(LineStyle::Plain, " ");
-    let took = snapshot.took.get(&unit.unit).copied().unwrap_or_default();
-    let took = if took == 0 { String::new() } else { duration(took) };
-    line.column_right(LineStyle::Plain, &took, TIME);
-    line.column_right(LineStyle::Grey, &usual_time(unit, snapshot), TIME);
+    let took = match snapshot.took.get(&unit.unit).copied().unwrap_or_default() {
+        0 => String::new(),
+        took => duration(took),
+    };
+    let usual = match usual_time(unit, snapshot) {
+        Some(ms) if ms >= 1_000 && unit.state != UnitState::Skipped => format!("~{}", duration(ms)),
+        Some(_) | None => String::new(),
+    };
     let used: u64 = calls.iter().map(|call| call.spent.tokens.total()).sum();
     let tokens = match unit.tokens + used {
         0 => String::new(),
         tokens => format::short_number(tokens),
     };
-    line.column_right(LineStyle::Grey, &tokens, TOKENS);
-    let amount = unit.amount();
+    let amount = calls.iter().fold(unit.amount(), |amount, call| add_spent(amount, &call.spent));
     let cost = if amount == Amount::default() { String::new() } else { amount.to_short_text() };
-    line.column_right(LineStyle::Plain, &cost, COST);
-    if columns >= WIDE {
+    let mut line = columns.row(head, (PLAIN, &mark.word), [&took, &usual, &tokens, &cost]);
+    if columns.is_wide() {
         for text in details(unit, snapshot) {
-            line.push(LineStyle::Grey, &format!("  {text}"));
+            line.add(PLAIN, &format!("  {text}"));
         }
         if unit.state == UnitState::Accepted {
-            line.push(LineStyle::Grey, &format!("  {}", unit.summary));
+            line.add(PLAIN, &format!("  {}", unit.summary));
         }
     }
     line
-}
-
-/// Formats how long the stage took in past runs.
-fn usual_time(unit: &UnitView, snapshot: &RunSnapshot) -> String {
-    let place = unit.unit.parse::<forge_core::id::UnitId>().map(|unit| unit.place());
-    let usual = place.ok().and_then(|place| snapshot.usual.get(&place).copied());
-    match (usual, unit.state) {
-        (Some(ms), state) if ms >= 1_000 && state != UnitState::Skipped => {
-            format!("~{}", duration(ms))
-        }
-        (Some(_) | None, _) => String::new(),
-    }
 }
 
 /// Returns the latest line of a call, or what it does.
@@ -250,49 +316,8 @@ fn latest_line(call: &Working) -> String {
     }
 }
 
-const fn mark(state: UnitState) -> (&'static str, LineStyle) {
-    match state {
-        UnitState::Waiting => ("·", LineStyle::Grey),
-        UnitState::Limited => ("◌", LineStyle::Yellow),
-        UnitState::Working | UnitState::Judging => ("●", LineStyle::Cyan),
-        UnitState::Asking => ("?", LineStyle::Yellow),
-        UnitState::Accepted => ("✓", LineStyle::Green),
-        UnitState::Skipped => ("-", LineStyle::Grey),
-        UnitState::Failed | UnitState::Blocked => ("✗", LineStyle::Red),
-    }
-}
-
-fn name_style(state: UnitState) -> LineStyle {
-    let has_begun = !state.is_quiet() || state == UnitState::Accepted;
-    if has_begun { LineStyle::Plain } else { LineStyle::Grey }
-}
-
-/// Formats the state of a unit: its items, or its state with its round.
-fn state_text(unit: &UnitView) -> String {
-    if let Some((closed, all)) = unit.items.filter(|(_, all)| *all > 0)
-        && !matches!(unit.state, UnitState::Asking | UnitState::Skipped)
-    {
-        return format!("{closed} of {all} items");
-    }
-    let gate = unit.gate.as_deref().map(|gate| format!(" {gate}")).unwrap_or_default();
-    let round = match unit.round {
-        0 => String::new(),
-        round => format!(" r{round}"),
-    };
-    match unit.state {
-        UnitState::Waiting => round.trim_start().to_owned(),
-        UnitState::Limited => format!("limited{round}"),
-        UnitState::Working => match unit.attempt {
-            0 | 1 => format!("working{round}"),
-            attempt => format!("working #{attempt}{round}"),
-        },
-        UnitState::Judging => format!("in{gate}{round}"),
-        UnitState::Asking => format!("asks you{round}"),
-        UnitState::Accepted => format!("good{round}"),
-        UnitState::Skipped => "skipped".to_owned(),
-        UnitState::Failed => format!("FAILED{round}"),
-        UnitState::Blocked => format!("BLOCKED{round}"),
-    }
+fn symbol_style(hue: Option<Hue>) -> Style {
+    hue.map_or(PLAIN, coloured)
 }
 
 /// Folds rows until there are at most `room`.
@@ -347,7 +372,7 @@ fn fold_group(all: &mut Vec<UnitRow>, run: &mut Vec<UnitRow>, over: &mut usize) 
     }
     // If several can stay, those are the last closed ones, or the next ones to start.
     let kept = run.len().saturating_sub(*over + 1);
-    let kept = if run[0].level == RowLevel::Item && kept >= KEPT_MIN { kept } else { 0 };
+    let kept = if run[0].level == RowLevel::Stage || kept >= KEPT_MIN { kept } else { 0 };
     *over = over.saturating_sub(run.len() - kept - 1);
     if run[0].state == UnitState::Waiting {
         let rest = run.split_off(kept);
@@ -410,14 +435,14 @@ fn count_row(run: Vec<UnitRow>) -> UnitRow {
     UnitRow { unit: None, name: String::new(), state, priority: RowPriority::Quiet, level, body }
 }
 
-/// Formats how many are good, skipped and to come; stages also by name.
-fn counts_line(counted: &[(String, UnitState)], level: RowLevel) -> StyledLine {
+/// Formats how many are done, skipped and to come; stages also by name.
+fn counts_line(counted: &[(String, UnitState)], level: RowLevel) -> ScreenLine {
     let mut line = match level {
-        RowLevel::Stage => StyledLine::new(LineStyle::Plain, " "),
-        RowLevel::Item => StyledLine::new(LineStyle::Plain, "   "),
+        RowLevel::Stage => ScreenLine::default(),
+        RowLevel::Item => line(PLAIN, "  "),
     };
     for (state, word) in [
-        (UnitState::Accepted, "good"),
+        (UnitState::Accepted, "done"),
         (UnitState::Skipped, "skipped"),
         (UnitState::Waiting, "to come"),
     ] {
@@ -427,13 +452,13 @@ fn counts_line(counted: &[(String, UnitState)], level: RowLevel) -> StyledLine {
         if some.is_empty() {
             continue;
         }
-        let (mark, style) = mark(state);
-        line.push(style, mark);
+        let (symbol, hue) = unit_symbol(state);
+        line.add(symbol_style(hue), symbol);
         let names = match level {
             RowLevel::Stage => format!(" {} {word}: {}  ", some.len(), some.join(", ")),
             RowLevel::Item => format!(" {} {word}  ", some.len()),
         };
-        line.push(LineStyle::Grey, &names);
+        line.add(PLAIN, &names);
     }
     line
 }
@@ -449,7 +474,7 @@ fn most_important(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
         order.iter().skip(room).filter(|at| rows[**at].priority >= RowPriority::Active).count();
     let more = match n_active {
         0 => format!("   and {} more", rows.len() - kept.len()),
-        n_active => format!("   and {n_active} more under way or failed"),
+        n_active => format!("   and {n_active} more running or failed"),
     };
     let mut rest = rows.into_iter().enumerate();
     let mut all: Vec<UnitRow> = Vec::new();

@@ -67,6 +67,21 @@ fn what_is_written_so_that_it_makes_no_tag_is_shown_as_it_was_meant() {
 }
 
 #[test]
+fn a_control_character_that_is_named_by_its_number_does_not_reach_the_terminal() {
+    let page = render("a &#27;[2J &#x9b;31m &#8238; `&#27;` [b](&#27;c)\n", 60, Colours::Yes);
+    assert_eq!(sanitize(&page.replace("\x1b[0m", "")), page.replace("\x1b[0m", ""), "{page:?}");
+    assert!(page.contains("`&#27;`"), "code stays as it is: {page:?}");
+}
+
+#[test]
+fn lists_and_quotes_may_be_as_deep_as_they_like() {
+    for mark in ["> ", "- "] {
+        let page = render(&format!("{}x\n", mark.repeat(5_000)), 60, Colours::No);
+        assert!(page.contains('x'), "{mark}");
+    }
+}
+
+#[test]
 fn whatever_comes_in_it_ends_and_loses_no_letter() {
     let bits = [
         "**", "*", "_", "`", "```", "[", "](", ")", "|", "\n", "- ", "# ", "> ", "a", " ", "\\",
@@ -78,9 +93,11 @@ fn whatever_comes_in_it_ends_and_loses_no_letter() {
             for three in bits {
                 let text = format!("x{one}{two}{three}y{two}\n{one}z");
                 let page = render(&text, 30, Colours::No);
+                // Languages of code and definitions of links are not shown.
+                let is_said_elsewhere = text.contains("```") || text.contains("]:");
                 for letter in ["x", "y", "z"] {
-                    let is_in_fence = text.contains("```");
-                    assert!(page.contains(letter) || is_in_fence, "{text:?}: {page:?}");
+                    let is_there = page.contains(letter) || is_said_elsewhere;
+                    assert!(is_there, "{text:?}: {page:?}");
                 }
             }
         }

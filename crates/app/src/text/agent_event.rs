@@ -1,4 +1,4 @@
-//! Formats one event of an agent's stream as a mark and a text.
+//! Formats one event of an agent's stream as a label and a text.
 
 use forge_api::watch::events::{TurnName, UnitEvent};
 use forge_core::{
@@ -9,56 +9,44 @@ use forge_core::{
 
 use crate::{format, text_width};
 
-/// The width of a time and a mark.
-pub(crate) const INDENT: usize = 12;
+/// The width of a label.
+pub(crate) const LABEL: usize = 6;
+/// The width of a time and a label.
+const INDENT: usize = 8 + 2 + LABEL + 1;
 
-/// How prominently an event is shown.
-pub(crate) enum Emphasis {
-    Normal,
-    Dimmed,
+/// An event for people.
+pub(crate) struct EventText {
+    pub(crate) at: Option<Time>,
+    /// The kind of the event, in one word.
+    pub(crate) label: &'static str,
+    pub(crate) text: String,
 }
 
-/// Formats an event: its time, its mark, its text, and how prominent it is.
-pub(crate) fn event_text(seen: &UnitEvent) -> (Option<Time>, char, String, Emphasis) {
-    match seen {
-        UnitEvent::Fact { at, sentence } => (Some(*at), ' ', sentence.clone(), Emphasis::Normal),
+pub(crate) fn event_text(seen: &UnitEvent) -> EventText {
+    let (at, label, text) = match seen {
+        UnitEvent::Fact { at, sentence } => (Some(*at), "", sentence.clone()),
         UnitEvent::Call { at, call, agent, model, is_over } => {
-            let who = agent.as_ref().map(|agent| format!(", played by {agent}"));
+            let agent = agent.as_ref().map(|agent| format!(", agent {agent}"));
             let model = model.as_ref().map(|model| format!(" with {model}"));
-            let over = if *is_over { " (it is over)" } else { "" };
-            let text = format!(
-                "{call} started{}{}{over}",
-                who.unwrap_or_default(),
-                model.unwrap_or_default()
-            );
-            (Some(*at), '=', text, Emphasis::Normal)
+            let over = if *is_over { " (ended)" } else { "" };
+            let (agent, model) = (agent.unwrap_or_default(), model.unwrap_or_default());
+            (Some(*at), "start", format!("{call} started{agent}{model}{over}"))
         }
-        UnitEvent::Turn { turn } => (None, '-', turn_text(*turn).to_owned(), Emphasis::Dimmed),
+        UnitEvent::Turn { turn } => (None, "turn", turn_text(*turn).to_owned()),
         UnitEvent::Began { at, model, version } => {
-            let model = model.as_deref().unwrap_or("an unknown model");
+            let model = model.as_deref().unwrap_or("unknown");
             let version = version.as_ref().map(|version| format!(", version {version}"));
-            (
-                *at,
-                '-',
-                format!("is up with {model}{}", version.unwrap_or_default()),
-                Emphasis::Dimmed,
-            )
+            (*at, "start", format!("model {model}{}", version.unwrap_or_default()))
         }
-        UnitEvent::Said { at, text } => (*at, '»', text.clone(), Emphasis::Normal),
-        UnitEvent::UsedTool { at, name, about } => {
-            (*at, '>', format!("{name}  {about}"), Emphasis::Dimmed)
-        }
-        UnitEvent::Asked { at, text } => {
-            (*at, '?', format!("nobody could grant: {text}"), Emphasis::Normal)
-        }
+        UnitEvent::Said { at, text } => (*at, "says", text.clone()),
+        UnitEvent::UsedTool { at, name, about } => (*at, "tool", format!("{name}  {about}")),
+        UnitEvent::Asked { at, text } => (*at, "denied", text.clone()),
         UnitEvent::Limit { at, text, until } => {
             let until = until.map(|until| format!(" until {}", moment(until)));
-            (*at, '!', format!("{text}{}", until.unwrap_or_default()), Emphasis::Normal)
+            (*at, "limit", format!("{text}{}", until.unwrap_or_default()))
         }
-        UnitEvent::Printed { at, text } => (*at, '|', text.clone(), Emphasis::Normal),
-        UnitEvent::Spent { at, spent } => {
-            (*at, '-', format!("{} so far", spent_text(spent)), Emphasis::Dimmed)
-        }
+        UnitEvent::Printed { at, text } => (*at, "output", text.clone()),
+        UnitEvent::Spent { at, spent } => (*at, "cost", format!("{} so far", spent_text(spent))),
         UnitEvent::TurnEnded { turn, how, spent } => {
             let spent = if *spent == Spent::NOTHING {
                 String::new()
@@ -69,20 +57,22 @@ pub(crate) fn event_text(seen: &UnitEvent) -> (Option<Time>, char, String, Empha
                 TurnName::First | TurnName::Resumed => "",
                 TurnName::Anew | TurnName::Repair => "this turn: ",
             };
-            (None, '-', format!("{turn}{how}{spent}"), Emphasis::Dimmed)
+            (None, "end", format!("{turn}{how}{spent}"))
         }
         UnitEvent::Over { why, next } => {
             let next = next.as_ref().map(|next| format!("\nnext: {next}"));
-            (None, '=', format!("{why}{}", next.unwrap_or_default()), Emphasis::Normal)
+            (None, "end", format!("{why}{}", next.unwrap_or_default()))
         }
-    }
+    };
+    EventText { at, label, text }
 }
 
-/// Wraps the long lines of a text after a head as wide as the indent; its own line breaks stay.
-pub(crate) fn indented_paragraph(head: &str, text: &str, width: usize) -> String {
+/// Wraps the long lines of an event after its time and its label; its own line breaks stay.
+pub(crate) fn event_paragraph(event: &EventText, width: usize) -> String {
+    let time = event.at.map(format::clock_time).unwrap_or_default();
     let room = width.saturating_sub(INDENT).max(20);
     let mut lines = Vec::new();
-    for line in text.trim_end().lines() {
+    for line in event.text.trim_end().lines() {
         if text_width::width(line) <= room {
             lines.push(line.to_owned());
         } else {
@@ -90,15 +80,16 @@ pub(crate) fn indented_paragraph(head: &str, text: &str, width: usize) -> String
         }
     }
     let between = format!("\n{:INDENT$}", "");
+    let head = format!("{time:<8}  {:<LABEL$} ", event.label);
     format!("{head}{}", lines.join(&between)).trim_end().to_owned()
 }
 
 const fn turn_text(turn: TurnName) -> &'static str {
     match turn {
         TurnName::First => "first turn",
-        TurnName::Resumed => "goes on in the session that was interrupted",
-        TurnName::Anew => "the session was gone: begins anew",
-        TurnName::Repair => "repair turn: its result could not be used",
+        TurnName::Resumed => "continues in the session that was interrupted",
+        TurnName::Anew => "the session was gone: starts again in a new one",
+        TurnName::Repair => "asked to fix its result, which could not be used",
     }
 }
 
@@ -106,7 +97,7 @@ fn spent_text(spent: &Spent) -> String {
     let cost = match spent.cost {
         Cost::Known(money) => money.to_string(),
         Cost::Estimated(money) => format!("about {money}"),
-        Cost::Unknown => "at an unknown cost".to_owned(),
+        Cost::Unknown => "cost unknown".to_owned(),
     };
     let tokens = format::tokens(spent.tokens.total()).map(|tokens| format!(", {tokens}"));
     format!("{cost}{}", tokens.unwrap_or_default())

@@ -39,9 +39,9 @@ pub(crate) const ALL_KEY: char = 'f';
 pub(crate) enum QuestionLayout<'a> {
     /// Printed, with the commands that answer it.
     Printed,
-    /// On the live screen, answered by keys. `folder` is that of the run; one text has at most `lines` lines.
-    Screen { folder: &'a Path, lines: usize },
-    /// In a pager: not answered there, so nothing is cut.
+    /// On the live screen, answered by keys. One text has at most `lines` lines.
+    Screen { lines: usize },
+    /// In a pager: not answered there, so nothing is cut. `folder` is that of the run.
     FullText { folder: &'a Path },
 }
 
@@ -49,6 +49,8 @@ pub(crate) enum QuestionLayout<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AnswerOption {
     pub(crate) key: char,
+    /// An older key that still works.
+    alias: Option<char>,
     pub(crate) label: &'static str,
     /// Its effect.
     pub(crate) does: String,
@@ -56,19 +58,26 @@ pub(crate) struct AnswerOption {
     pub(crate) words: AnswerWords,
 }
 
+impl AnswerOption {
+    pub(crate) fn has_key(&self, letter: char) -> bool {
+        self.key == letter || self.alias == Some(letter)
+    }
+}
+
 /// Returns the possible answers to a question.
 pub(crate) fn answer_options(question: &QuestionView) -> Vec<AnswerOption> {
     let gate = question.gate.clone().unwrap_or_default();
     let to_option = |option: &OptionView| {
-        let (key, label, answer) = match option.answer.split(' ').next()? {
-            "approve" => ('a', "approve", Answer::Approve),
-            "revise" => ('r', "revise", Answer::Revise),
-            "retry" => ('t', "retry", Answer::Retry),
-            "waive" => ('w', "waive", Answer::Waive { gate: gate.clone() }),
-            "give-up" => ('g', "give up", Answer::GiveUp),
+        let (key, alias, label, answer) = match option.answer.split(' ').next()? {
+            "approve" => ('a', None, "approve", Answer::Approve),
+            "revise" => ('r', None, "request changes", Answer::Revise),
+            "retry" => ('t', None, "retry", Answer::Retry),
+            "waive" => ('o', Some('w'), "override", Answer::Waive { gate: gate.clone() }),
+            "give-up" => ('x', Some('g'), "reject", Answer::GiveUp),
             _ => return None,
         };
-        Some(AnswerOption { key, label, does: option.does.clone(), answer, words: option.words })
+        let (does, words) = (option.does.clone(), option.words);
+        Some(AnswerOption { key, alias, label, does, answer, words })
     };
     question.options.iter().filter_map(to_option).collect()
 }
@@ -80,8 +89,9 @@ pub(crate) fn question_text(
     layout: QuestionLayout<'_>,
     width: usize,
 ) -> String {
+    let run = format::short_id(run);
     let mut writer = QuestionWriter { text: String::new(), run, layout, width };
-    let text = format!("{} about {}: {}", question.question, question.unit, question.text);
+    let text = format!("{} · {}: {}", question.question, question.unit, question.text);
     writer.text = text_width::wrap(&text, 0, 3, width, writer.long_words());
     writer.push_field("summary", &question.summary);
     if let Some(shown) = &question.shown {
@@ -117,14 +127,24 @@ pub(crate) fn question_text(
             None => {}
         }
     }
-    for name in &question.artifacts {
-        writer.push_field("wrote", &format!("artifacts/{}", artifact_path(&question.unit, name)));
+    match layout {
+        // A key shows what was written.
+        QuestionLayout::Screen { .. } if !question.change.is_nothing() => {}
+        QuestionLayout::Printed
+        | QuestionLayout::Screen { .. }
+        | QuestionLayout::FullText { .. } => {
+            for name in &question.artifacts {
+                let path = artifact_path(&question.unit, name);
+                writer.push_field("wrote", &format!("artifacts/{path}"));
+            }
+        }
     }
     writer.push_changes(question);
     match layout {
         QuestionLayout::Printed => writer.push_answers(question),
         // The effects are shown beside the keys.
-        QuestionLayout::Screen { folder, .. } | QuestionLayout::FullText { folder } => {
+        QuestionLayout::Screen { .. } => {}
+        QuestionLayout::FullText { folder } => {
             writer.push_field("folder", &folder.display().to_string());
         }
     }
@@ -172,7 +192,7 @@ impl QuestionWriter<'_> {
         }
         let text = match self.layout {
             QuestionLayout::Printed => format::one_line(value, TEXT_COLUMNS_MAX),
-            QuestionLayout::Screen { lines, .. } => {
+            QuestionLayout::Screen { lines } => {
                 let columns = self.width.saturating_sub(VALUES) * lines;
                 format::one_line(value, columns.max(TEXT_COLUMNS_MAX))
             }
@@ -217,7 +237,7 @@ impl QuestionWriter<'_> {
         let lines: Vec<&str> = output.lines().collect();
         let most = match self.layout {
             QuestionLayout::Printed => PROOF_LINES,
-            QuestionLayout::Screen { lines, .. } => lines,
+            QuestionLayout::Screen { lines } => lines,
             QuestionLayout::FullText { .. } => lines.len(),
         };
         // A note about one omitted line would take as much room as the line.
@@ -233,7 +253,7 @@ impl QuestionWriter<'_> {
         let lines: Vec<&str> = quote.lines().collect();
         let shown = match self.layout {
             QuestionLayout::Printed => lines.len().min(QUOTE_LINES),
-            QuestionLayout::Screen { lines: most, .. } => lines.len().min(most.max(QUOTE_LINES)),
+            QuestionLayout::Screen { lines: most } => lines.len().min(most.max(QUOTE_LINES)),
             QuestionLayout::FullText { .. } => lines.len(),
         };
         self.push_verbatim(&lines[..shown]);
@@ -249,7 +269,7 @@ impl QuestionWriter<'_> {
     }
 
     fn push_items(&mut self, listed: &ListView) {
-        self.push_field("items", &format!("{} {}", listed.count, listed.list));
+        self.push_field("list", &format!("{} {}", listed.count, listed.list));
         for item in &listed.items {
             self.push_field("", &format!("{}  {}", item.id, item.title));
         }
@@ -290,12 +310,12 @@ impl QuestionWriter<'_> {
         }
         if !question.changed.is_empty() {
             self.push_line(&format!(
-                "to mend it by hand: forge edit {run} --code {unit} (says where)"
+                "fix it by hand: forge edit {run} --code {unit} (prints the folder)"
             ));
         }
         // Only an attempt without a result can be retried.
         if question.options.iter().any(|option| option.answer == "retry") {
-            self.push_line(&format!("what was done: forge watch {run} {unit}"));
+            self.push_line(&format!("see what the agent did: forge watch {run} {unit}"));
         }
     }
 

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::{
     reads::fits,
-    world::{DONE, FORGE, Said, WAITS, World, finish},
+    world::{DONE, FORGE, Said, WAITS, World, finish, has, pty::Person},
 };
 
 /// The demo in a folder of its own, beside the repository of the world.
 fn demo(world: &World) -> (std::path::PathBuf, Said) {
     let dir = world.beside("demo");
-    let said = world.forge(&["demo", "--dir", dir.to_str().unwrap()]);
+    let said = world.forge(&["demo", "--fast", "--dir", dir.to_str().unwrap()]);
     (dir, said)
 }
 
@@ -28,13 +28,11 @@ fn the_demo_goes_from_red_tests_to_a_verified_branch_and_keeps_it_all_in_its_fol
     let (dir, said) = demo(&world);
     assert_eq!(said.code, DONE, "{said}");
     for line in [
+        "Demo agents are scripted. No model is called, nothing is charged.",
         "build.T1/implement sent back by verify",
         "build.T2/implement sent back by review",
-        "build.T2/implement#1 started",
         "build.T3/implement#1 started",
-        "verified: Forge ran the checks on exactly this code",
-        "no model is asked",
-        "forge init",
+        "the run is done",
     ] {
         assert!(said.out.contains(line), "{line}: {said}");
     }
@@ -60,11 +58,60 @@ fn the_demo_goes_from_red_tests_to_a_verified_branch_and_keeps_it_all_in_its_fol
     assert!(tests.status.success(), "{}", String::from_utf8_lossy(&tests.stdout));
     // Its scenario runs with plain `forge run`, too.
     git(&["checkout", "--quiet", "main"]);
-    let approved = in_folder(&world, &dir, &["config", "approve", "--flow", "change"]);
+    let approved = in_folder(&world, &dir, &["config", "approve", "--flow", "feature"]);
     assert_eq!(approved.code, DONE, "{approved}");
-    let said = in_folder(&world, &dir, &["run", "--flow", "change", "--auto", "the same again"]);
+    let again = ["run", "--flow", "feature", "--effort", "M", "--auto", "the same again, please"];
+    let said = in_folder(&world, &dir, &again);
     assert_eq!(said.code, DONE, "{said}");
     assert!(said.out.contains("build.T2/implement sent back by review"), "{said}");
+}
+
+#[test]
+fn the_demo_uses_nothing_that_the_person_has_set() {
+    let world = World::new();
+    let told = world.beside("told");
+    fs::create_dir_all(world.beside(".config/forge")).unwrap();
+    let settings = format!(
+        "agent = \"claude\"\n[limits]\nbudget = \"0.01\"\n[notify]\ncommand = [\"touch\", \"{}\"]\n",
+        told.display()
+    );
+    fs::write(world.beside(".config/forge/config.toml"), settings).unwrap();
+    let mut command = Command::new(FORGE);
+    world.surround(&mut command);
+    command.env("FORGE_AGENT", "claude").env("FORGE_LIMITS_CALL_BUDGET", "0.01");
+    command.env("FORGE_NONSENSE", "1").env("XDG_CONFIG_HOME", world.beside(".config"));
+    let dir = world.beside("demo");
+    let said = finish(command.args(["demo", "--fast", "--dir"]).arg(&dir).current_dir(&world.repo));
+    assert_eq!(said.code, DONE, "{said}");
+    assert!(said.out.contains("No model is called, nothing is charged."), "{said}");
+    assert!(!told.exists(), "no notifier was called");
+    let view = in_folder(&world, &dir, &["status", "--json"]);
+    assert!(!view.out.contains("claude"), "{view}");
+}
+
+#[test]
+fn at_a_terminal_the_demo_is_the_live_screen_with_one_question_that_answers_itself() {
+    let world = World::new();
+    let dir = world.beside("demo");
+    let words = [FORGE, "demo", "--dir", dir.to_str().unwrap()].map(std::ffi::OsString::from);
+    let mut person = Person::with(&world, &words);
+    person.until_sees("● running");
+    has(&person.bytes(), &["Demo agents are scripted. No model is called, nothing is charged."]);
+    let asked = person.until_sees("Build it like this?");
+    has(&asked, &["❯ a  approve", "request changes", "reject"]);
+    has(
+        &person.until_sees("Demo: approved for you in "),
+        &["Press any key to answer it yourself."],
+    );
+    // Somebody who presses a key answers themselves.
+    person.press("\x1b[A");
+    person.until_gone("Demo: approved for you in ");
+    person.press("a");
+    person.until_sees("Enter approve");
+    person.press("\r");
+    person.until_sees("T1 ");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    person.is_left_sane();
 }
 
 #[test]
@@ -84,7 +131,8 @@ fn without_a_folder_the_demo_leaves_nothing_behind() {
     fs::create_dir(&temporary).unwrap();
     let mut command = Command::new(FORGE);
     world.surround(&mut command);
-    let said = finish(command.arg("demo").env("TMPDIR", &temporary).current_dir(&world.repo));
+    let said =
+        finish(command.args(["demo", "--fast"]).env("TMPDIR", &temporary).current_dir(&world.repo));
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
 }

@@ -3,6 +3,7 @@
 use std::{ffi::OsString, fs};
 
 use crate::{
+    code,
     goes::UNTIL_GO,
     world::{CONTENT, DONE, FORGE, INTERRUPTED, PARKED, WAITS, World, has, pty::Person, until},
 };
@@ -32,50 +33,71 @@ fn a_run_is_watched_revised_in_ones_own_words_and_approved_without_leaving_the_s
     let mut person = Person::at(&world, &RUN);
     let before = person.settings();
     let tree = person.until_sees("I think about it.");
-    has(&tree, &["forge ", "going", "write something", "● write", "working", "leave, it goes on"]);
+    has(&tree, &["● running", "write something", "● write", "leave, it keeps running", "1 agent"]);
     let run = run_of(&world);
     person.press("\r");
-    has(&person.until_sees("» I think about it."), &["back to the tree"]);
+    has(&person.until_sees("says   I think about it."), &["Esc back"]);
     person.press(ESCAPE);
     person.until_sees("STAGE");
     world.go();
     let asked = person.until_sees("Is this the document you want?");
-    has(&asked, &["approach", "short", "one page", "risk", "low", "draft.md", "folder", "give up"]);
+    has(&asked, &["approach", "short", "one page", "risk", "low", "request changes", "reject"]);
     has(&asked, &["is done again, with your words in its brief"]);
     person.press("r");
-    person.until_sees("Your words go into the brief");
-    person.press("Not \"short\": 工作 first.\rSecond line, with $HOME.");
+    person.until_sees("What should change?");
+    person.press("Not \"short\": 工作 first.\x1b\rSecond line, with $HOME.");
     person.until_sees("> Second line, with $HOME.");
     person.press(CTRL_D);
     let words = "Not \"short\": 工作 first.\nSecond line, with $HOME.";
-    person.until_gone("Your words go into the brief");
-    person.until_sees("Q2 about write");
+    person.until_gone("What should change?");
+    person.until_sees("Q2 · write");
     let brief = world.brief(&run, "write#2");
     assert!(brief.contains(words) || brief.contains(&words.replace('\n', "\n> ")), "{brief}");
     person.press("a");
     person.until_sees("Enter approve");
     person.press("\r");
     assert_eq!(person.end(), DONE, "{}", person.screen());
-    has(&person.until_sees("✓ Done"), &["✓ write", "good"]);
+    has(&person.until_sees("✓ Done"), &["✓ write", "done"]);
     assert!(!person.is_on_its_own_screen());
     assert_eq!(format!("{before:?}"), format!("{:?}", person.settings()), "as it was");
 }
 
 #[test]
-fn what_is_put_off_stays_open_and_the_commands_to_answer_it_are_printed() {
+fn what_is_put_off_stays_on_the_screen_with_the_words_that_were_typed_and_can_be_opened_again() {
     let world = World::new();
     world.scenario(CONTENT);
     let mut person = Person::at(&world, &RUN);
     person.until_sees("Is this the document you want?");
+    person.press("r");
+    person.until_sees("What should change?");
+    person.press("half a sen");
+    person.until_sees("> half a sen");
     person.press(ESCAPE);
+    person.until_sees("Esc later");
+    person.press(ESCAPE);
+    let tree = person.until_sees("A question needs your answer. Press a to answer.");
+    has(&tree, &["? needs you", "? write", "q leave"]);
+    // By either key, and nothing that was typed is lost.
+    person.press("\r");
+    person.until_sees("Esc later");
+    person.press(ESCAPE);
+    person.until_sees("Press a to answer.");
+    person.press("a");
+    person.until_sees("Esc later");
+    person.press("r");
+    person.until_sees("> half a sen");
+    person.press(ESCAPE);
+    person.until_sees("Esc later");
+    person.press("q");
     assert_eq!(person.end(), WAITS, "{}", person.screen());
     let run = world.latest();
     person.until_sees("Then: forge resume ");
-    has(&person.bytes(), &["asks you", &format!("forge answer {run} Q1 approve")]);
+    has(&person.bytes(), &["Q1: your words were not sent:\r\nhalf a sen"]);
     let mut person = Person::at(&world, &["resume", &run]);
     person.until_sees("Is this the document you want?");
-    person.press("g");
-    person.until_sees("Enter give up");
+    // The arrows choose, too.
+    person.press("\x1b[B\x1b[B\x1b[B\r");
+    person.until_sees("Enter reject");
     person.press("\r");
     assert_eq!(person.end(), 1, "{}", person.screen());
 }
@@ -88,7 +110,7 @@ fn a_question_that_somebody_else_answers_goes_from_the_screen_and_the_run_goes_o
     person.until_sees("Is this the document you want?");
     let run = run_of(&world);
     world.ok(&["answer", &run, "Q1", "revise", "say it shorter"]);
-    person.until_sees("Q2 about write");
+    person.until_sees("Q2 · write");
     assert!(world.brief(&run, "write#2").contains("say it shorter"));
     // It was said, and is not for ever.
     has(&person.bytes(), &["Q1 was answered elsewhere"]);
@@ -104,27 +126,27 @@ fn who_types_while_somebody_else_answers_keeps_the_box_and_no_letter_is_taken_fo
     let mut person = Person::at(&world, &RUN);
     person.until_sees("Is this the document you want?");
     person.press("r");
-    person.until_sees("Your words go into the brief");
+    person.until_sees("What should change?");
     person.press("half a sen");
     person.until_sees("> half a sen");
     let run = run_of(&world);
     world.ok(&["answer", &run, "Q1", "revise", "say it shorter"]);
-    person.until_sees("Q1 was answered elsewhere; your words were not sent. Esc");
+    person.until_sees("Q1 was answered elsewhere. Your words were not sent.");
     person.press("tence, pqd");
     person.until_sees("> half a sentence, pqd");
     // The run goes on behind the box.
-    until("the next question", || world.ok(&["status", &run]).contains("Q2 about").then_some(()));
+    until("the next question", || world.ok(&["status", &run]).contains("Q2 ·").then_some(()));
     assert!(person.screen().contains("> half a sentence, pqd"), "{}", person.screen());
     person.press(ESCAPE);
-    person.until_sees("Q2 about write");
+    person.until_sees("Q2 · write");
     // Also where it ends meanwhile: what is typed does not go to the shell.
     person.press("r");
-    person.until_sees("Your words go into the brief");
+    person.until_sees("What should change?");
     person.press("more wo");
     person.until_sees("> more wo");
     world.ok(&["answer", &run, "Q2", "approve"]);
     until("the end", || world.ok(&["status", &run]).contains("done").then_some(()));
-    person.until_sees("Q2 was answered elsewhere; your words were not sent");
+    person.until_sees("Q2 was answered elsewhere. Your words were not sent.");
     person.press("rds");
     person.until_sees("> more words");
     assert!(person.is_on_its_own_screen());
@@ -133,6 +155,19 @@ fn who_types_while_somebody_else_answers_keeps_the_box_and_no_letter_is_taken_fo
     let left = ["your words were not sent:\r\nhalf a sentence, pqd", "sent:\r\nmore words"];
     has(&person.bytes(), &left);
     assert!(!world.ok(&["log", &run]).contains("paused"));
+}
+
+#[test]
+fn while_a_checkout_is_set_up_the_screen_says_so() {
+    let set_up = "[workspace]\nsetup = [\"while [ ! -e ~/go ]; do sleep 0.02; done\"]\n";
+    let world = code::project(set_up);
+    world.scenario("[[play]]\nfiles = { \"src/b.txt\" = \"good\\n\" }\n");
+    let mut person = Person::at(&world, &["run", "--flow", "one", "do it at once"]);
+    person.until_sees("└ setting up: while [ ! -e ~/go ]");
+    world.go();
+    person.until_gone("setting up");
+    person.press("q");
+    person.end();
 }
 
 #[test]
@@ -170,7 +205,7 @@ fn ctrl_z_gives_the_terminal_back_to_the_shell_and_fg_paints_everything_anew_at_
     person.until_sees("in the 42");
     person.resize(100, 30);
     person.press("fg\r");
-    let screen = person.until_sees("leave, it goes on");
+    let screen = person.until_sees("leave, it keeps running");
     has(&screen, &["I think about it.", "● write"]);
     assert!(!screen.contains("in the 42") && person.is_on_its_own_screen(), "{screen}");
     person.resize(60, 12);
@@ -198,7 +233,7 @@ fn a_run_that_is_detached_goes_on_alone_and_whoever_attaches_can_answer_and_leav
     let mut person = Person::at(&world, &["attach", &run]);
     person.until_sees("I think about it.");
     person.press(UP);
-    person.until_sees("› ● write");
+    person.until_sees("❯ ● write");
     person.press("q");
     assert_eq!(person.end(), DONE);
     person.until_sees("Look again: forge attach ");
@@ -237,29 +272,28 @@ fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen()
 }
 
 #[test]
-fn who_pauses_a_run_and_leaves_finds_it_paused_and_the_same_key_lets_it_go_on() {
+fn who_pauses_a_run_and_leaves_finds_it_paused_and_the_same_key_continues_it() {
     let world = World::new();
     world.scenario(&slow());
     let mut person = Person::at(&world, &[&RUN[..], &["--auto"]].concat());
     person.until_sees("I think about it.");
     let run = run_of(&world);
-    // A key that is named nowhere does nothing.
-    person.press("d?");
-    person.until_sees("r drive on what nobody drives");
+    // A key that does nothing says which ones there are.
+    person.press("d");
+    has(&person.until_sees("Unknown key. All keys:"), &["p pause or continue"]);
     person.press("p");
-    person.until_sees("nothing new starts");
-    has(&person.until_sees("p go on"), &["paused", "q leave, it stays paused"]);
+    person.until_sees("Paused. Press p to continue.");
+    has(&person.screen(), &["■ paused", "p continue", "q leave, it stays paused"]);
     person.press("p");
-    has(&person.until_sees("p pause"), &["it goes on", "going"]);
+    has(&person.until_sees("p pause"), &["● running"]);
     person.press("p");
-    person.until_sees("p go on");
+    person.until_sees("Paused. Press p to continue.");
     person.press("q");
     assert_eq!(person.end(), PARKED, "{}", person.screen());
     person.until_sees("forge resume ");
     assert!(!person.bytes().contains("Running in the background"), "{}", person.screen());
     let log = world.ok(&["log", &run]);
     assert_eq!(log.matches("resumed the run").count(), 1, "only by the key: {log}");
-    assert!(world.ok(&["status", &run]).contains("paused"));
     // What was under way may end, and is not paid for twice.
     world.go();
     let resumed = world.ok(&["resume", &run]);
@@ -268,7 +302,23 @@ fn who_pauses_a_run_and_leaves_finds_it_paused_and_the_same_key_lets_it_go_on() 
 }
 
 #[test]
-fn who_answers_a_run_that_nobody_drives_is_told_so_and_can_drive_it_on() {
+fn a_paused_run_stays_on_the_screen_when_nothing_runs_any_more_and_continues_there() {
+    let world = World::new();
+    world.scenario(&slow());
+    let mut person = Person::at(&world, &[&RUN[..], &["--auto"]].concat());
+    person.until_sees("I think about it.");
+    person.press("p");
+    person.until_sees("Paused. Press p to continue.");
+    world.go();
+    let still = person.until_sees("■ write");
+    has(&still, &["■ paused", "p continue"]);
+    assert!(!still.contains('●') && person.is_on_its_own_screen(), "{still}");
+    person.press("p");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+}
+
+#[test]
+fn who_answers_a_run_that_no_process_drives_continues_it_with_the_answer() {
     let world = World::new();
     world.scenario(CONTENT);
     assert_eq!(world.forge(&RUN).code, WAITS);
@@ -276,36 +326,21 @@ fn who_answers_a_run_that_nobody_drives_is_told_so_and_can_drive_it_on() {
     let mut person = Person::at(&world, &["attach", &run]);
     person.until_sees("Is this the document you want?");
     person.press("r");
-    person.until_sees("Your words go into the brief");
-    person.press("shorter");
-    person.until_sees("> shorter");
-    person.press(CTRL_D);
-    let alone = person.until_sees("nobody drives this run, so nothing goes on: forge resume");
-    has(&alone, &["no driver", "r drive it on here"]);
-    person.until_sees("not begun yet");
-    assert!(!alone.contains("it goes on") && !alone.contains("going"), "{alone}");
-    // Nothing was begun.
-    let write = alone.lines().find(|line| line.contains("● write")).unwrap();
-    has(write, &["working #2"]);
-    assert_eq!(world.find_attempt(&run, "write#2"), None, "{alone}");
-    assert!(!alone.contains("under way"), "{alone}");
+    person.until_sees("What should change?");
+    person.press("shorter\r");
+    person.until_sees("Q2 · write");
+    has(&world.brief(&run, "write#2"), &["shorter"]);
     person.press("q");
-    assert_eq!(person.end(), PARKED);
-    person.until_sees("Not running. Resume: forge resume ");
-    let mut other = Person::at(&world, &["resume", &run]);
-    other.until_sees("Q2 about write");
-    other.press(ESCAPE);
-    assert_eq!(other.end(), WAITS);
+    assert_eq!(person.end(), WAITS, "{}", person.screen());
+    // One whose driver is gone says so, and can be resumed.
+    world.ok(&["answer", &run, "Q2", "revise", "longer"]);
     let mut person = Person::at(&world, &["attach", &run]);
-    person.until_sees("Q2 about write");
+    let alone = person.until_sees("Not running. Press r to resume.");
+    has(&alone, &["■ not running", "■ write"]);
+    assert!(!alone.contains('●'), "{alone}");
+    assert_eq!(world.find_attempt(&run, "write#3"), None, "{alone}");
     person.press("r");
-    person.until_sees("Your words go into the brief");
-    person.press("longer");
-    person.until_sees("> longer");
-    person.press(CTRL_D);
-    person.until_sees("r drive it on here");
-    person.press("r");
-    person.until_sees("Q3 about write");
+    person.until_sees("Q3 · write");
     person.press("a");
     person.until_sees("Enter approve");
     person.press("\r");
@@ -335,7 +370,7 @@ fn an_editor_and_a_pager_have_the_terminal_for_a_while_and_progress_is_the_lates
     person.press("e");
     person.until_sees("> word for word");
     person.press(CTRL_D);
-    person.until_sees("Q2 about write");
+    person.until_sees("Q2 · write");
     let brief = world.brief(&run, "write#2");
     has(&brief, &["from an editor,", "word for word"]);
     person.press(CTRL_C);

@@ -36,7 +36,7 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     assert!(listed.lines().next().unwrap().contains("  needs you  "), "{listed}");
     let said = world.forge(&["resume"]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &[&waits]);
+    has(&said.out, &[waits.rsplit('-').next().unwrap()]);
     has(&world.ok(&["pause"]), &[&format!("{waits} is paused")]);
     // Nobody drives it, so that only who names it can stop it.
     has(&world.refused(&["stop"]), &["no run can be stopped", "help: forge status"]);
@@ -147,13 +147,13 @@ fn who_attaches_to_a_run_that_nobody_drives_is_told_and_can_drive_it_on() {
     world.ok(&["answer", &waits, "Q1", "revise", "shorter"]);
     is_alone(&world.forge(&["attach", &waits]), &waits);
     let mut person = Person::at(&world, &["attach", &waits]);
-    person.until_sees("r drive it on here");
+    person.until_sees("Not running. Press r to resume.");
     person.press("r");
-    person.until_sees("Q2 about write");
+    person.until_sees("Q2 · write");
     // Somebody else answers, and is told that it goes on there.
     let said = world.ok(&["answer", &waits, "Q2", "revise", "longer"]);
     has(&said, &["continues where it is shown"]);
-    person.until_sees("Q3 about write");
+    person.until_sees("Q3 · write");
     world.ok(&["answer", &waits, "Q3", "approve"]);
     assert_eq!(person.end(), DONE, "{}", person.screen());
 }

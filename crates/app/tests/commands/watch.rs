@@ -34,18 +34,18 @@ fn what_an_agent_says_is_seen_while_it_works_and_who_looks_away_stops_nobody() {
     });
     world.until_agents_started(&run, 1);
     let mut first = world.start(&["watch", &run, "write"]);
-    has(&first.until_says("write#1 started"), &["played by scripted"]);
-    has(&first.until_says("I think"), &["» I think about it."]);
+    has(&first.until_says("write#1 started"), &["agent scripted"]);
+    has(&first.until_says("I think"), &["says   I think about it."]);
     first.signal(Signal::INT);
     let said = first.end();
     assert_eq!(said.code, INTERRUPTED, "{said}");
-    has(&said.err, &["not watching any more", &run, "goes on"]);
+    has(&said.err, &["Stopped watching. The run continues."]);
     let mut second = world.start(&["watch", &run, "write"]);
     second.until_says("I think");
     world.go();
     second.until_says("it is done ($0.01, 1.2k tokens)");
     second.until_says("write#1 ended ($0.01): wrote a draft");
-    has(&second.until_says("write#1/review#1 started"), &["played by scripted"]);
+    has(&second.until_says("write#1/review#1 started"), &["agent scripted"]);
     let line = second.until_says("I read it.");
     assert!(line.as_bytes()[2] == b':' && line.as_bytes()[5] == b':', "it has a time: {line}");
     second.until_says("write#1/review#1 passed");
@@ -68,7 +68,7 @@ fn afterwards_the_last_attempt_is_told_from_its_beginning_in_every_form() {
     let said = world.ok(&["watch", &run, "write"]);
     has(
         &said,
-        &["write#1 started, played by scripted (it is over)", "» first line\n            second"],
+        &["write#1 started, agent scripted (ended)", "says   first line\n                 second"],
     );
     has(&said, &["write waits for your answer to Q1", &format!("next: forge status {run}")]);
     assert!(!said.contains(['\u{1b}', '\u{7}']), "nothing steers the terminal: {said}");
@@ -101,7 +101,7 @@ fn a_unit_is_named_by_any_part_that_is_its_own() {
             assert_eq!(said.code, WRONG, "{said}");
         } else {
             assert_eq!(said.code, DONE, "{said}");
-            has(&said.out, &["| I am tasks.B/work#1", "exit code 0"]);
+            has(&said.out, &["output I am tasks.B/work#1", "exit code 0"]);
         }
     }
     let refused = world.refused(&["watch", &run, "work"]);
@@ -181,10 +181,10 @@ fn the_real_claude_is_seen_at_work() {
     key.wait_until_reached("watched");
     let id = world.latest();
     let mut watch = world.start(&["watch", &id, "look"]);
-    has(&watch.until_says("look#1 started"), &["played by claude with claude-sonnet-4-5"]);
-    has(&watch.until_says("is up"), &["is up with claude-sonnet-4-5, version 2.1.325"]);
-    watch.until_says("» I look around.");
-    has(&watch.until_says("cat README.md"), &["> Bash"]);
+    has(&watch.until_says("look#1 started"), &["agent claude with claude-sonnet-4-5"]);
+    has(&watch.until_says("version 2.1"), &["model claude-sonnet-4-5, version 2.1.325"]);
+    watch.until_says("says   I look around.");
+    has(&watch.until_says("cat README.md"), &["tool   Bash"]);
     key.release("watched");
     watch.until_says("it is done ($0.0");
     watch.until_says("looked");

@@ -129,10 +129,7 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     let said = project.run("S", &["--auto"]);
     let run = world.latest();
     assert_eq!(said.code, WAITS, "{said}");
-    has(
-        &said.all(),
-        &["Q1 about build.T1/implement: It is done, and nothing changed. Is that right?"],
-    );
+    has(&said.all(), &["Q1 · build.T1/implement: It is done, and nothing changed. Is that right?"]);
     has(&world.refused(&["answer", &run, "Q1", "approve"]), &["revise, waive, give-up"]);
     world.ok(&["answer", &run, "Q1", "waive", "land", "it greets already"]);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS, "each task is asked about");

@@ -2,7 +2,7 @@
 //! 11), an agent that leaves nothing of use (point 12), tests that stay red (point 13).
 
 use super::{
-    project::{Left, Project, TWO_TASKS, at, task_review},
+    project::{Left, Project, TWO_TASKS, at, short_id, task_review},
     world::{DONE, has},
 };
 
@@ -38,13 +38,13 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         ],
     );
     left.shows(&[
-        "Q1 about build.T1/implement: ",
+        "Q1 · build.T1/implement: ",
         "summary   it greets",
         "verdict   FAIL (review: 1 major)",
         "F6 major: design.md:1: major thing 1",
         "changed   src/greet",
-        &format!("forge show {run} --diff build.T1/implement"),
-        &format!("forge edit {run} --code build.T1/implement"),
+        &format!("forge show {} --diff build.T1/implement", short_id(run)),
+        &format!("forge edit {} --code build.T1/implement", short_id(run)),
         "Then: forge resume ",
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3, "two retries");
@@ -97,7 +97,7 @@ fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
     );
     left.shows(&[
         "it left no result: there is no `result.json` in the outbox",
-        "Q1 about analyse: ",
+        "Q1 · analyse: ",
         "`analysis.md` is not in the outbox",
     ]);
     assert_eq!(left.tries("analyse"), 2, "{}", left.said);
@@ -142,7 +142,7 @@ fn tests_that_stay_red_after_a_task_are_shown_to_a_person_who_cannot_just_approv
     left.shows(&[
         "not ok 1 - something is broken",
         "changed   src/greet",
-        &format!("forge show {run} --diff build.T1/implement"),
+        &format!("forge show {} --diff build.T1/implement", short_id(run)),
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3);
     left.refuses(&["Q1", "approve"], &["approve", "retry, revise, waive, give-up"])

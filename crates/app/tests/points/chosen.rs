@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::{
     project::{Project, REQUEST},
-    ways::ESCAPE,
     world::{DONE, INTERRUPTED, Said, WAITS, WRONG, has, pty::Person},
 };
 
@@ -49,8 +48,8 @@ fn types(project: &Project, words: &[&str], answers: &[(&str, &str)]) -> i32 {
         person.is_left_sane();
         return code;
     }
-    person.until_sees("Q1 about analyse");
-    person.press(ESCAPE);
+    person.until_sees("Q1 · analyse");
+    person.press("q");
     let code = person.end();
     person.is_left_sane();
     code

@@ -34,7 +34,7 @@ fn at_checkpoint_a_a_person_sees_the_design_its_risk_the_verdict_and_what_each_a
     let project = Project::new(&design_review("pass", &["minor", "minor"]));
     let left = project.asks("M", &[]);
     left.offers(1, OFFERS).shows(&[
-        "Q1 about design: Build it like this?",
+        "Q1 · design: Build it like this?",
         "approach  a file of its own",
         "change    src/greet is new",
         "change    README names it",
@@ -56,7 +56,7 @@ fn at_checkpoint_a_a_person_sees_the_design_its_risk_the_verdict_and_what_each_a
     let status = project.world.ok(&["status", &left.run]);
     has(
         &status,
-        &["Q1 about design: Build it like this?", "risk      medium", "design.md:2: minor thing 2"],
+        &["Q1 · design: Build it like this?", "risk      medium", "design.md:2: minor thing 2"],
     );
     // And a program sees it, too.
     let asked = &left.open()[0];

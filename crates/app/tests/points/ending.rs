@@ -1,7 +1,7 @@
 //! The last look at the whole (point 14), and the summary at the end (point 15).
 
 use super::{
-    project::{Left, Project, REQUEST, task_review},
+    project::{Left, Project, REQUEST, short_id, task_review},
     world::{DONE, has},
 };
 
@@ -49,10 +49,10 @@ fn what_the_verifier_cannot_mend_in_two_rounds_is_shown_to_a_person_and_not_deli
     let project = Project::new(&format!("{TURNS_RED}{TRIES}"));
     let left = stays_red(&project);
     left.shows(&[
-        "Q1 about verify: ",
+        "Q1 · verify: ",
         "not ok 1 - something is broken",
         "changed   src/tried",
-        &format!("forge show {} --diff verify", left.run),
+        &format!("forge show {} --diff verify", short_id(&left.run)),
     ]);
     assert_eq!(left.tries("verify"), 3, "the look that found it red, and two rounds");
     assert_eq!(left.count("effect_done"), 0);

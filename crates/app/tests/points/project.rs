@@ -114,6 +114,11 @@ impl Project {
     }
 }
 
+/// How a run is called on screens.
+pub(crate) fn short_id(run: &str) -> &str {
+    run.rsplit('-').next().expect("a run has a name")
+}
+
 impl Left<'_> {
     /// What it said, to be looked at.
     pub(crate) fn shows(&self, wanted: &[&str]) -> &Self {
@@ -154,12 +159,13 @@ impl Left<'_> {
         let shown = joined(&self.said.out);
         let mut left = shown.as_str();
         for (answer, does) in wanted {
-            let command = format!("forge answer {} Q{question} {answer} {does}", self.run);
+            let command =
+                format!("forge answer {} Q{question} {answer} {does}", short_id(&self.run));
             let at = left.find(&command);
             let at = at.unwrap_or_else(|| panic!("no `{command}` in {}", self.said));
             left = &left[at + command.len()..];
         }
-        let command = format!("forge answer {} Q{question} ", self.run);
+        let command = format!("forge answer {} Q{question} ", short_id(&self.run));
         assert_eq!(shown.matches(&command).count(), wanted.len(), "{}", self.said);
         self
     }

@@ -18,7 +18,7 @@ fn a_design_that_is_sent_back_for_ever_is_for_a_person_also_with_auto() {
     let project = Project::new(&format!("{STOPS_HERE}{reviews}"));
     let left = project.asks("M", &["--auto"]);
     left.hides(&["approved automatically"]).shows(&[
-        "Q1 about design: Build it like this?",
+        "Q1 · design: Build it like this?",
         "has no rounds left",
         "F6 major: design.md:1: major thing 1",
     ]);

@@ -4,7 +4,7 @@
 use std::{ffi::OsString, fs, path::PathBuf};
 
 use super::{
-    project::{Left, Project, REQUEST, TWO_TASKS, at, joined, task_review},
+    project::{Left, Project, REQUEST, TWO_TASKS, at, joined, short_id, task_review},
     world::{WAITS, has, pty::Person, until, until_or},
 };
 
@@ -23,7 +23,7 @@ const DESIGN_DIFF: &str = "diff --git a/design.md b/design.md\n--- a/design.md\n
 /// The commands to look at something that a question names.
 fn named(left: &Left<'_>) -> Vec<String> {
     let lines = left.said.out.lines().map(str::trim);
-    let beginning = format!("forge show {} ", left.run);
+    let beginning = format!("forge show {} ", short_id(&left.run));
     lines.filter_map(|line| line.strip_prefix(&beginning).map(str::to_owned)).collect()
 }
 
@@ -83,7 +83,7 @@ fn at_checkpoint_b_after_a_revise_what_changed_in_the_tasks_is_shown() {
 fn an_agent_that_left_nothing_can_be_watched_and_there_is_nothing_else_to_see() {
     let project = Project::new("[[play]]\nrole = \"situation-analyst\"\nno_result = true\n");
     let left = project.asks("S", &[]);
-    let watch = format!("forge watch {} analyse", left.run);
+    let watch = format!("forge watch {} analyse", short_id(&left.run));
     has(&joined(&left.said.out), &[&watch]);
     assert_eq!(named(&left), Vec::<String>::new());
     has(&project.world.ok(&["watch", &left.run, "analyse"]), &["analyse#2 started"]);
@@ -93,7 +93,7 @@ fn an_agent_that_left_nothing_can_be_watched_and_there_is_nothing_else_to_see() 
     let asked = person.until_sees("Esc later");
     has(&joined(&asked), &[&watch]);
     assert!(!asked.contains(" v ") && !asked.contains(" e "), "{asked}");
-    person.press("\x1b");
+    person.press("q");
     assert_eq!(person.end(), WAITS, "{}", person.screen());
 }
 
@@ -145,19 +145,19 @@ fn at_a_terminal_a_key_shows_the_design_and_after_a_revise_first_the_lines_that_
     let project = Project::new(&no_file());
     let mut reader = Reader::at(&project, &[]);
     let asked = reader.person.until_sees("Esc later");
-    has(&asked, &["Q1 about design", "v see it  "]);
+    has(&asked, &["Q1 · design", "v see it  "]);
     let read = plain(&reader.reads("v", "One file."));
     assert!(read.contains("Design") && !read.contains("diff --git"), "{read}");
     // All of the question can be read in the same way.
     let read = reader.reads("f", "folder");
-    has(&read, &["Q1 about design: Build it like this?", "approach  a file of its own"]);
+    has(&read, &["Q1 · design: Build it like this?", "approach  a file of its own"]);
 
     reader.person.until_sees("Esc later");
     reader.person.press("r");
-    reader.person.until_sees("Your words go into the brief");
-    reader.person.press("in place\x04");
+    reader.person.until_sees("What should change?");
+    reader.person.press("in place\r");
     let asked = reader.person.until("the next question", |screen| {
-        screen.contains("Q2 about design") && screen.contains("Esc later")
+        screen.contains("Q2 · design") && screen.contains("Esc later")
     });
     has(&asked, &["v see it, and what changed"]);
     let read = plain(&reader.reads("v", "all of design.md"));
@@ -165,8 +165,8 @@ fn at_a_terminal_a_key_shows_the_design_and_after_a_revise_first_the_lines_that_
     assert_eq!(read.matches("No file.").count(), 2, "the line, and the whole text: {read}");
     // The question is where it was, and can be answered.
     reader.person.until_sees("v see it, and what changed");
-    reader.person.press("g");
-    reader.person.until_sees("Enter give up");
+    reader.person.press("x");
+    reader.person.until_sees("Enter reject");
     reader.person.press("\r");
     assert_ne!(reader.person.end(), WAITS, "{}", reader.person.screen());
 }
@@ -177,11 +177,11 @@ fn at_a_terminal_a_key_shows_the_change_of_a_task_in_the_pager_that_is_set_and_i
     let project = Project::new(&first);
     let mut reader = Reader::at(&project, &["--auto"]);
     let asked = reader.person.until_sees("Esc later");
-    has(&asked, &["Q1 about build.T1/implement", "v see the change"]);
+    has(&asked, &["Q1 · build.T1/implement", "v see the change"]);
     let read = plain(&reader.reads("v", "+hello"));
     assert!(read.starts_with("diff --git a/src/greet b/src/greet\n"), "{read}");
     reader.person.until_sees("v see the change");
-    reader.person.press("\x1b");
+    reader.person.press("q");
     assert_eq!(reader.person.end(), WAITS, "{}", reader.person.screen());
 
     // Where no pager is named, it is less; a machine without it has `more`, which ends by itself.
@@ -196,7 +196,8 @@ fn at_a_terminal_a_key_shows_the_change_of_a_task_in_the_pager_that_is_set_and_i
     person.until_sees("+hello");
     person.press("q");
     let after = person.until_sees("v see the change");
-    assert_eq!(before, after, "it is unharmed");
-    person.press("\x1b");
+    let without_times = |screen: &str| screen.lines().skip(2).collect::<Vec<_>>().join("\n");
+    assert_eq!(without_times(&before), without_times(&after), "it is unharmed");
+    person.press("q");
     assert_eq!(person.end(), WAITS, "{}", person.screen());
 }

@@ -23,10 +23,10 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
     let project = Project::new(&format!("{TWO_TASKS}{}", tasks_review("pass", &["minor"])));
     let left = project.asks("L", &[]).answer(&["Q1", "approve"]);
     left.waits_for(2).offers(2, OFFERS).shows(&[
-        "Q2 about split: Build it in these tasks?",
+        "Q2 · split: Build it in these tasks?",
         "summary   two tasks",
         "risk      low",
-        "items     2 tasks",
+        "list      2 tasks",
         "T1 Greet people",
         "T2 Say goodbye",
         "verdict   APPROVE_WITH_NOTES (review: 1 minor)",
@@ -103,5 +103,5 @@ fn a_critical_finding_in_the_tasks_never_passes_by_itself() {
     let manual = "manual = { param = \"effort\", is = [\"L\"] }\n";
     project.world.write(".forge/flows/feature.toml", shipped.replace(manual, ""));
     let left = project.asks("L", &["--auto"]);
-    left.shows(&["Q1 about split: Build it in these tasks?", "critical thing 1"]);
+    left.shows(&["Q1 · split: Build it in these tasks?", "critical thing 1"]);
 }

@@ -3,8 +3,8 @@
 
 use super::{
     building::breaks,
-    project::{Project, REQUEST, design_review},
-    ways::{CTRL_D, ESCAPE, choose},
+    project::{Project, REQUEST, design_review, short_id},
+    ways::{CTRL_D, choose},
     world::{DONE, FAILED, INTERRUPTED, WAITS, has, pty::Person},
 };
 
@@ -21,15 +21,21 @@ fn at_a_terminal_checkpoint_a_is_asked_in_place_and_a_card_is_shown_at_the_end()
     has(&asked, &["approach", "a file of its own", "risk", "medium", "APPROVE_WITH_NOTES"]);
     has(
         &asked,
-        &["minor thing 1", "approve", "revise", "give up", "it passes, and `design` is done"],
+        &[
+            "minor thing 1",
+            "approve",
+            "request changes",
+            "reject",
+            "it passes, and `design` is done",
+        ],
     );
     // Words in several lines, which reach the brief as they were typed.
     person.press("r");
-    person.until_sees("Your words go into the brief");
-    person.press("# Not \"like this\":\rin 世界.");
+    person.until_sees("What should change?");
+    person.press("# Not \"like this\":\x1b\rin 世界.");
     person.until_sees("in 世界.");
     person.press(CTRL_D);
-    person.until_sees("Q2 about design");
+    person.until_sees("Q2 · design");
     let run = project.world.latest();
     has(&project.world.brief(&run, "design#2"), &["> # Not \"like this\":\n> in 世界.\n"]);
     choose(&mut person, "a", "approve");
@@ -38,23 +44,22 @@ fn at_a_terminal_checkpoint_a_is_asked_in_place_and_a_card_is_shown_at_the_end()
 }
 
 #[test]
-fn at_a_terminal_red_tests_are_waived_only_by_typing_the_name_of_the_gate_and_why() {
+fn at_a_terminal_red_tests_are_overridden_only_with_a_reason_and_a_confirmation_that_names_the_gate()
+ {
     let project = Project::new(&breaks(9));
     let mut person = Person::at(&project.world, &run(&["--effort", "S", "--auto"]));
-    let asked = person.until_sees("Q1 about build.T1/implement");
+    let asked = person.until_sees("Q1 · build.T1/implement");
     assert!(!asked.contains("approve"), "{asked}");
     // What cannot be answered here does nothing.
     person.press("a");
-    person.press("w");
-    person.until_sees("type the name of the gate: verify");
-    person.press("land\r");
-    person.until_sees("`land` is not the name of the gate");
-    person.press("verify\r");
-    person.until_sees("why is it waived?");
-    person.press(CTRL_D);
-    person.until_sees("there are no words yet");
-    person.press("it is flaky");
-    person.press(CTRL_D);
+    person.until_sees("Keys: ");
+    person.press("o");
+    person.until_sees("Why do you override it?");
+    person.press("\r");
+    person.until_sees("Type a few words first.");
+    person.press("it is flaky\r");
+    person.until_sees("Override verify in your name?");
+    person.press("\r");
     // At the end it is red in the same way, and nobody is asked again.
     assert_eq!(person.end(), DONE, "{}", person.screen());
     let run = project.world.latest();
@@ -66,10 +71,10 @@ fn at_a_terminal_an_agent_that_left_nothing_is_tried_again_or_given_up() {
     let nothing = "[[play]]\nrole = \"situation-analyst\"\nno_result = true\n";
     let project = Project::new(nothing);
     let mut person = Person::at(&project.world, &run(&["--effort", "S"]));
-    person.until_sees("Q1 about analyse");
+    person.until_sees("Q1 · analyse");
     choose(&mut person, "t", "retry");
-    person.until_sees("Q2 about analyse");
-    choose(&mut person, "g", "give up");
+    person.until_sees("Q2 · analyse");
+    choose(&mut person, "x", "reject");
     assert_eq!(person.end(), FAILED, "{}", person.screen());
     has(&person.bytes(), &["given up by ada"]);
 }
@@ -84,7 +89,7 @@ fn at_a_terminal_effort_l_with_auto_goes_on_without_it_to_both_checkpoints() {
     choose(&mut person, "a", "approve");
     let asked = person.until_sees("Build it in these tasks?");
     has(&asked, &["1 tasks", "Greet people", "APPROVE"]);
-    person.press(ESCAPE);
+    person.press("q");
     assert_eq!(person.end(), WAITS, "{}", person.screen());
     person.is_left_sane();
 }
@@ -116,23 +121,23 @@ fn a_blocked_agent_can_be_told_something_before_it_tries_again() {
     let left = project.asks("S", &[]);
     let run = left.run.clone();
     // In a pipe the command says that words are possible.
-    left.shows(&[&format!("forge answer {run} Q1 retry [\"WORDS\"]")]);
+    left.shows(&[&format!("forge answer {} Q1 retry [\"WORDS\"]", short_id(&run))]);
     project.world.ok(&["answer", &run, "Q1", "retry", "it is at db.local"]);
     let mut person = Person::at(&project.world, &["resume", &run]);
-    person.until_sees("Q2 about analyse");
+    person.until_sees("Q2 · analyse");
     has(&project.world.brief(&run, "analyse#2"), &["> it is at db.local"]);
     // At a terminal they can be typed.
     person.press("t");
     let asked = person.until_sees("Enter retry");
-    has(&asked, &["`analyse` is tried again", "Your words go into the brief; none are needed"]);
+    has(&asked, &["What should the agent know? Optional"]);
     person.press("port 5432");
-    person.until_sees("Ctrl-D send");
-    person.press(CTRL_D);
-    person.until_sees("Q3 about analyse");
+    person.until_sees("> port 5432");
+    person.press("\r");
+    person.until_sees("Q3 · analyse");
     has(&project.world.brief(&run, "analyse#3"), &["> it is at db.local", "> port 5432"]);
     // Enter alone is a plain retry.
     choose(&mut person, "t", "retry");
-    person.until_sees("Q4 about analyse");
-    choose(&mut person, "g", "give up");
+    person.until_sees("Q4 · analyse");
+    choose(&mut person, "x", "reject");
     assert_eq!(person.end(), FAILED, "{}", person.screen());
 }

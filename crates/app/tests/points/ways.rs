@@ -4,12 +4,11 @@
 //! Start with [`Seat`]: the same words in each way. Not here: what is asked, and what must follow (`answered.rs`).
 
 use super::{
-    project::Project,
+    project::{Project, short_id},
     world::{DONE, FAILED, Said, WAITS, has, pty::Person, until_or},
 };
 
 pub(crate) const ENTER: &str = "\r";
-pub(crate) const ESCAPE: &str = "\x1b";
 pub(crate) const CTRL_D: &str = "\x04";
 
 /// From where a question is answered.
@@ -102,7 +101,7 @@ impl<'a> Seat<'a> {
             }
         }
         if let Some(person) = &seat.person {
-            person.until_sees(&format!("Q1 about {about}"));
+            person.until_sees(&format!("Q1 · {about}"));
         }
         seat.run = world.latest();
         seat.asks(1, about);
@@ -123,7 +122,7 @@ impl<'a> Seat<'a> {
 
     /// Waits until this question is asked.
     pub(crate) fn asks(&mut self, question: usize, about: &str) {
-        let wanted = format!("Q{question} about {about}");
+        let wanted = format!("Q{question} · {about}");
         match self.way {
             Way::Keys | Way::Elsewhere => {
                 let person = self.person.as_ref().expect("there is a terminal");
@@ -164,10 +163,10 @@ impl<'a> Seat<'a> {
     /// Leaves the question that is open now, for later.
     pub(crate) fn leaves(&mut self) {
         if let Some(mut person) = self.person.take() {
-            person.press(ESCAPE);
+            person.press("q");
             assert_eq!(person.end(), WAITS, "{}", person.screen());
             person.is_left_sane();
-            has(&person.bytes(), &[&format!("forge answer {} Q", self.run)]);
+            has(&person.bytes(), &[&format!("forge answer {} Q", short_id(&self.run))]);
         }
     }
 
@@ -224,18 +223,18 @@ fn by_keys(person: &mut Person, says: Says) {
     match says {
         Says::Approve => choose(person, "a", "approve"),
         Says::Retry => choose(person, "t", "retry"),
-        Says::GiveUp => choose(person, "g", "give up"),
+        Says::GiveUp => choose(person, "x", "reject"),
         Says::Revise(words) => {
             person.press("r");
-            person.until_sees("Your words go into the brief");
+            person.until_sees("What should change?");
             write(person, words);
         }
         Says::Waive { gate, why } => {
-            person.press("w");
-            person.until_sees(&format!("type the name of the gate: {gate}"));
-            person.press(&format!("{gate}{ENTER}"));
-            person.until_sees("why is it waived?");
+            person.press("o");
+            person.until_sees("Why do you override it?");
             write(person, why);
+            person.until_sees(&format!("Override {gate} in your name?"));
+            person.press(ENTER);
         }
     }
 }

@@ -67,14 +67,14 @@ fn shown(screen: &vt100::Screen, width: u16) -> Shown {
 /// How far an item has come. Nothing that is no state of such an item has a place here.
 fn rank(mark: &str, state: &str) -> usize {
     let all = [
-        ("·", ""),
-        ("●", "working"),
+        ("·", "to come"),
+        ("●", "running"),
         ("●", "in check"),
-        ("●", "working #2 r1"),
-        ("●", "in check r1"),
+        ("●", "running, revision 1"),
+        ("●", "in check, revision 1"),
     ];
     let found = all.iter().position(|known| *known == (mark, state));
-    let is_good = mark == "✓" && (state == "good" || state == "good r1");
+    let is_good = mark == "✓" && (state == "done" || state == "done, revision 1");
     let torn = || panic!("`{mark}` with `{state}` is no state: a torn line");
     found.unwrap_or_else(|| if is_good { all.len() } else { torn() })
 }
@@ -118,7 +118,7 @@ fn attached_screens_of_a_run_over_many_items_are_never_torn_and_end_as_status_do
     let mut large = Person::at(&world, &["attach", &run]);
     large.resize(200, 50);
     // Whoever resizes while lines come sees the same in the end.
-    large.until("some items", |screen| screen.contains("✓ T") || screen.contains("good"));
+    large.until("some items", |screen| screen.contains("✓ T") || screen.contains("done"));
     large.resize(60, 12);
     large.until("a small tree", |screen| screen.lines().count() <= 12 && screen.contains("build"));
     large.resize(200, 50);
@@ -132,7 +132,7 @@ fn attached_screens_of_a_run_over_many_items_are_never_torn_and_end_as_status_do
         let seen = person.look(|screen| shown(screen, width));
         let compared = seen.compare(&world.view(&run), 0);
         assert!(n_items > 36 || width == 80 || compared.len() > 20, "{:#?}", seen.rows);
-        has(&seen.rows.join("\n"), &[&format!("{n_items} of {n_items} items")]);
+        has(&seen.rows.join("\n"), &[&format!("{n_items} of {n_items} tasks")]);
     }
     world.go();
     assert_eq!((small.end(), large.end()), (DONE, DONE), "{}", small.screen());
@@ -152,7 +152,7 @@ fn attached_screens_of_a_run_over_many_items_are_never_torn_and_end_as_status_do
     scrollback.process(left.as_bytes());
     let left = shown(scrollback.screen(), 80);
     left.compare(&world.view(&run), 0);
-    let all = format!("{n_items} of {n_items} items");
+    let all = format!("{n_items} of {n_items} tasks");
     has(&left.rows.join("\n"), &[all.as_str(), "✓ end", "✓ Done"]);
 }
 

@@ -7,12 +7,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// From this width on, names have more room.
-const WIDE: usize = 120;
-/// Where the column of states begins on a narrow and on a wide screen, and how wide it is.
-const STATE_AT: u16 = 28;
-const STATE_AT_WIDE: u16 = 47;
-const STATE_COLUMNS: u16 = 19;
+/// How wide the column of states is.
+const STATE_COLUMNS: u16 = 21;
+
+/// Where the column of states begins: names get what the other columns leave, which give way one after the other.
+fn states_at(width: usize) -> u16 {
+    match width {
+        60 => 21,
+        80 => 24,
+        119.. => 50,
+        other => panic!("{other} columns: say where the states are"),
+    }
+}
 
 /// What is on a screen.
 pub(crate) struct Shown {
@@ -24,8 +30,7 @@ pub(crate) struct Shown {
 
 /// What stands in the column of states.
 pub(crate) fn states(screen: &vt100::Screen, width: usize) -> Vec<String> {
-    let from = if width < WIDE { STATE_AT } else { STATE_AT_WIDE };
-    screen.rows(from, STATE_COLUMNS).map(|row| row.trim().to_owned()).collect()
+    screen.rows(states_at(width), STATE_COLUMNS).map(|row| row.trim().to_owned()).collect()
 }
 
 impl Shown {
@@ -76,47 +81,57 @@ pub(crate) fn is_item(name: &str) -> bool {
 }
 
 pub(crate) fn is_mark(text: &str) -> bool {
-    ["·", "◌", "●", "?", "✓", "-", "✗"].contains(&text)
+    ["·", "◌", "●", "?", "✓", "-", "✗", "■"].contains(&text)
 }
 
 fn state_of(unit: &Value) -> String {
     unit["state"].as_str().expect("a state").to_owned()
 }
 
-/// What a person should read of a unit of `status --json`: its mark, and its state with gate, attempt and round.
+/// What a person should read of a unit of `status --json`: its symbol, and its state with gate, attempt and revision.
 fn words_of(unit: &Value) -> (&'static str, String) {
-    let round = match unit["round"].as_u64().expect("a round") {
+    let revision = match unit["round"].as_u64().expect("a round") {
         0 => String::new(),
-        round => format!(" r{round}"),
+        round => format!(", revision {round}"),
     };
     let attempt = match unit["attempt"].as_u64().expect("an attempt") {
-        0 | 1 => String::new(),
-        attempt => format!(" #{attempt}"),
+        attempt @ 2.. if revision.is_empty() => format!(", attempt {attempt}"),
+        _ => String::new(),
     };
     let (mark, word) = match unit["state"].as_str().expect("a state") {
-        "waiting" => ("·", round.trim_start().to_owned()),
-        "limited" => ("◌", format!("limited{round}")),
-        "working" => ("●", format!("working{attempt}{round}")),
-        "judging" => ("●", format!("in {}{round}", unit["gate"].as_str().expect("a gate"))),
-        "asking" => ("?", format!("asks you{round}")),
-        "accepted" => ("✓", format!("good{round}")),
+        "waiting" => ("·", format!("to come{revision}")),
+        "limited" => ("◌", format!("rate-limited{revision}")),
+        "working" => ("●", format!("running{attempt}{revision}")),
+        "judging" => ("●", format!("in {}{revision}", unit["gate"].as_str().expect("a gate"))),
+        "asking" => ("?", "needs you".to_owned()),
+        "accepted" => ("✓", format!("done{revision}")),
         "skipped" => ("-", "skipped".to_owned()),
-        "failed" => ("✗", format!("FAILED{round}")),
-        "blocked" => ("✗", format!("BLOCKED{round}")),
+        "failed" => ("✗", format!("failed{revision}")),
+        "blocked" => ("✗", format!("blocked{revision}")),
         other => panic!("{other} is a new state: say how it looks"),
     };
-    match unit["items"].as_array() {
-        Some(items) if items[1] != 0 => (mark, format!("{} of {} items", items[0], items[1])),
-        Some(_) | None => (mark, word),
-    }
+    let word = match unit["items"].as_array() {
+        Some(items) if items[1] != 0 => format!("{} of {} tasks", items[0], items[1]),
+        Some(_) | None => word,
+    };
+    (mark, cut(&word))
 }
 
-/// Adds what a line like `✓ 12 good  · 3 to come` tells.
+/// What the column has room for.
+fn cut(word: &str) -> String {
+    let columns = usize::from(STATE_COLUMNS);
+    if word.chars().count() <= columns {
+        return word.to_owned();
+    }
+    word.chars().take(columns - 1).chain(['…']).collect()
+}
+
+/// Adds what a line like `✓ 12 done  · 3 to come` tells.
 fn count_folded(words: &[&str], counted: &mut BTreeMap<String, u64>) {
     for triple in words.windows(3) {
         let [mark, number, word] = triple else { continue };
         let state = match *word {
-            "good" => "accepted",
+            "done" => "accepted",
             "skipped" => "skipped",
             "to" => "waiting",
             _ => continue,

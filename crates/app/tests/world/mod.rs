@@ -386,6 +386,8 @@ impl World {
                 text = text.replace(run.as_str(), &name);
                 // Without its day it is what the predecessor called the name of a spec.
                 text = text.replace(&run["20260131-".len()..], &name.replace("run", "spec"));
+                let short = run.rsplit('-').next().unwrap();
+                text = replace_word(&text, short, &name.replace("run", "id"));
             }
         }
         let of_repositories = fs::read_dir(self.beside(".local/state/forge")).into_iter().flatten();
@@ -395,6 +397,21 @@ impl World {
         text = text.replace(self.repo.to_str().unwrap(), "<repo>");
         without_times(&without_commits(&text))
     }
+}
+
+/// Replaces a word where no letter is beside it.
+fn replace_word(text: &str, word: &str, name: &str) -> String {
+    let mut clean = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(word) {
+        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+        let is_letter = |c: char| c.is_ascii_alphanumeric();
+        clean.push_str(before);
+        let is_alone = !clean.ends_with(is_letter) && !after.starts_with(is_letter);
+        clean.push_str(if is_alone { name } else { word });
+        rest = after;
+    }
+    clean + rest
 }
 
 /// The names of commits and trees become what they are.

@@ -24,8 +24,8 @@ pub const LOCAL_FILE: &str = "forge.local.toml";
 /// One person's settings for all repositories, in Forge's configuration folder.
 pub const USER_FILE: &str = "config.toml";
 
-/// Variables that Forge gives to its own processes, to agents and to notifiers, and the one that names
-/// a pager. They set nothing.
+/// Variables that Forge gives to its own processes, to agents and to notifiers, and those for the terminal: a pager,
+/// and no motion. They set nothing.
 const INNER: &[&str] = &[
     "FORGE_INBOX",
     "FORGE_OUTBOX",
@@ -41,6 +41,7 @@ const INNER: &[&str] = &[
     "FORGE_NOTIFY_REPO",
     "FORGE_NOTIFY_AT",
     "FORGE_PAGER",
+    "FORGE_MOTION",
 ];
 
 /// The texts of all layers, unparsed.

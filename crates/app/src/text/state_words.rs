@@ -1,0 +1,151 @@
+//! The symbols and words of states, on all screens: of a run, and of its stages and tasks.
+//!
+//! The words of `--json` and of the journal are others (`Standing::as_str`, `UnitState`); they stay.
+//!
+//! Invariant: a state is always a symbol and a word; its colour says nothing more.
+
+use forge_api::follow::RunSnapshot;
+use forge_core::view::{Course, Standing, UnitState, UnitView};
+
+use crate::palette::Hue;
+
+/// A state on a screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StateMark {
+    pub(crate) symbol: &'static str,
+    /// The colour of the symbol.
+    pub(crate) hue: Option<Hue>,
+    pub(crate) word: String,
+}
+
+/// The process that drives a run, as seen from this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DrivenBy {
+    ThisProcess,
+    AnotherProcess,
+    Nothing,
+}
+
+impl DrivenBy {
+    /// Returns true if a run could continue but has no driver.
+    pub(crate) fn is_missing(self, snapshot: &RunSnapshot) -> bool {
+        self == Self::Nothing && snapshot.view.row.standing.course() == Course::Driven
+    }
+}
+
+/// Tells whether work that was begun is really under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnitActivity {
+    UnderWay,
+    /// The run stands still for this reason.
+    Halted(Standing),
+    /// No process drives the run.
+    NotDriven,
+}
+
+impl UnitActivity {
+    pub(crate) fn new(unit: &UnitView, snapshot: &RunSnapshot, driven_by: DrivenBy) -> Self {
+        let standing = snapshot.view.row.standing;
+        // What was under way when a run was paused may end.
+        let inside = format!("{}.", unit.unit);
+        let mut calls = snapshot.working.keys();
+        let has_call = calls.any(|name| *name == unit.unit || name.starts_with(&inside));
+        match standing.course() {
+            _ if driven_by.is_missing(snapshot) => Self::NotDriven,
+            Course::Driven | Course::Asking => Self::UnderWay,
+            Course::Held | Course::Failed | Course::Over if has_call => Self::UnderWay,
+            Course::Held | Course::Failed | Course::Over => Self::Halted(standing),
+        }
+    }
+}
+
+pub(crate) const fn standing_word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Going => "running",
+        Standing::Waiting => "needs you",
+        Standing::Limited => "rate-limited",
+        Standing::Paused => "paused",
+        Standing::Interrupted => "interrupted",
+        Standing::Stopped => "stopped",
+        Standing::Parked => "out of budget",
+        Standing::Escalated => "needs attention",
+        Standing::Done => "done",
+        Standing::Failed => "failed",
+        Standing::Blocked => "blocked",
+        Standing::Abandoned => "abandoned",
+    }
+}
+
+/// Returns the symbol of a run's state, and its colour.
+pub(crate) const fn standing_symbol(standing: Standing) -> (&'static str, Hue) {
+    match standing {
+        Standing::Going => ("●", Hue::Blue),
+        Standing::Waiting => ("?", Hue::Yellow),
+        Standing::Limited => ("◌", Hue::Yellow),
+        Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Abandoned => ("■", Hue::Yellow),
+        Standing::Done => ("✓", Hue::Green),
+        Standing::Failed | Standing::Blocked | Standing::Escalated => ("✗", Hue::Red),
+    }
+}
+
+/// Returns the state of a unit: its tasks, or a word with its revision or attempt.
+pub(crate) fn unit_mark(unit: &UnitView, activity: UnitActivity) -> StateMark {
+    let is_begun = matches!(unit.state, UnitState::Working | UnitState::Judging);
+    let (symbol, hue) = match (is_begun, activity) {
+        (true, UnitActivity::Halted(_) | UnitActivity::NotDriven) => ("■", Some(Hue::Yellow)),
+        (_, _) => unit_symbol(unit.state),
+    };
+    StateMark { symbol, hue, word: unit_word(unit, activity) }
+}
+
+/// Returns the symbol of a unit's state, and its colour.
+pub(crate) const fn unit_symbol(state: UnitState) -> (&'static str, Option<Hue>) {
+    match state {
+        UnitState::Waiting => ("·", None),
+        UnitState::Limited => ("◌", Some(Hue::Yellow)),
+        UnitState::Working | UnitState::Judging => ("●", Some(Hue::Blue)),
+        UnitState::Asking => ("?", Some(Hue::Yellow)),
+        UnitState::Accepted => ("✓", Some(Hue::Green)),
+        UnitState::Skipped => ("-", None),
+        UnitState::Failed | UnitState::Blocked => ("✗", Some(Hue::Red)),
+    }
+}
+
+fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
+    if let Some((closed, all)) = unit.items.filter(|(_, all)| *all > 0)
+        && !matches!(unit.state, UnitState::Asking | UnitState::Skipped)
+    {
+        return format!("{closed} of {all} tasks");
+    }
+    let word = match (unit.state, activity) {
+        (UnitState::Working | UnitState::Judging, UnitActivity::Halted(standing)) => {
+            return standing_word(standing).to_owned();
+        }
+        (UnitState::Working | UnitState::Judging, UnitActivity::NotDriven) => {
+            return "not running".to_owned();
+        }
+        (UnitState::Judging, UnitActivity::UnderWay) => match unit.gate.as_deref() {
+            Some("land") => "merging".to_owned(),
+            Some("verify") => "in checks".to_owned(),
+            Some(gate) => format!("in {gate}"),
+            None => "in review".to_owned(),
+        },
+        (UnitState::Working, UnitActivity::UnderWay) => "running".to_owned(),
+        (UnitState::Waiting, _) => "to come".to_owned(),
+        (UnitState::Limited, _) => "rate-limited".to_owned(),
+        (UnitState::Asking, _) => return "needs you".to_owned(),
+        (UnitState::Accepted, _) => "done".to_owned(),
+        (UnitState::Skipped, _) => return "skipped".to_owned(),
+        (UnitState::Failed, _) => "failed".to_owned(),
+        (UnitState::Blocked, _) => "blocked".to_owned(),
+    };
+    match (unit.round, unit.attempt, unit.state) {
+        (0, 2.., UnitState::Working) => format!("{word}, attempt {}", unit.attempt),
+        (0, _, _) => word,
+        (round, _, _) => format!("{word}, revision {round}"),
+    }
+}
