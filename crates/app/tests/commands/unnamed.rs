@@ -136,7 +136,7 @@ fn an_answer_that_is_none_is_refused_with_all_that_can_be_said() {
         );
     }
     has(&world.refused(&["answer", &waits, "Q1"]), &["the answer to Q1 is missing"]);
-    has(&world.refused(&["answer", "Q1", "waive"]), &["`waive` needs the name of the check"]);
+    has(&world.refused(&["answer", "Q1", "waive"]), &["the check to waive has to be named"]);
     has(&world.ok(&["answer", "Q1", "revise", "-x", "more"]), &["Q1 is answered"]);
     has(&world.ok(&["log", &waits]), &["-x more"]);
 }
