@@ -14,6 +14,8 @@ use forge_core::{
 use forge_driver::{Error, checkouts::span, deliver::offer, summary_file::SUMMARY};
 use similar::TextDiff;
 
+pub use forge_workspace::DiffStat;
+
 use crate::{edit::Editable, forge::Forge};
 
 /// The most bytes of a diff that is shown.
@@ -108,15 +110,27 @@ impl Forge {
         Ok(run.definition().flow.stages.iter().any(|stage| writes(stage) && !is_by_forge(stage)))
     }
 
-    /// Returns the change of a run's result.
+    /// Returns the change of a run's result, without the record of the run.
     pub fn diff(&self, id: &str) -> Result<Vec<u8>, Error> {
+        let (from, to) = self.changed_trees(id)?;
+        Ok(self.home.repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?.text)
+    }
+
+    /// Returns how large the change of a run's result is, without the record of the run.
+    pub fn diff_stat(&self, id: &str) -> Result<DiffStat, Error> {
+        let (from, to) = self.changed_trees(id)?;
+        Ok(self.home.repository.diff_stat(&from, &to)?)
+    }
+
+    /// Returns the code trees before and after a run.
+    fn changed_trees(&self, id: &str) -> Result<(String, String), Error> {
         let (run, _) = self.fold(id)?;
         let Some(base) = &run.definition().start.base else {
-            let what = format!("{id} works on no code");
+            let what = format!("{id} changes no code");
             return Err(Error::usage(what, format!("forge show {id}")));
         };
-        let to = run.head().unwrap_or(base);
-        Ok(self.home.repository.diff(base, to, &[], DIFF_BYTES_MAX)?.text)
+        let repository = &self.home.repository;
+        Ok((repository.code_tree(base)?, repository.code_tree(run.head().unwrap_or(base))?))
     }
 
     /// Returns the change of one unit.

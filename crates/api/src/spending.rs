@@ -96,7 +96,8 @@ impl Forge {
     }
 }
 
-fn run_spending(store: &Store, id: &str) -> Result<Vec<Spending>, Error> {
+/// Returns what one run has used up.
+pub(crate) fn run_spending(store: &Store, id: &str) -> Result<Vec<Spending>, Error> {
     let mut all: Vec<(Time, Event)> = Vec::new();
     for record in store.read(id, 1)? {
         all.extend(facts(&record)?.into_iter().map(|fact| (record.at, fact)));

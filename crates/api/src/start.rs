@@ -10,13 +10,16 @@
 //!
 //! Invariant: everything that could be wrong is found out before anything is written.
 
+mod cast;
 mod choices;
 mod dry_run;
 mod effort;
+mod estimate;
 mod flow_outline;
 mod instructions;
 mod issue;
 mod params;
+mod plan;
 mod prompts;
 mod ready;
 mod request;
@@ -28,9 +31,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use cast::Cast;
 use choices::Chosen;
 use flow_outline::EFFORT;
-use forge_agents::registry;
 use forge_core::{
     event::{Blob, Coherence, Limits, Start},
     flow::{Check, Delivery, FORMAT, Stage, Work},
@@ -50,38 +53,33 @@ use forge_project::{
     catalog::{Catalog, FoundFlow, text_at},
     commit_files::CommitTree,
     detect,
-    executables::{in_path, is_executable},
     personal_dirs::state_dir,
-    settings::{AgentTable, FILE, FILE_BYTES_MAX, LOCAL_FILE, Sessions, Settings, VerifyFrom},
+    settings::{FILE, FILE_BYTES_MAX, LOCAL_FILE, Settings, VerifyFrom},
 };
 use forge_store::journal::Store;
 use instructions::{INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX, instructions_at};
 use issue::Issue;
 use params::given_params;
-use strsim::levenshtein;
 use validate_text::refuse_words;
 
 use crate::{
     agents::list::Roster,
     forge::{Forge, RunOutcome},
-    start::ready::{Ready, about_checks, about_variables, find, may_hold},
+    start::ready::{Ready, about_variables, find, may_hold},
 };
 
+pub use cast::Picked;
 pub use dry_run::{ChecksFrom, DryCalls, DryCaps, DryGate, DryPlayer, DryRun, DryStage};
+pub use estimate::Estimate;
 pub use flow_outline::Runs;
-pub use prompts::{
-    Allowed, AskCommands, Asks, BranchChoice, EffortChoice, EffortOffer, Nobody, Presence, Reply,
-};
+pub use plan::{PlannedAgent, StartPlan};
+pub use prompts::{AgentOffer, Allowed, AskCommands, Asks, BranchChoice, Nobody, Presence, Reply};
 pub use request::{Discussion, OnMissing, PullRequest, Request, quoted};
 
-/// The most bytes of a scenario.
-const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The parameter that says where a request comes from.
 const SOURCE: &str = "source";
 /// Of what is not in a run, this many files are named.
 const LEFT_OUT_NAMED: usize = 5;
-/// Commands with other agents that are proposed where one is not known.
-const AGENTS_PROPOSED: usize = 2;
 /// The most characters of a path that a refusal quotes.
 const NAME_SHOWN: usize = 100;
 
@@ -90,6 +88,7 @@ const NAME_SHOWN: usize = 100;
 /// Dropping it leaves a run without a driver, which any process can resume.
 pub struct StartedRun {
     pub run: String,
+    pub plan: StartPlan,
     /// What a person should know before it goes on.
     pub notes: Vec<String>,
     driver: Driver,
@@ -128,7 +127,7 @@ impl Forge {
     /// Begins a run, up to and with its first record. Who drives it is for the caller to say.
     pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<StartedRun, Error> {
         self.refuse_agents()?;
-        let ready = self.ready(request)?;
+        let ready = self.ready(request, asks)?;
         if let Some(left_out) = &ready.left_out {
             asks.know(left_out);
         }
@@ -150,7 +149,7 @@ impl Forge {
         let mut signals = Signals::listen()?;
         let look = |asks: &mut dyn Asks, signals: &mut Signals| {
             if let Some(agent) = ready.looker().and_then(|role| ready.settings.agent_for(role)) {
-                asks.wait(&format!("looking at the request ({agent}) ..."));
+                asks.wait(&format!("checking the request with {agent} (at most 2m) ..."));
             }
             self.look_at_request(&ready, request.budget, signals)
         };
@@ -168,7 +167,7 @@ impl Forge {
     }
 
     /// Reads all that a run depends on, and refuses what cannot be. Nothing is written.
-    fn ready(&self, request: &Request) -> Result<Ready, Error> {
+    fn ready(&self, request: &Request, asks: &mut dyn Asks) -> Result<Ready, Error> {
         if request.issue.is_none() {
             refuse_path(&request.text)?;
             refuse_words(&request.text)?;
@@ -210,7 +209,7 @@ impl Forge {
                 );
             }
         }
-        let scenario = self.cast(request, &mut settings, &found)?;
+        let Cast { scenario, picked } = self.cast(request, &mut settings, &found, asks)?;
         let roles: Vec<&str> = found.flow.roles().into_iter().collect();
         let frozen = settings.freeze_cast(&roles, None);
         let secrets = known_at_start(repository.top.as_deref(), &frozen);
@@ -232,6 +231,7 @@ impl Forge {
             found,
             name,
             scenario,
+            picked,
             secrets,
             instructions,
             issue,
@@ -286,11 +286,7 @@ impl Forge {
             format: FORMAT,
             params: chosen.params,
             approvals: chosen.approvals,
-            limits: Limits {
-                budget: request.budget.or(settings.limits.budget()),
-                call_budget: settings.limits.call_budget(),
-                at_once: settings.limits.at_once.into(),
-            },
+            limits: limits(request, &settings),
             settings: Some(put(&text)?),
             roles,
             instructions: instructions.map(|text| put(text.as_bytes())).transpose()?,
@@ -312,12 +308,12 @@ impl Forge {
         }
         notes.extend(chosen.notes);
         notes.extend(settings.notes_on_roles(&roles_of_flow));
-        notes.extend(about_checks(&found.flow.stages, &frozen.verify));
+        let plan = self.plan(&found.flow, &start, &frozen, ready.picked);
         let driver = {
             let machine = Machine::local(&self.home)?;
             Driver::begin(&self.home, machine, Box::new(store), &id, start, frozen)?
         };
-        Ok(StartedRun { run: id, notes, driver, signals })
+        Ok(StartedRun { run: id, plan, notes, driver, signals })
     }
 
     /// Returns what is set for a run that starts from this commit.
@@ -494,168 +490,6 @@ impl Forge {
             )),
         }
     }
-
-    /// Finds out whether somebody plays every role of the flow, and gives the scenario, if it is the
-    /// scripted agent who does.
-    fn cast(
-        &self,
-        request: &Request,
-        settings: &mut Settings,
-        found: &FoundFlow,
-    ) -> Result<Option<(String, Sessions)>, Error> {
-        let roles = found.flow.roles();
-        if roles.is_empty() {
-            return Ok(None);
-        }
-        // Who names a scenario wants it played.
-        if request.scenario.is_some() {
-            settings.play_scripted();
-            settings.roles.clear();
-        }
-        if let Some(agent) = &request.agent {
-            let others = with_agents(request, settings, agent);
-            settings
-                .play(agent)
-                .map_err(|error| Error::from(error).or_else_by_flag(Some(agent), &others))?;
-        }
-        if settings.agent.is_none() && settings.scenario().is_some() {
-            settings.play_scripted();
-        }
-        if let Some(model) = &request.model {
-            settings.use_model(model)?;
-        }
-        let mut scripted = Vec::new();
-        for role in roles {
-            let Some(name) = settings.agent_for(role) else {
-                return Err(Error::usage(
-                    format!(
-                        "the flow `{}` has roles, and no agent is set to play them",
-                        found.flow.name
-                    ),
-                    match installed_agent() {
-                        Some((name, title)) => format!(
-                            "forge config set agent {name} --user ({title} is here), or forge run --agent {name} …"
-                        ),
-                        None => {
-                            "forge agents (which agents there are), then forge config set agent NAME --user".to_owned()
-                        }
-                    },
-                ));
-            };
-            let agent = &settings.agents[name];
-            if agent.like.plays_scenario() {
-                scripted.push(role);
-            } else {
-                is_installed(name, agent)?;
-            }
-        }
-        if scripted.is_empty() {
-            Ok(None)
-        } else {
-            let coherence = found.flow.coherence.as_deref();
-            self.scenario(request, settings, &scripted, coherence).map(Some)
-        }
-    }
-
-    fn scenario(
-        &self,
-        request: &Request,
-        settings: &Settings,
-        roles: &[&str],
-        coherence: Option<&str>,
-    ) -> Result<(String, Sessions), Error> {
-        let set = settings.scenario();
-        let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
-        let Some(path) = request.scenario.clone().or(set) else {
-            return Err(Error::usage(
-                "the scripted agent has no scenario to play from",
-                "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
-            ));
-        };
-        let text = read_text(&path, SCENARIO_BYTES_MAX)?.ok_or_else(|| {
-            let what = format!("there is no scenario {}", path.display());
-            Error::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
-        })?;
-        let scenario = forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
-            Error::usage(format!("{}, {flaw}", path.display()), "mend the scenario, then try again")
-        })?;
-        let plays = |role: &&&str| {
-            scenario
-                .play
-                .iter()
-                .any(|play| play.role.as_deref().is_none_or(|played| played == **role))
-        };
-        // Nobody has to look at a request before it begins.
-        let is_needed = |role: &&&str| Some(**role) != coherence;
-        if let Some(role) = roles.iter().filter(is_needed).find(|role| !plays(role)) {
-            let what = format!("{}: nobody plays the role `{role}`", path.display());
-            return Err(Error::usage(what, format!("add a [[play]] with role = \"{role}\"")));
-        }
-        Ok((text, if scenario.sessions { Sessions::Kept } else { Sessions::Unknown }))
-    }
-}
-
-/// Returns the same command with agents that could play here, the nearest first; if there is none, where they are listed.
-fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<String> {
-    let has_scenario = settings.scenario().is_some();
-    let is_here = |name: &str| {
-        settings.agents.get(name).is_some_and(|agent| {
-            if agent.like.plays_scenario() {
-                return has_scenario;
-            }
-            let has_command = agent.command.is_some() || agent.like.needs_no_command();
-            has_command && is_installed(name, agent).is_ok()
-        })
-    };
-    let mut names: Vec<&str> =
-        settings.agents.keys().map(String::as_str).filter(|name| is_here(name)).collect();
-    names.sort_by_key(|name| levenshtein(wanted, name));
-    let mut commands: Vec<String> =
-        names.iter().map(|name| request.said_again(&[("--agent", name)], &[])).collect();
-    // Without the flag it is whoever is set.
-    if settings.agent.as_deref().map_or(has_scenario, is_here) {
-        commands.push(request.said_again(&[], &["--agent"]));
-    }
-    commands.truncate(AGENTS_PROPOSED);
-    if commands.is_empty() {
-        commands.push("forge agents (says which there are)".to_owned());
-    }
-    commands
-}
-
-/// Returns the name and the product of an agent whose program is installed and needs no settings.
-fn installed_agent() -> Option<(&'static str, &'static str)> {
-    registry::ALL.into_iter().find_map(|kind| {
-        in_path(kind.default_command()?)?;
-        Some((kind.name(), kind.title()?))
-    })
-}
-
-/// Refuses an agent without a program. A program of the project itself is in the checkout only.
-fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Error> {
-    let own = agent.command.as_ref().and_then(|command| command.first());
-    let Some(program) = own.map(String::as_str).or(agent.like.default_command()) else {
-        return Ok(());
-    };
-    let path = Path::new(program);
-    let is_there = match (path.is_absolute(), program.contains('/')) {
-        (true, _) => path.is_file(),
-        (false, true) => true,
-        (false, false) => in_path(program).is_some(),
-    };
-    if !is_there {
-        return Err(Error::surroundings(
-            format!("the agent `{name}` needs the program `{program}`, which is not there"),
-            format!("forge agents (says how to get it), or set agents.{name}.command"),
-        ));
-    }
-    if path.is_absolute() && !is_executable(path) {
-        return Err(Error::surroundings(
-            format!("the agent `{name}` needs the program `{program}`, which is not executable"),
-            format!("chmod +x {program}, or set agents.{name}.command"),
-        ));
-    }
-    Ok(())
 }
 
 /// Refuses the name of a file or folder in place of a request.
@@ -670,7 +504,7 @@ fn refuse_path(text: &str) -> Result<(), Error> {
     } else if path.extension().is_some_and(|extension| extension == "json") {
         ("file", format!("forge run --issue {name}"))
     } else {
-        ("file", format!("forge run \"$(cat {name})\""))
+        ("file", format!("forge run -F {name}"))
     };
     let what = format!("`{}` is a {what}, and not a request", shorten(text.trim(), NAME_SHOWN));
     Err(Error::usage(what, next))
@@ -698,6 +532,17 @@ fn refuse_secrets(
         }
     }
     Ok(())
+}
+
+/// Returns the limits of a run. Under the default budget, calls that tell no price are counted.
+fn limits(request: &Request, settings: &Settings) -> Limits {
+    let is_default = request.budget.is_none() && settings.is_shipped("limits.budget");
+    Limits {
+        budget: request.budget.or(settings.limits.budget()),
+        call_budget: settings.limits.call_budget(),
+        at_once: settings.limits.at_once.into(),
+        unpriced_calls: is_default.then(|| settings.limits.unpriced_calls.into()),
+    }
 }
 
 fn uncommitted(what: &[String]) -> Error {

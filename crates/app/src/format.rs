@@ -71,10 +71,10 @@ fn zoned(at: Time) -> Option<jiff::Zoned> {
 pub(crate) fn age(at: Time, now: Time) -> String {
     let seconds = now.saturating_sub(at) / 1000;
     match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min", seconds / 60),
-        3_600..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} d", seconds / 86_400),
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..172_800 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
     }
 }
 
@@ -105,14 +105,9 @@ pub(crate) fn cut_end(line: &str, width: usize) -> String {
     text_width::cut(line.trim_end(), width)
 }
 
-/// Formats a duration: `42 s`, `12:07`, `1:02:33`.
+/// Formats a duration in whole seconds: `42s`, `12m07s`, `1h02m`.
 pub(crate) fn duration(ms: u64) -> String {
-    let seconds = ms / 1_000;
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{}:{:02}", seconds / 60, seconds % 60),
-        _ => format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60),
-    }
+    if ms < 1_000 { "0s".to_owned() } else { forge_core::view::span(ms) }
 }
 
 /// Returns how a run is called on screens: the last letters of its id, which `Forge::resolve` finds.

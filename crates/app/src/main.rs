@@ -87,6 +87,7 @@ enum CliCommand {
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
+    let args = cli::run::with_run(&args).unwrap_or(args);
     if let Some(code) = forge_api::inner_program(&args) {
         return code;
     }

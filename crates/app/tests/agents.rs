@@ -2,7 +2,7 @@
 //!
 //! `any`: a program of the user's own plays all roles, and what a person reads when it cannot.
 //! `turns`: a result is mended and an interrupted call goes on, with the scripted agent. `budgets`:
-//! caps of run, stage and call, and who spends how. `ledger`: whatever was spent, all that tell of it
+//! caps of run, stage and call, and who spends how. `first_run`: one command of a person who has set nothing. `ledger`: whatever was spent, all that tell of it
 //! tell the same. `recorded`: streams of the real Claude Code, played again. `pasted`: the example of the documentation works as it is written.
 //!
 //! Not here: what a vendor's program does, and how lines are understood (`forge-agents`).
@@ -15,6 +15,8 @@ mod world;
 mod any;
 #[path = "agents/budgets.rs"]
 mod budgets;
+#[path = "agents/first_run.rs"]
+mod first_run;
 #[path = "agents/ledger.rs"]
 mod ledger;
 #[path = "agents/mine.rs"]

@@ -142,7 +142,7 @@ fn start(flow: &str, text: &str) -> Start {
         format: 1,
         params: BTreeMap::new(),
         approvals: Approvals::ByPeople,
-        limits: Limits { budget: None, call_budget: None, at_once: 8 },
+        limits: Limits { budget: None, call_budget: None, at_once: 8, unpriced_calls: None },
         settings: None,
         roles: BTreeMap::new(),
         instructions: None,

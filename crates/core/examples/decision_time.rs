@@ -80,7 +80,7 @@ fn measure(n_items: usize) -> (Vec<Duration>, Vec<Duration>) {
         format: 1,
         params: BTreeMap::new(),
         approvals: Approvals::ByPeople,
-        limits: Limits { budget: None, call_budget: None, at_once: 16 },
+        limits: Limits { budget: None, call_budget: None, at_once: 16, unpriced_calls: None },
         settings: None,
         roles: BTreeMap::new(),
         instructions: None,

@@ -107,6 +107,13 @@ impl Money {
         self.0 == 0
     }
 
+    /// Returns all of its digits that say something, as [`Money::parse`] reads them: `2.50`, `0.000001`.
+    pub fn to_decimal(self) -> String {
+        let text = format!("{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000);
+        let digits = text.trim_end_matches('0').len().max(text.len() - 4);
+        text[..digits].to_owned()
+    }
+
     /// Returns the smaller of what is left and zero.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
@@ -115,14 +122,13 @@ impl Money {
 }
 
 impl fmt::Display for Money {
-    /// Dollars with two decimals; four where two would hide the amount.
+    /// Formats dollars with two decimals, rounded; `<$0.01` where that would hide the amount.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (dollars, micros) = (self.0 / 1_000_000, self.0 % 1_000_000);
-        if self.0 > 0 && self.0 < 100_000 {
-            write!(f, "${dollars}.{:04}", micros / 100)
-        } else {
-            write!(f, "${dollars}.{:02}", micros / 10_000)
+        let cents = self.0.saturating_add(5_000) / 10_000;
+        if self.0 > 0 && cents == 0 {
+            return f.write_str("<$0.01");
         }
+        write!(f, "${}.{:02}", cents / 100, cents % 100)
     }
 }
 

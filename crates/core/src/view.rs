@@ -5,6 +5,7 @@
 
 mod diff;
 mod format;
+mod log_level;
 mod open_findings;
 pub mod phases;
 mod proof;
@@ -20,6 +21,7 @@ pub mod summary;
 
 pub use diff::{ChangeKind, TextVersion, versions};
 pub use format::{Amount, day, moment, sanitize, shorten, span, stamp};
+pub use log_level::LogLevel;
 pub use open_findings::open_findings;
 pub use phases::PhasesView;
 pub use proof::{ProofState, WaivedView};

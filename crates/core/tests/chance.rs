@@ -144,6 +144,7 @@ impl Game {
             budget: money(chance, 200),
             call_budget: money(chance, 20),
             at_once: u32::try_from(1 + chance.below(5)).unwrap(),
+            unpriced_calls: chance.one_in(4).then(|| u32::try_from(1 + chance.below(9)).unwrap()),
         };
         let approvals = match chance.of(&[Approvals::ByPeople, Approvals::Automatic]) {
             Approvals::Automatic if !parsed.is_manual(&params) => Approvals::Automatic,
@@ -559,10 +560,10 @@ impl Game {
         }
         let is_held = matches!(self.run.phase(), Phase::Held(_) | Phase::Over(_));
         if self.is_kind && is_held && self.run.calls().is_empty() {
-            let budget = self
-                .run
-                .budget()
-                .map(|cap| Money(cap.0.max(self.run.ledger().committed().0) + 10_000_000));
+            let unpriced = self.run.definition().start.limits.unpriced_calls;
+            let cap = self.run.budget().or(unpriced.map(|_| Money(0)));
+            let committed = self.run.ledger().committed().0;
+            let budget = cap.map(|cap| Money(cap.0.max(committed) + 10_000_000));
             return Input::Command(Command::Resume { by: somebody(), budget });
         }
         let n = if self.is_kind { 99 } else { self.chance.below(30) };

@@ -7,7 +7,7 @@ use crate::Error;
 /// A command that was refused, as trouble of the person who gave it.
 pub fn refused(id: &str, refusal: &Refusal) -> Error {
     let next = match refusal {
-        Refusal::BudgetNeeded { .. } | Refusal::BudgetTooLow { .. } => {
+        Refusal::BudgetNeeded { .. } | Refusal::BudgetTooLow { .. } | Refusal::UnpricedCalls(_) => {
             format!("forge resume {id} --budget AMOUNT")
         }
         Refusal::Over(event::End::Failed | event::End::Blocked) => format!("forge resume {id}"),

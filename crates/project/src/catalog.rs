@@ -69,6 +69,14 @@ const SHIPPED: &[Shipped] = &[
         ],
     },
     Shipped {
+        name: "quick",
+        text: include_str!("../../../flows/quick/flow.toml"),
+        roles: &[
+            ("implementer", include_str!("../../../flows/quick/roles/implementer.md")),
+            ("reviewer", include_str!("../../../flows/quick/roles/reviewer.md")),
+        ],
+    },
+    Shipped {
         name: "draft",
         text: include_str!("../../../flows/draft/flow.toml"),
         roles: &[

@@ -23,6 +23,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("agents_md", "\"off\"", "false", "\"AGENTS.md\""),
     ("limits.at_once", "1", "0x10", "257"),
     ("limits.budget", "\"2.50\"", "\"0.000001\"", "\"much\""),
+    ("limits.unpriced_calls", "60", "1", "0"),
     ("limits.call_budget", "\"1\"", "\"2.5\"", "\"-1\""),
     ("limits.wall_minutes", "1440", "1", "1441"),
     ("limits.silence_minutes", "7", "+7", "0"),

@@ -39,6 +39,9 @@ impl RunSettings {
         match words.as_slice() {
             ["limits", "at_once"] => self.limits.at_once = settings.limits.at_once.into(),
             ["limits", "call_budget"] => self.limits.call_budget = settings.limits.call_budget(),
+            ["limits", "unpriced_calls"] if self.limits.unpriced_calls.is_some() => {
+                self.limits.unpriced_calls = Some(settings.limits.unpriced_calls.into());
+            }
             ["limits", "wall_minutes"] => frozen.wall_ms = fresh.wall_ms,
             ["limits", "silence_minutes"] => frozen.silence_ms = fresh.silence_ms,
             ["limits", "output_mib"] => frozen.output_bytes = fresh.output_bytes,
@@ -128,7 +131,7 @@ mod tests {
             flags.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let settings =
             Settings::from_sources(&Sources { flags: flags.clone(), ..Sources::default() })?;
-        let limits = Limits { budget: None, call_budget: None, at_once: 8 };
+        let limits = Limits { budget: None, call_budget: None, at_once: 8, unpriced_calls: None };
         let frozen = Settings::default().freeze(AgentChoice::Nobody);
         let mut run = RunSettings::new(frozen, limits);
         for (key, _) in &flags {

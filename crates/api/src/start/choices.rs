@@ -1,9 +1,8 @@
 //! What a person has to say before a run begins, and what follows from it: effort, branch, automatic
 //! approvals, and a few words on the request.
 //!
-//! What was said by a flag is not asked. What was not is asked, or taken as detected if the person said so
-//! with `--yes` or `--auto`. Where there is nobody to ask, the commands that say it are given instead, all
-//! at once.
+//! What no flag says is taken as it was detected: the effort of the request, and a branch of its own. Asked is only
+//! what contradicts itself, and what a person wants to be asked.
 //!
 //! Invariant: nothing is written here.
 
@@ -15,8 +14,8 @@ use forge_project::error::Kind;
 
 use crate::start::{
     effort::{Detected, detect},
-    flow_outline::{EFFORT, efforts},
-    prompts::{Asks, BranchChoice, EffortOffer, Reply},
+    flow_outline::EFFORT,
+    prompts::{Asks, BranchChoice, Reply},
     ready::Ready,
     request::{AUTO, DRY_RUN, Discussion, OnMissing, Request, YES},
 };
@@ -53,48 +52,15 @@ impl Ready {
             notes: self.notes.clone(),
             without_auto: None,
         };
-        let mut open = Vec::new();
-        let detected = self.detected(&chosen.text);
-        if let Some(detected) = &detected {
-            match self.effort(request, asks, detected)? {
-                Some((value, why, note)) => {
-                    chosen.params.insert(EFFORT.to_owned(), value);
-                    chosen.why.insert(EFFORT.to_owned(), why);
-                    chosen.notes.extend(note);
-                }
-                None => open.push(Open::Effort),
-            }
+        if let Some(Detected { value, why }) = self.detected(&chosen.text) {
+            chosen.params.insert(EFFORT.to_owned(), value);
+            chosen.why.insert(EFFORT.to_owned(), format!("detected: {why}"));
         }
-        match self.where_to(request, asks)? {
-            Some((onto, note)) => {
-                chosen.onto = onto;
-                chosen.notes.extend(note);
-            }
-            None => open.push(Open::Branch),
-        }
-        if !open.is_empty() {
-            return Err(self.nobody_said(request, &open, detected.as_ref()));
-        }
+        let (onto, note) = self.where_to(request)?;
+        chosen.onto = onto;
+        chosen.notes.extend(note);
         self.without_auto(request, asks, &mut chosen)?;
         Ok(chosen)
-    }
-
-    /// Returns what would be asked on a terminal, in words.
-    pub(super) fn would_ask(&self, request: &Request) -> Vec<String> {
-        let mut asked = Vec::new();
-        if request.discussion == Discussion::First {
-            asked.extend(QUESTIONS.map(str::to_owned));
-        }
-        if request.takes_what_is_detected() {
-            return asked;
-        }
-        if self.detected(&self.text).is_some() {
-            asked.push("how much effort it is to take".to_owned());
-        }
-        if let (None, Some(branch)) = (request.branch, self.another_branch()) {
-            asked.push(format!("whether the result is for a new branch, or for `{branch}`"));
-        }
-        asked
     }
 
     /// Returns the request, with what the person said to a few questions.
@@ -135,36 +101,6 @@ impl Ready {
         Some(detect(text, points, &param.values, &param.default))
     }
 
-    /// Returns the effort, why it is this one, and what is to be said about it. Nothing, if nobody says.
-    fn effort(
-        &self,
-        request: &Request,
-        asks: &mut dyn Asks,
-        detected: &Detected,
-    ) -> Result<Option<(String, String, Option<String>)>, Error> {
-        let Detected { value, why } = detected;
-        if request.takes_what_is_detected() {
-            let note = format!("effort {value} was detected and taken: {why}");
-            return Ok(Some((value.clone(), format!("detected: {why}"), Some(note))));
-        }
-        let offer = EffortOffer {
-            choices: efforts(&self.found.flow, &self.params),
-            detected: value.clone(),
-            why: why.clone(),
-        };
-        match asks.effort(&offer) {
-            Reply::Said(said) if said == *value => {
-                Ok(Some((said, format!("detected: {why}; confirmed"), None)))
-            }
-            Reply::Said(said) => {
-                let why = format!("chosen at the terminal; detected was {value}: {why}");
-                Ok(Some((said, why, None)))
-            }
-            Reply::Stop => Err(stopped()),
-            Reply::Nobody => Ok(None),
-        }
-    }
-
     /// Returns the branch that is checked out, if it is not the one that everybody starts from.
     fn another_branch(&self) -> Option<&str> {
         let branch = self.branch.as_deref().filter(|_| self.lands)?;
@@ -173,36 +109,27 @@ impl Ready {
         (!is_main).then_some(branch)
     }
 
-    /// Returns the branch that is to follow at the end, if any. Nothing, if nobody says.
-    #[expect(clippy::type_complexity, reason = "a branch and a note, if somebody said")]
-    fn where_to(
-        &self,
-        request: &Request,
-        asks: &mut dyn Asks,
-    ) -> Result<Option<(Option<String>, Option<String>)>, Error> {
-        let current = || {
-            self.branch.clone().filter(|_| self.lands).ok_or_else(|| {
-                let what = if self.lands {
-                    "no branch is checked out that could follow the result"
-                } else {
-                    "this flow changes no code, so that no branch can follow it"
-                };
-                Error::usage(what, request.said_again(&[("--branch", "new")], &[]))
-            })
-        };
+    /// Returns the branch that is to follow at the end, if any, and what to say about the one that is checked out.
+    fn where_to(&self, request: &Request) -> Result<(Option<String>, Option<String>), Error> {
         match (request.branch, self.another_branch()) {
-            (Some(BranchChoice::Current), _) => Ok(Some((Some(current()?), None))),
-            (Some(BranchChoice::New), _) | (None, None) => Ok(Some((None, None))),
-            (None, Some(branch)) if request.takes_what_is_detected() => {
-                let note = format!("the result goes to a branch of its own, and not to `{branch}`");
-                Ok(Some((None, Some(note))))
+            (Some(BranchChoice::Current), _) => {
+                let current = self.branch.clone().filter(|_| self.lands).ok_or_else(|| {
+                    let what = if self.lands {
+                        "no branch is checked out that could follow the result"
+                    } else {
+                        "this flow changes no code, so that no branch can follow it"
+                    };
+                    Error::usage(what, request.said_again(&[("--branch", "new")], &[]))
+                })?;
+                Ok((Some(current), None))
             }
-            (None, Some(branch)) => match asks.branch(branch) {
-                Reply::Said(BranchChoice::New) => Ok(Some((None, None))),
-                Reply::Said(BranchChoice::Current) => Ok(Some((Some(branch.to_owned()), None))),
-                Reply::Stop => Err(stopped()),
-                Reply::Nobody => Ok(None),
-            },
+            (None, Some(branch)) => {
+                let note = format!(
+                    "the result goes to a branch of its own; with `--branch current`, `{branch}` can follow it"
+                );
+                Ok((None, Some(note)))
+            }
+            (Some(BranchChoice::New), _) | (None, None) => Ok((None, None)),
         }
     }
 
@@ -284,60 +211,18 @@ impl Ready {
         };
         values.iter().rev().find(is_free).cloned()
     }
+}
 
-    /// Returns what nobody said, with the commands that say it.
-    fn nobody_said(&self, request: &Request, open: &[Open], detected: Option<&Detected>) -> Error {
-        let mut what = Vec::new();
-        let mut commands = Vec::new();
-        let mut means = BTreeMap::new();
-        let branch = open.contains(&Open::Branch);
-        let new: &[(&str, &str)] = if branch { &[("--branch", "new")] } else { &[] };
-        if let (true, Some(Detected { value, why })) = (open.contains(&Open::Effort), detected) {
-            what.push(format!("how much effort is it to take? {value} was detected: {why}"));
-            for choice in efforts(&self.found.flow, &self.params) {
-                let effort = [("--effort", choice.value.as_str())];
-                let said = request.said_again(&[&effort[..], new].concat(), &[]);
-                let skips = match choice.skips.as_slice() {
-                    [] => "nothing".to_owned(),
-                    skips => skips.join(", "),
-                };
-                means.insert(said.clone(), format!("\n      {} skips {skips}", choice.value));
-                commands.push(said);
-            }
-        }
-        if let (true, Some(name)) = (branch, self.another_branch()) {
-            what.push(format!(
-                "`{name}` is checked out: is the result for a new branch, or for it?"
-            ));
-            let effort = detected.map(|detected| ("--effort", detected.value.as_str()));
-            for word in ["new", "current"] {
-                let more = [effort.as_slice(), &[("--branch", word)]].concat();
-                let command = request.said_again(&more, &[]);
-                if !commands.contains(&command) {
-                    commands.push(command);
-                }
-            }
-        }
-        let yes =
-            request.said_again(&[], &[]).replacen("forge run", &format!("forge run {YES}"), 1);
-        commands.push(yes);
-        let commands = commands.iter().map(|command| {
-            let means = means.get(command).map(String::as_str).unwrap_or_default();
-            format!("\n  {command}{means}")
-        });
-        Error::person(what.join("\n"), format!("one of{}", commands.collect::<String>()))
+/// Returns what would be asked on a terminal, in words.
+pub(super) fn would_ask(request: &Request) -> Vec<String> {
+    match request.discussion {
+        Discussion::First => QUESTIONS.map(str::to_owned).to_vec(),
+        Discussion::No => Vec::new(),
     }
 }
 
-/// A choice that is still open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Open {
-    Effort,
-    Branch,
-}
-
-/// Returns a person wanted no run after all.
-fn stopped() -> Error {
+/// Returns that a person wanted no run after all.
+pub(super) fn stopped() -> Error {
     let what = "you stopped before the run began; nothing was made".to_owned();
     Error { kind: Kind::Interrupted, what, next: None }
 }

@@ -6,20 +6,22 @@ use std::collections::BTreeMap;
 
 use forge_core::{
     event::Approvals,
-    flow::{Check, Delivery, Exhausted, Gate, Stage, StageOrder, Work},
+    flow::{Check, Delivery, Exhausted, Flow, Gate, Stage, StageOrder, Work},
     money::Money,
 };
 use forge_driver::Error;
-use forge_project::settings::VerifyFrom;
+use forge_project::settings::{Frozen, Verify, VerifyFrom};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     forge::Forge,
     start::{
+        choices::would_ask,
+        estimate::Estimate,
         flow_outline::{Runs, all_params, both, pruned, runs},
         prompts::Nobody,
-        ready::Ready,
+        ready::{Ready, find},
         request::{Discussion, OnMissing, Request},
     },
 };
@@ -53,6 +55,8 @@ pub struct DryRun {
     pub calls_max: u64,
     /// The calls that it makes if nothing is sent back.
     pub calls_usual: DryCalls,
+    /// What it is likely to take.
+    pub estimate: Option<Estimate>,
     /// How much it may do.
     pub caps: DryCaps,
     /// The project's checks.
@@ -103,6 +107,26 @@ pub enum ChecksFrom {
     Nothing,
 }
 
+impl ChecksFrom {
+    /// Returns where the checks of a run come from. Nothing, if its flow needs none.
+    pub(super) fn new(flow: &Flow, verify: &Verify) -> Option<Self> {
+        let checks =
+            |_: &Stage, check: Option<&Check>| matches!(check, Some(Check::Verify | Check::Land));
+        find(&flow.stages, &checks)?;
+        Some(verify.from.into())
+    }
+}
+
+impl From<VerifyFrom> for ChecksFrom {
+    fn from(from: VerifyFrom) -> Self {
+        match from {
+            VerifyFrom::Settings => Self::Settings,
+            VerifyFrom::Found => Self::Found,
+            VerifyFrom::Nothing => Self::Nothing,
+        }
+    }
+}
+
 /// The agent and model of a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DryPlayer {
@@ -149,8 +173,11 @@ pub struct DryGate {
 impl Forge {
     /// Says what would run. Nothing is written, and nobody is asked or called.
     pub fn dry_run(&self, request: &Request) -> Result<DryRun, Error> {
-        let ready = self.ready(request)?;
-        let mut asked = ready.would_ask(request);
+        let ready = self.ready(request, &mut Nobody)?;
+        let estimate = |params: &BTreeMap<String, String>, frozen: &Frozen| {
+            self.estimate(&ready.name, &ready.found.flow, params, frozen)
+        };
+        let mut asked = would_ask(request);
         let taken = Request {
             on_missing: OnMissing::UseDetected,
             discussion: Discussion::No,
@@ -179,7 +206,6 @@ impl Forge {
             Some(about_auto) => asked.push(about_auto),
             None => notes.extend(chosen.without_auto.clone()),
         }
-        notes.extend(super::ready::about_checks(&flow.stages, &frozen.verify));
         Ok(DryRun {
             looked_at_by: looker.and_then(|role| ready.player(role)),
             calls_max: pruned(flow, &params).calls_max().0 + u64::from(looker.is_some()),
@@ -188,6 +214,7 @@ impl Forge {
                 calls.once += u64::from(looker.is_some());
                 calls
             },
+            estimate: estimate(&chosen.params, &frozen),
             caps: DryCaps {
                 budget: request.budget.or(settings.limits.budget()),
                 call_budget: settings.limits.call_budget(),
@@ -195,11 +222,7 @@ impl Forge {
                 wall_minutes: settings.limits.wall_minutes.into(),
                 silence_minutes: settings.limits.silence_minutes.into(),
             },
-            checks_from: match frozen.verify.from {
-                VerifyFrom::Settings => ChecksFrom::Settings,
-                VerifyFrom::Found => ChecksFrom::Found,
-                VerifyFrom::Nothing => ChecksFrom::Nothing,
-            },
+            checks_from: frozen.verify.from.into(),
             checks: frozen.verify.commands,
             setup: frozen.setup,
             to_allow: self.unapproved(settings, &ready.found)?,

@@ -4,11 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use forge_core::flow::{Condition, Flow, Gate, Stage, When, Work};
+use forge_core::flow::{Condition, Flow, Stage, When, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::start::prompts::EffortChoice;
 
 /// The parameter that says how much effort a run takes.
 pub(super) const EFFORT: &str = "effort";
@@ -72,43 +70,6 @@ pub(super) fn pruned(flow: &Flow, params: &BTreeMap<String, String>) -> Flow {
     Flow { stages: table(&flow.stages, params), ..flow.clone() }
 }
 
-/// Returns what each effort means for the phases of a flow. None, if the flow knows no effort.
-pub(super) fn efforts(flow: &Flow, given: &BTreeMap<String, String>) -> Vec<EffortChoice> {
-    let Some(param) = flow.params.get(EFFORT) else { return Vec::new() };
-    let of = |value: &String| {
-        let mut params = all_params(flow, given);
-        params.insert(EFFORT.to_owned(), value.clone());
-        let mut choice = EffortChoice { value: value.clone(), runs: Vec::new(), skips: Vec::new() };
-        collect(&flow.stages, &params, "", Runs::Yes, &mut choice);
-        choice
-    };
-    param.values.iter().map(of).collect()
-}
-
-fn collect(
-    stages: &[Stage],
-    params: &BTreeMap<String, String>,
-    above: &str,
-    outer: Runs,
-    choice: &mut EffortChoice,
-) {
-    for stage in stages {
-        let name = format!("{above}{}", stage.name);
-        let own = both(outer, runs(&stage.when, params));
-        let mut put = |name: String, runs: Runs| match runs {
-            Runs::Yes | Runs::Perhaps => choice.runs.push(name),
-            Runs::Skipped => choice.skips.push(name),
-        };
-        if stage.inner().is_empty() {
-            put(name.clone(), own);
-        }
-        for gate in stage.gates.iter().filter(|gate| is_of_interest(gate)) {
-            put(format!("{name}/{}", gate.name), both(own, runs(&gate.when, params)));
-        }
-        collect(stage.inner(), params, &format!("{name}/"), own, choice);
-    }
-}
-
 /// Returns what is skipped outside is skipped inside.
 pub(super) fn both(outer: Runs, own: Runs) -> Runs {
     match (outer, own) {
@@ -118,11 +79,6 @@ pub(super) fn both(outer: Runs, own: Runs) -> Runs {
     }
 }
 
-/// Gates that call somebody are phases of their own to a person.
-fn is_of_interest(gate: &Gate) -> bool {
-    gate.check.is_call()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,19 +86,6 @@ mod tests {
 
     fn feature() -> Flow {
         Catalog::from_folder(None).flow("feature").unwrap().flow
-    }
-
-    #[test]
-    fn each_effort_says_what_it_skips() {
-        let efforts = efforts(&feature(), &BTreeMap::new());
-        let skips = |n: usize| {
-            let mine = |name: &&String| !name.starts_with("post");
-            efforts[n].skips.iter().filter(mine).map(String::as_str).collect::<Vec<_>>()
-        };
-        assert_eq!(skips(0), ["split/review", "split/checkpoint-b", "review"]);
-        assert_eq!(skips(1), ["split/review", "split/checkpoint-b"]);
-        assert_eq!(skips(2), Vec::<&str>::new());
-        assert!(efforts[2].runs.iter().any(|name| name == "build/implement/review"));
     }
 
     #[test]

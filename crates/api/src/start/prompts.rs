@@ -19,13 +19,8 @@ pub trait Asks {
     /// Tells what is waited for.
     fn wait(&mut self, _what: &str) {}
 
-    /// Returns which effort the run is to take.
-    fn effort(&mut self, _offer: &EffortOffer) -> Reply<String> {
-        Reply::Nobody
-    }
-
-    /// Asks whether the result goes to a new branch, or also to the one that is checked out.
-    fn branch(&mut self, _branch: &str) -> Reply<BranchChoice> {
+    /// Returns which of several agents is to be used, from now on.
+    fn agent(&mut self, _offers: &[AgentOffer]) -> Reply<String> {
         Reply::Nobody
     }
 
@@ -78,26 +73,13 @@ pub enum BranchChoice {
     Current,
 }
 
-/// The efforts that a flow knows, for a person to choose from.
+/// An agent that is installed, for a person to choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EffortOffer {
-    /// All of them, in the order of the flow.
-    pub choices: Vec<EffortChoice>,
-    /// The one that was detected.
-    pub detected: String,
-    /// By which rule.
-    pub why: String,
-}
-
-/// One effort, with what it means for the phases of the flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EffortChoice {
-    /// The word.
-    pub value: String,
-    /// Stages and gates that run, by their names.
-    pub runs: Vec<String>,
-    /// Stages and gates that are left out.
-    pub skips: Vec<String>,
+pub struct AgentOffer {
+    /// Its name in the settings.
+    pub name: String,
+    /// The name of the product, for those that Forge knows.
+    pub title: Option<String>,
 }
 
 /// A prompt whether commands of a repository may be run, where nothing else is asked.

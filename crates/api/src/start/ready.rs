@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use forge_core::flow::{Check, Condition, Flow, Stage, When};
 use forge_project::{
     catalog::{Catalog, FoundFlow},
-    settings::{Sessions, Settings, Verify, VerifyFrom},
+    settings::{Sessions, Settings},
 };
 
-use crate::start::issue::Issue;
+use crate::start::{cast::Picked, issue::Issue};
 
 /// The parameter that says whether the result is offered as a pull request.
 pub(super) const PULL_REQUEST: &str = "pr";
@@ -22,6 +22,7 @@ pub(super) struct Ready {
     /// How the flow was named.
     pub(super) name: String,
     pub(super) scenario: Option<(String, Sessions)>,
+    pub(super) picked: Picked,
     /// The values that are known to be secret. No command has one in it; the request may.
     pub(super) secrets: Vec<Vec<u8>>,
     pub(super) instructions: Option<String>,
@@ -42,22 +43,6 @@ pub(super) struct Ready {
     pub(super) branch: Option<String>,
     /// The branch that everybody starts from, as far as the remote says.
     pub(super) default_branch: Option<String>,
-}
-
-/// Returns what a person should know about checks that nobody set.
-pub(super) fn about_checks(stages: &[Stage], verify: &Verify) -> Option<String> {
-    find(stages, &|_, check| matches!(check, Some(Check::Verify | Check::Land)))?;
-    match verify.from {
-        VerifyFrom::Settings => None,
-        VerifyFrom::Found => Some(format!(
-            "no checks are set; these were found: `{}` (forge init writes them down)",
-            verify.commands.join("`, `")
-        )),
-        VerifyFrom::Nothing => Some(
-            "no checks are set and none were found: what is made stays unverified, and you will be asked"
-                .to_owned(),
-        ),
-    }
 }
 
 /// Returns what a person should know about variables that checks are to get and that are not set.

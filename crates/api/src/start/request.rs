@@ -97,11 +97,6 @@ impl Request {
         }
     }
 
-    /// Returns true if what was detected is taken without a question.
-    pub(super) fn takes_what_is_detected(&self) -> bool {
-        self.on_missing == OnMissing::UseDetected || self.approvals == Approvals::Automatic
-    }
-
     /// Returns the command that says the same with these flags, and without those.
     pub(super) fn said_again(&self, with: &[(&str, &str)], without: &[&str]) -> String {
         // Flags that every command takes may be in front of it.

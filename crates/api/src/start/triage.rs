@@ -323,8 +323,8 @@ mod tests {
     fn a_refusal_tells_what_it_cost() {
         let of = |cost: Cost| paid(&Spent { cost, ..Spent::NOTHING });
         assert_eq!(of(Cost::Known(Money(0))), "");
-        assert_eq!(of(Cost::Known(Money(40_000))), "\nthis look cost $0.0400");
-        assert_eq!(of(Cost::Estimated(Money(40_000))), "\nthis look cost about $0.0400");
+        assert_eq!(of(Cost::Known(Money(40_000))), "\nthis look cost $0.04");
+        assert_eq!(of(Cost::Estimated(Money(40_000))), "\nthis look cost about $0.04");
         assert_eq!(of(Cost::Unknown), "\nwhat this look cost is unknown");
     }
 }

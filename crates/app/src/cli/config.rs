@@ -18,7 +18,7 @@ use forge_core::view::Standing;
 
 use super::{
     common::{open_forge, print_json},
-    edit::{edit_file, editor},
+    editor::{edit_file, editor},
     prompt::{Confirmation, can_ask, confirm_commands},
 };
 use crate::{format, terminal_info, terminal_output, text_width};

@@ -4,7 +4,6 @@
 use std::{
     env,
     fs::OpenOptions,
-    io::{self, IsTerminal as _},
     process::{Command, ExitCode, Stdio},
     thread,
     time::{Duration, Instant},
@@ -21,7 +20,7 @@ use forge_api::{
 use forge_core::{
     event::{Event, Hold, Record},
     money::Money,
-    view::{RunLine, Standing, sentence},
+    view::{RunLine, Standing, sanitize, sentence},
 };
 
 use super::{
@@ -29,11 +28,14 @@ use super::{
     start_prompts::{TerminalPrompts, offer_fast_forward},
 };
 use crate::{
-    document::{self, Document, DocumentFormat},
     format,
     live::{self, ScreenExit, ScreenTask},
     terminal_info, terminal_output,
-    text::{result_text, status_text},
+    text::{
+        end_card::end_card,
+        plan_text::plan_text,
+        question_text::{QuestionLayout, question_text},
+    },
 };
 
 /// The file in the run's directory that takes the output of a detached driver.
@@ -160,6 +162,12 @@ impl DriveArgs {
         if let DriveMode::Here(form) = mode {
             form.print_started(&run);
         }
+        if let DriveMode::Screen | DriveMode::Detached | DriveMode::Here(OutputFormat::Sentences) =
+            mode
+        {
+            let plan = plan_text(&begun.plan, terminal_info::terminal_width());
+            terminal_output::print_stderr(&sanitize(&plan));
+        }
         for note in notes.iter().chain(&begun.notes) {
             terminal_output::print_note(note);
         }
@@ -201,22 +209,21 @@ pub(crate) fn report_screen_exit(
     run: &str,
     exit: ScreenExit,
 ) -> Result<ExitCode, Error> {
+    let id = format::short_id(run);
     match exit {
         ScreenExit::Finished(outcome) => report_outcome(forge, *outcome, OutputFormat::Sentences),
         ScreenExit::Detached => detach(forge, run, None),
         ScreenExit::Closed(standing) => {
             let text = if standing == Standing::Paused {
-                format!("{run} stays paused\nnext: forge resume {run}")
+                format!("Paused. Continue: forge resume {id}")
             } else {
-                format!("{run} goes on; look again with: forge attach {run}")
+                format!("Still running. Look again: forge attach {id}")
             };
             terminal_output::print_progress(&format!("\n{text}"));
             Ok(ExitCode::SUCCESS)
         }
         ScreenExit::NotDriven => {
-            terminal_output::print_progress(&format!(
-                "\nnobody drives {run}\nnext: forge resume {run}"
-            ));
+            terminal_output::print_progress(&format!("\nNot running. Resume: forge resume {id}"));
             Ok(ExitCode::from(Standing::Going.exit_code()))
         }
     }
@@ -229,15 +236,17 @@ pub(crate) fn report_outcome(
     form: OutputFormat,
 ) -> Result<ExitCode, Error> {
     if let Some(behind) = &outcome.behind {
-        terminal_output::print_note(&format!("the files that show the run are behind: {behind}"));
+        terminal_output::print_note(&format!(
+            "the files that show the run are not up to date: {behind}"
+        ));
     }
     let standing = match outcome.how {
         DriveEnd::Stopped(standing) => standing,
         DriveEnd::TerminalGone => return Ok(ExitCode::from(Standing::Interrupted.exit_code())),
         DriveEnd::DrivenElsewhere => {
-            let run = &outcome.run;
+            let id = format::short_id(&outcome.run);
             terminal_output::print_progress(&format!(
-                "{run} goes on where it is driven: forge attach {run}"
+                "{id} is running in another process. Follow it: forge attach {id}"
             ));
             return Ok(ExitCode::SUCCESS);
         }
@@ -261,17 +270,23 @@ pub(crate) fn report_outcome(
             terminal_output::print_progress_raw(&json_line(&line));
         }
         OutputFormat::Sentences => {
-            terminal_output::print_progress("");
-            if let Some(summary) = forge.last_words(&outcome.run)? {
-                print_summary(&summary);
-            }
-            terminal_output::print_progress(&status_text::outcome_text(
-                &view,
-                &forge.home.run(&outcome.run),
-                terminal_info::terminal_width(),
+            let result = forge.result(&outcome.run)?;
+            let stat = view.head.is_some().then(|| forge.diff_stat(&outcome.run)).transpose()?;
+            let width = terminal_info::terminal_width();
+            terminal_output::print_progress(&format!(
+                "\n{}",
+                end_card(&view, &result, stat, width)
             ));
+            for question in &view.asked {
+                let question =
+                    question_text(&outcome.run, question, QuestionLayout::Printed, width);
+                terminal_output::print_progress(&format!("\n{question}"));
+            }
+            if standing == Standing::Waiting {
+                let id = format::short_id(&outcome.run);
+                terminal_output::print_progress(&format!("\nThen: forge resume {id}"));
+            }
             if let (Standing::Done, Some(_)) = (standing, &view.head) {
-                print_result(forge, &outcome.run)?;
                 offer_fast_forward(forge, &outcome.run)?;
             }
         }
@@ -294,7 +309,7 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
     let mut command = Command::new(program);
     command.args(["resume", run, "--plain", "--own-session"]);
     if let Some(budget) = budget {
-        command.args(["--budget", &budget.to_string()]);
+        command.args(["--budget", &budget.to_decimal()]);
     }
     let spawned = command.stdin(Stdio::null()).stdout(out).stderr(err).spawn();
     let mut child = spawned.map_err(cannot)?;
@@ -315,38 +330,16 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
     }
     terminal_output::print(&format!("run {run}"));
     terminal_output::print(&format!(
-        "it goes on without this terminal; look at it with: forge attach {run}"
+        "Running in the background. Follow it: forge attach {}",
+        format::short_id(run)
     ));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Prints whether the result is verified and how to merge it.
-fn print_result(forge: &Forge, run: &str) -> Result<(), Error> {
-    let result = forge.result(run)?;
-    terminal_output::print_progress(&format!(
-        "proof  {}; forge show {run}",
-        result_text::proof_text(result.proof)
-    ));
-    if let Some(branch) = &result.branch {
-        terminal_output::print_progress(&format!("take it over: git merge {branch}"));
-    }
-    Ok(())
-}
-
-/// Prints the summary of a run, rendered on a terminal.
-fn print_summary(summary: &str) {
-    if !io::stdout().is_terminal() {
-        return terminal_output::print_progress(summary);
-    }
-    let bytes = summary.as_bytes().to_vec();
-    let summary = Document { bytes, format: DocumentFormat::Markdown };
-    terminal_output::print_progress_raw(&document::render(&[summary]));
 }
 
 /// Returns what the user can do about a fact, if anything.
 fn hint_for(run: &str, fact: &Event) -> Option<String> {
     if let Event::QuestionAsked(_) = fact {
-        return Some(format!("          how to answer: forge status {run}"));
+        return Some(format!("          how to answer: forge status {}", format::short_id(run)));
     }
     if let Event::RunHeld { hold: Hold::Interrupted { .. } } = fact {
         return Some("          agents have 10 s to end; Ctrl-C again kills them".to_owned());

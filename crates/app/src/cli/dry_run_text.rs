@@ -3,7 +3,7 @@
 use forge_api::start::{ChecksFrom, DryPlayer, DryRun, DryStage, Runs};
 use forge_core::event::Approvals;
 
-use crate::format;
+use crate::{format, text::plan_text::estimate_text};
 
 /// Formats the plan of a run, wrapped at `width`.
 pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
@@ -47,15 +47,18 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     };
     let each = match dry.calls_usual.for_each {
         0 => String::new(),
-        n => format!(", and {n} for each item"),
+        n => format!(", and {n} for each task"),
     };
     row(
         "calls",
         &format!(
-            "of agents: {}{each} if nothing is sent back; at most {} by itself",
+            "{}{each} if nothing is sent back; at most {}",
             dry.calls_usual.once, dry.calls_max
         ),
     );
+    if let Some(estimate) = &dry.estimate {
+        row("estimate", &estimate_text(estimate));
+    }
     let money = |amount: Option<forge_core::money::Money>| {
         amount.map_or_else(|| "no cap".to_owned(), |amount| amount.to_string())
     };
@@ -89,7 +92,7 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     for note in &dry.notes {
         row("note", note);
     }
-    lines.push("nothing was written, and nobody was called".to_owned());
+    lines.push("nothing was written, and no agent was called".to_owned());
     lines.join("\n")
 }
 

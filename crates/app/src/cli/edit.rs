@@ -1,10 +1,10 @@
 //! `forge edit`: takes a manual change of an artifact or of a unit's code.
 
 use std::{
-    env, fs,
-    io::{self, IsTerminal as _, Read as _},
+    fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
-    process::{Command, ExitCode},
+    process::ExitCode,
 };
 
 use clap::Args;
@@ -14,7 +14,10 @@ use forge_api::{
     refuse_agents,
 };
 
-use super::common::{open_forge, run_and_name};
+use super::{
+    common::{open_forge, run_and_name},
+    editor::edit_text,
+};
 use crate::{format, terminal_output};
 
 /// Change a file of a run or its code by hand; checks run again
@@ -89,7 +92,10 @@ impl EditArgs {
                 bytes
             }
             Some(path) => fs::read(path).map_err(|error| Error::file(path, &error))?,
-            None => edit_text(&found.name, &found.content, run)?,
+            None => {
+                let otherwise = format!("forge edit {run} {name} --file NEW --why REASON");
+                edit_text(&found.name, &found.content, &otherwise)?
+            }
         };
         if content == found.content {
             let what = format!("`{}` is as it was; nothing is changed", found.name);
@@ -97,40 +103,4 @@ impl EditArgs {
         }
         forge.edit_artifact(run, &found.unit, &found.name, &content, why)
     }
-}
-
-/// Returns the user's editor, as a shell reads it.
-pub(super) fn editor() -> Option<String> {
-    let named = ["VISUAL", "EDITOR"].iter().filter_map(|name| env::var(name).ok());
-    named.into_iter().find(|editor| !editor.trim().is_empty())
-}
-
-/// Opens a file in the user's editor and waits until it is closed.
-pub(super) fn edit_file(editor: &str, path: &Path) -> Result<(), Error> {
-    let line = format!("{editor} \"$1\"");
-    match Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(path).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(Error::usage("the editor failed; nothing is changed", editor)),
-        Err(error) => Err(Error::file(Path::new("/bin/sh"), &error)),
-    }
-}
-
-/// Opens `content` in the user's editor and returns the edited text.
-fn edit_text(name: &str, content: &[u8], run: &str) -> Result<Vec<u8>, Error> {
-    let (Some(editor), true) = (editor(), io::stdin().is_terminal()) else {
-        return Err(Error::usage(
-            "no editor: EDITOR is not set, or this is not a terminal",
-            format!("forge edit {run} {name} --file NEW --why REASON"),
-        ));
-    };
-    let plain: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
-    let path = env::temp_dir().join(format!("forge-edit-{}-{plain}", std::process::id()));
-    let error = |error: io::Error| Error::file(&path, &error);
-    fs::write(&path, content).map_err(error)?;
-    let edited = edit_file(&editor, &path);
-    let content = fs::read(&path).map_err(error);
-    // The file was only for the editor.
-    let _ = fs::remove_file(&path);
-    edited.and(content)
 }

@@ -1,14 +1,14 @@
-//! `forge log`: prints the facts of a run as sentences or as JSON.
+//! `forge log`: prints the milestones of a run, its checks, or all its facts, as sentences or as JSON.
 
 use std::{process::ExitCode, thread, time::Duration};
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use forge_api::{Error, forge::Forge};
 use forge_core::{
     Run,
-    event::Record,
+    event::{Event, Record},
     run::Phase,
-    view::{LogLine, sanitize, sentence},
+    view::{LogLevel, LogLine, sanitize, sentence},
 };
 
 use super::common::{json_line, named_or_latest, open_forge};
@@ -21,18 +21,21 @@ use crate::{
 /// Show what happened in a run
 #[derive(Args)]
 pub(crate) struct LogArgs {
-    /// Name the run; the latest by default
+    /// The run [default: the latest]
     run: Option<String>,
-    /// Print new lines until the run is over
+    /// Keep printing until the run is over
     #[arg(long, short)]
     follow: bool,
-    /// Print only the last N lines
-    #[arg(short = 'n', long, value_name = "N", conflicts_with = "json")]
+    /// Show every check; twice: every fact
+    #[arg(long, short, action = ArgAction::Count)]
+    verbose: u8,
+    /// Show only the last lines
+    #[arg(long = "lines", short = 'n', value_name = "NUMBER")]
     lines: Option<usize>,
     /// Use no pager, however long it is
     #[arg(long)]
     no_pager: bool,
-    /// Print a JSON object for each record: seq, at, facts
+    /// One JSON object for each record: seq, at, facts
     #[arg(long)]
     json: bool,
 }
@@ -46,7 +49,8 @@ pub(crate) fn follow(
     run: &str,
     may_follow: &mut dyn FnMut() -> bool,
 ) -> Result<(), Error> {
-    LogArgs { run: None, follow: true, lines: None, no_pager: true, json: false }
+    let (run_arg, lines) = (None, None);
+    LogArgs { run: run_arg, follow: true, verbose: 1, lines, no_pager: true, json: false }
         .print_records(forge, run, may_follow)
 }
 
@@ -56,10 +60,12 @@ impl LogArgs {
         let run = named_or_latest(&forge, self.run.as_deref())?;
         if !self.follow && !self.json {
             let records = forge.records(&run, 1)?;
-            let lines: Vec<String> =
-                records.iter().flat_map(|(seq, record)| fact_lines(*seq, record)).collect();
-            let last = &lines[self.n_skipped(lines.len())..];
-            print_paged(&sanitize(&last.join("\n")), Paging::from_no_pager(self.no_pager));
+            let mut lines: Vec<String> =
+                records.iter().flat_map(|(seq, record)| self.fact_lines(*seq, record)).collect();
+            if let Some(most) = self.lines {
+                lines.drain(..lines.len().saturating_sub(most));
+            }
+            print_paged(&sanitize(&lines.join("\n")), Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
         self.print_records(&forge, &run, &mut || true)?;
@@ -92,46 +98,44 @@ impl LogArgs {
         seen: u64,
         state: &mut Run,
     ) -> Result<u64, Error> {
-        let records = forge.records(run, seen + 1)?;
-        let mut skipped = match seen {
-            0 => self.n_skipped(records.iter().map(|(_, record)| record.facts.len()).sum()),
-            _ => 0,
-        };
         let mut last = seen;
-        for (seq, record) in records {
+        for (seq, record) in forge.records(run, seen + 1)? {
             state.apply_record(&record);
-            self.print_record(seq, &record, skipped);
-            skipped = skipped.saturating_sub(record.facts.len());
+            self.print_record(seq, &record);
             last = seq;
         }
         Ok(last)
     }
 
-    /// Returns how many of the first lines are left out.
-    fn n_skipped(&self, all: usize) -> usize {
-        self.lines.map_or(0, |lines| all.saturating_sub(lines))
-    }
-
-    /// Prints a record, but for its first `skipped` lines.
-    fn print_record(&self, seq: u64, record: &Record, skipped: usize) {
+    fn print_record(&self, seq: u64, record: &Record) {
         if self.json {
             let line = LogLine { seq, record: record.clone() };
             terminal_output::print_raw(&json_line(&line));
         } else {
-            for line in fact_lines(seq, record).into_iter().skip(skipped) {
+            for line in self.fact_lines(seq, record) {
                 terminal_output::print(&line);
             }
         }
     }
-}
 
-/// Formats the facts of a record, each with the record's number and time.
-fn fact_lines(seq: u64, record: &Record) -> Vec<String> {
-    let at = format::date_and_time(record.at);
-    let beginning = format!("{seq:>5}  {at}  ");
-    record
-        .facts
-        .iter()
-        .map(|fact| terminal_output::fact_line(&beginning, &sentence(fact)))
-        .collect()
+    fn level(&self) -> LogLevel {
+        match self.verbose {
+            0 => LogLevel::Milestone,
+            1 => LogLevel::Check,
+            _ => LogLevel::Fact,
+        }
+    }
+
+    /// Formats the facts of a record that are shown, each with its time; every fact also with the record's number.
+    fn fact_lines(&self, seq: u64, record: &Record) -> Vec<String> {
+        let level = self.level();
+        let at = format::date_and_time(record.at);
+        let beginning = match level {
+            LogLevel::Milestone | LogLevel::Check => format!("{at}  "),
+            LogLevel::Fact => format!("{seq:>5}  {at}  "),
+        };
+        let is_shown = |fact: &&Event| LogLevel::new(fact) <= level;
+        let facts = record.facts.iter().filter(is_shown);
+        facts.map(|fact| terminal_output::fact_line(&beginning, &sentence(fact))).collect()
+    }
 }

@@ -13,7 +13,7 @@ use forge_api::{Error, forge::Forge, refuse_agents};
 
 use super::{
     common::{open_forge, run_and_name},
-    edit::editor,
+    editor::editor,
 };
 use crate::terminal_output;
 

@@ -1,6 +1,14 @@
 //! `forge run`: builds a request from the command line and starts its run.
 
-use std::{collections::BTreeMap, env, path::PathBuf, process::ExitCode};
+use std::{
+    collections::BTreeMap,
+    env,
+    ffi::OsString,
+    fs,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{Args, ValueEnum};
 use forge_api::{
@@ -13,38 +21,45 @@ use super::{
     common::{EXAMPLE_REQUEST, open_forge, parse_budget, print_json},
     drive_mode::{DriveArgs, OutputFormat, start_and_drive},
     dry_run_text,
+    editor::edit_text,
 };
 use crate::{terminal_info, terminal_output};
 
-/// Start a run, and drive it until it is done or needs you
+/// Start a run and drive it until it is done or needs you
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct RunArgs {
-    /// Say what you want, in plain words
-    #[arg(required_unless_present = "issue", conflicts_with = "issue")]
+    /// What you want; `-` reads standard input, none opens $EDITOR
+    #[arg(conflicts_with_all = ["issue", "file"])]
     request: Option<String>,
-    /// Read the request from a GitHub or Jira issue (JSON)
+    /// Read the request from a file
+    #[arg(long, short = 'F', value_name = "FILE", conflicts_with = "issue")]
+    file: Option<PathBuf>,
+    /// Read the request from a saved issue (JSON)
     #[arg(long, value_name = "FILE")]
     issue: Option<PathBuf>,
-    /// Use this flow; `forge flow list` lists them
+    /// Make a small change: implement, check, review
+    #[arg(long, conflicts_with = "flow")]
+    quick: bool,
+    /// Use this flow, see `forge flow list`
     #[arg(long, value_name = "NAME")]
     flow: Option<String>,
-    /// Set how thorough to be: S, M or L
+    /// Set the size: S, M or L [default: detected]
     #[arg(long, value_name = "SIZE")]
     effort: Option<String>,
     /// Set a parameter of the flow, such as effort=S
     #[arg(long = "param", value_name = "NAME=VALUE")]
     params: Vec<String>,
-    /// Approve the design and tasks if all reviews pass
+    /// Approve the design if its review passed
     #[arg(long)]
     auto: bool,
     /// Accept defaults instead of asking
-    #[arg(long, short)]
+    #[arg(long, short = 'y')]
     yes: bool,
     /// Answer a few questions about the request first
     #[arg(long)]
     discuss: bool,
-    /// Choose the branch for the result: new or current
+    /// Choose the branch of the result: new or current
     #[arg(long, value_name = "WHICH", hide_possible_values = true)]
     branch: Option<BranchArg>,
     /// Write no text for a pull request
@@ -53,23 +68,43 @@ pub(crate) struct RunArgs {
     /// Add details for debugging to the summary
     #[arg(long)]
     debug: bool,
-    /// Cap the cost of the run in dollars, such as 2.50
+    /// Stop at this cost in dollars [default: 10]
     #[arg(long, value_name = "AMOUNT", allow_negative_numbers = true)]
     budget: Option<String>,
-    /// Use the scripted agent with this file
+    /// Use the scripted agent with this scenario
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Use this agent; `forge agents` lists them
+    /// Use this agent (see `forge agents`) for all roles
     #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
     agent: Option<String>,
     /// Use this model for all agents of the run
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Print what would run, and do nothing
-    #[arg(short = 'n', long = "dry-run")]
+    /// Show what would run, and do nothing
+    #[arg(long = "dry-run", short = 'n')]
     dry: bool,
     #[command(flatten)]
     drive_args: DriveArgs,
+}
+
+/// The name that stands for standard input.
+const STDIN: &str = "-";
+/// The flow of `--quick`.
+const QUICK: &str = "quick";
+/// The last line of a new request in the editor, which is not a part of it.
+const EDITOR_HINT: &str =
+    "\n<!-- Say what you want above this line, save, and close the editor. -->\n";
+
+/// Returns the arguments of `forge run` if a request was given without it: the first argument has a space in it, so it
+/// is no command.
+pub(crate) fn with_run(args: &[OsString]) -> Option<Vec<OsString>> {
+    let first = args.get(1)?.to_str()?;
+    let is_request = !first.starts_with('-') && first.trim().contains(char::is_whitespace);
+    is_request.then(|| {
+        let mut args = args.to_vec();
+        args.insert(1, "run".into());
+        args
+    })
 }
 
 /// For which branch the result is.
@@ -97,12 +132,39 @@ impl RunArgs {
         start_and_drive(&forge, &request, &[], &self.drive_args)
     }
 
+    /// Reads the request: as it was typed, from standard input, from a file, or from the user's editor.
+    fn text(&self) -> Result<String, Error> {
+        let stdin = Path::new(STDIN);
+        let bytes = match (&self.request, &self.file, &self.issue) {
+            (_, _, Some(_)) => return Ok(String::new()),
+            (Some(text), _, None) if text != STDIN => return Ok(text.clone()),
+            (None, Some(path), None) if path != stdin => {
+                fs::read(path).map_err(|error| Error::file(path, &error))?
+            }
+            (Some(_), _, None) | (None, Some(_), None) => {
+                let mut bytes = Vec::new();
+                let read = io::stdin().lock().read_to_end(&mut bytes);
+                read.map_err(|error| Error::file(Path::new("standard input"), &error))?;
+                bytes
+            }
+            (None, None, None) => {
+                let otherwise = format!("forge run {EXAMPLE_REQUEST}");
+                edit_text("request.md", EDITOR_HINT.as_bytes(), &otherwise)?
+            }
+        };
+        let text = String::from_utf8(bytes).map_err(|_| {
+            let what = "the request is not UTF-8 text";
+            Error::usage(what, format!("forge run {EXAMPLE_REQUEST}"))
+        })?;
+        Ok(text.replace(EDITOR_HINT, "").trim().to_owned())
+    }
+
     fn request(&self) -> Result<Request, Error> {
         Ok(Request {
             older: None,
-            text: self.request.clone().unwrap_or_default(),
+            text: self.text()?,
             issue: self.issue.clone(),
-            flow: self.flow.clone(),
+            flow: if self.quick { Some(QUICK.to_owned()) } else { self.flow.clone() },
             params: parse_params(&self.params)?,
             effort: self.effort.clone(),
             approvals: if self.auto { Approvals::Automatic } else { Approvals::ByPeople },
@@ -121,9 +183,16 @@ impl RunArgs {
             discussion: if self.discuss { Discussion::First } else { Discussion::No },
             pull_request: if self.no_pr { PullRequest::Never } else { PullRequest::AsFlowSays },
             detail: if self.debug { Detail::Debug } else { Detail::Plain },
-            typed: env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+            typed: typed(),
         })
     }
+}
+
+/// Returns what was typed after `forge`, with the `run` that a request alone stands for.
+fn typed() -> Vec<String> {
+    let args: Vec<OsString> = env::args_os().collect();
+    let args = with_run(&args).unwrap_or(args);
+    args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 fn parse_params(given: &[String]) -> Result<BTreeMap<String, String>, Error> {

@@ -8,12 +8,12 @@ use forge_api::{
     Error,
     fast_forward::FastForwardOffer,
     forge::Forge,
-    start::{Allowed, Asks, BranchChoice, EffortOffer, Presence, Reply},
+    start::{AgentOffer, Allowed, Asks, Presence, Reply},
 };
 use forge_core::view::sanitize;
 
 use super::prompt::{Confirmation, ask, can_ask, confirm_commands, read_paragraph};
-use crate::{format, terminal_info, terminal_output};
+use crate::terminal_output;
 
 /// Answers the questions of a start by asking the person at the terminal.
 pub(crate) struct TerminalPrompts;
@@ -35,60 +35,26 @@ impl Asks for TerminalPrompts {
         terminal_output::print_stderr(&sanitize(what));
     }
 
-    fn effort(&mut self, offer: &EffortOffer) -> Reply<String> {
-        let EffortOffer { choices, detected, why } = offer;
+    fn agent(&mut self, offers: &[AgentOffer]) -> Reply<String> {
         if !can_ask() {
             return Reply::Nobody;
         }
-        terminal_output::print_stderr("how much effort is it to take?");
-        for choice in choices {
-            let mark = if choice.value == *detected { ">" } else { " " };
-            let skips = match choice.skips.as_slice() {
-                [] => "nothing".to_owned(),
-                skips => skips.join(", "),
-            };
-            let beginning = format!("{mark} {}  runs  ", choice.value);
-            let indent = " ".repeat(beginning.chars().count() - "runs  ".len());
-            let width = terminal_info::terminal_width();
-            terminal_output::print_stderr(&format::hanging_indent(
-                &beginning,
-                &choice.runs.join(", "),
-                width,
-            ));
-            terminal_output::print_stderr(&format::hanging_indent(
-                &format!("{indent}skips "),
-                &skips,
-                width,
-            ));
+        terminal_output::print_stderr("Several agents are installed. Which one should Forge use?");
+        for (number, offer) in offers.iter().enumerate() {
+            let title = offer.title.as_ref().map(|title| format!("  {title}")).unwrap_or_default();
+            terminal_output::print_stderr(&sanitize(&format!(
+                "  {}  {}{title}",
+                number + 1,
+                offer.name
+            )));
         }
-        let values: Vec<&str> = choices.iter().map(|choice| choice.value.as_str()).collect();
-        terminal_output::print_stderr(&format!("{detected} was detected: {why}"));
-        let question = format!("[{}] Enter for {detected}, q to stop", values.join("/"));
-        ask(&mut io::stdin().lock(), &question, &|answer| match answer {
-            "" => Some(detected.clone()),
-            answer => {
-                let is_it = |value: &&&str| value.eq_ignore_ascii_case(answer);
-                values.iter().find(is_it).map(|value| (*value).to_owned())
-            }
-        })
-    }
-
-    fn branch(&mut self, branch: &str) -> Reply<BranchChoice> {
-        if !can_ask() {
-            return Reply::Nobody;
-        }
-        terminal_output::print_stderr(&sanitize(&format!(
-            "`{branch}` is checked out. Is the result for"
-        )));
-        terminal_output::print_stderr("  n  a new branch of its own");
-        terminal_output::print_stderr(
-            "  c  the current one, too: at the end you are asked whether it is to follow",
-        );
-        let question = "[n/c] Enter for n, q to stop";
-        ask(&mut io::stdin().lock(), question, &|answer| match answer {
-            "" | "n" | "new" => Some(BranchChoice::New),
-            "c" | "current" => Some(BranchChoice::Current),
-            _ => None,
+        let question =
+            "[number or name] Kept in your settings; change it with: forge agents use NAME";
+        ask(&mut io::stdin().lock(), question, &|answer| {
+            let by_number =
+                answer.parse::<usize>().ok().and_then(|n| offers.get(n.checked_sub(1)?));
+            let by_name = || offers.iter().find(|offer| offer.name == answer);
+            by_number.or_else(by_name).map(|offer| offer.name.clone())
         })
     }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use forge_api::{Error, clock::now, forge::RUNS_MAX};
 use forge_core::{
     Time,
-    view::{RunRow, RunView, Standing, short_commit},
+    view::{Course, RunRow, RunView, Standing, short_commit},
 };
 
 use super::common::{open_forge, print_json};
@@ -45,10 +45,14 @@ impl StatusArgs {
                 let (mut rows, all) = forge.rows(RUNS_MAX)?;
                 let lacks_driver =
                     |row: &RunRow| row.standing == Standing::Going && !forge.is_driven(&row.run);
-                // Runs that wait for a person come first, then those that nothing drives.
+                // First what needs a person, then what runs, and last what is over.
                 rows.sort_by_cached_key(|row| {
                     let needs_more = row.questions > 0 || lacks_driver(row);
-                    (row.standing != Standing::Waiting, !needs_more)
+                    let is_over = match row.standing.course() {
+                        Course::Driven | Course::Asking | Course::Held => false,
+                        Course::Failed | Course::Over => true,
+                    };
+                    (row.standing != Standing::Waiting, !needs_more, is_over)
                 });
                 rows.truncate(LINES_MAX);
                 terminal_output::print(&list_text(
@@ -86,6 +90,14 @@ enum HasDriver {
     No,
 }
 
+/// The columns of the list whose widths do not depend on the terminal.
+const STATE_WIDTH: usize = 15;
+const STAGE_WIDTH: usize = 12;
+const COST_WIDTH: usize = 9;
+const AGE_WIDTH: usize = 5;
+/// From this width on, the list has a column for questions and branches.
+const WIDE: usize = 120;
+
 fn list_text(
     rows: &[RunRow],
     all: u64,
@@ -94,28 +106,64 @@ fn list_text(
     width: usize,
 ) -> String {
     if rows.is_empty() {
-        return "no runs yet; start one with `forge run \"what you want\"`".to_owned();
+        return "No runs yet. Start one: forge \"what you want\"".to_owned();
     }
-    let mut text = format!("{:<11} {:>7} {:>9}  RUN", "STATE", "CHANGED", "SPENT");
+    let last_width = if width >= WIDE { width * 3 / 10 } else { 0 };
+    let fixed = 2 + 6 + STATE_WIDTH + STAGE_WIDTH + COST_WIDTH + 2 + AGE_WIDTH;
+    let title_width = width.saturating_sub(fixed + last_width + 2).max(10);
+    let mut lines = Vec::new();
     for row in rows {
+        let (symbol, state) = if lacks_driver(row) {
+            ("!", "not running")
+        } else {
+            (symbol(row.standing), row.standing.label())
+        };
+        let id = format::short_id(&row.run);
+        let last = row.asks.as_deref().or(row.branch.as_deref()).unwrap_or_default();
         let line = format!(
-            "{:<11} {:>7} {:>9}  {}",
-            // A run that could continue but has no driver.
-            if lacks_driver(row) { "no driver" } else { row.standing.as_str() },
-            format::age(row.changed_at, now),
+            "{symbol} {id:<6}{}{}{}{:>COST_WIDTH$}  {:>AGE_WIDTH$}{}",
+            text_width::pad(state, STATE_WIDTH),
+            text_width::pad(
+                &format::one_line(row.stage.as_deref().unwrap_or_default(), STAGE_WIDTH - 1),
+                STAGE_WIDTH
+            ),
+            text_width::pad(&format::one_line(&row.title, title_width), title_width),
             row.amount().to_short_text(),
-            text_width::cut_middle(&row.run, width.saturating_sub(31))
+            format::age(row.changed_at, now),
+            if last_width > 0 { format!("  {last}") } else { String::new() },
         );
-        let _ = write!(text, "\n{}", format::cut_end(&line, width));
-    }
-    if rows.iter().any(lacks_driver) {
-        let _ = write!(text, "\nno driver: nobody drives it; go on with: forge resume RUN");
+        lines.push(format::cut_end(&line, width));
+        if let (Some(asks), 0) = (&row.asks, last_width) {
+            lines.push(format::cut_end(&format!("         {asks}"), width));
+        }
     }
     let more = all.saturating_sub(rows.len() as u64);
     if more > 0 {
-        let _ = write!(text, "\nand {more} more runs (--json shows all)");
+        lines.push(format!("and {more} more runs (--json shows all)"));
     }
-    text
+    if let Some(row) = rows.iter().find(|row| row.asks.is_some()) {
+        lines.push(format!("\nAnswer: forge attach {}", format::short_id(&row.run)));
+    } else if let Some(row) = rows.iter().find(|row| lacks_driver(row)) {
+        lines.push(format!("\nResume: forge resume {}", format::short_id(&row.run)));
+    }
+    lines.join("\n")
+}
+
+/// Returns the symbol that repeats a standing.
+const fn symbol(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Going => "●",
+        Standing::Waiting => "?",
+        Standing::Done => "✓",
+        Standing::Failed | Standing::Blocked => "✗",
+        Standing::Abandoned => "-",
+        Standing::Limited
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Escalated => "!",
+    }
 }
 
 fn tree_text(view: &RunView, folder: &Path, driver: HasDriver, now: Time, width: usize) -> String {

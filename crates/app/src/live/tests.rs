@@ -314,7 +314,7 @@ fn a_run_that_ignored() {
         let shown = alone(&snapshot);
         assert!(shown.lines().next().is_some_and(|line| line.ends_with("no driver")), "{shown}");
         let next = "nobody drives this run, so nothing goes on: forge resume k3f9";
-        for text in [next, "r drive it on here", "q leave", " 12:30  ·"] {
+        for text in [next, "r drive it on here", "q leave", " 12m30s  ·"] {
             assert!(shown.contains(text), "{text} is missing:\n{shown}");
         }
         assert!(!shown.contains("it goes on") && !shown.contains("pause"), "{shown}");

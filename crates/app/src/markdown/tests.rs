@@ -90,9 +90,9 @@ fn whatever_comes_in_it_ends_and_loses_no_letter() {
 const FIGURES: &str = "\
 | phase | stage | attempts | calls | time | tokens | cost |
 |---|---|--:|--:|--:|--:|--:|
-| understanding | requirements | 1 | 2 | 12 s | 1,204 | $0.0030 |
+| understanding | requirements | 1 | 2 | 12 s | 1,204 | <$0.01 |
 | building | build/implement: T1-a-task-with-a-long-name | 12 | 31 | 1 h 12 min | 1,204,118 | $12.0030 |
-| the end | final-verification | 1 | 2 | 59 s | 9 | $0.0030 |
+| the end | final-verification | 1 | 2 | 59 s | 9 | <$0.01 |
 | all | | 14 | 35 | 1 h 13 min | 1,205,331 | ≥ $12.0090 |
 ";
 
@@ -101,7 +101,7 @@ fn a_table_of_figures_fits_where_there_is_room_for_its_numbers_and_no_number_is_
     for width in [200, 80, 60] {
         let table = render(FIGURES, width, Colours::No);
         assert!(table.lines().all(|line| visible(line) <= width), "{width}:\n{table}");
-        for number in ["│ 1 h 12 min │", "│ 1,204,118 │", "│ ≥ $12.0090", "│ $0.0030", "│ 12 "]
+        for number in ["│ 1 h 12 min │", "│ 1,204,118 │", "│ ≥ $12.0090", "│ <$0.01", "│ 12 "]
         {
             assert!(table.contains(number), "{width}: {number}\n{table}");
         }

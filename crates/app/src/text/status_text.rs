@@ -1,16 +1,10 @@
-//! Formats the standing of a run and its units, for `status` and for the end of `run` and `resume`.
-
-use std::{fmt::Write as _, path::Path};
+//! Formats the standing of a run and its units for `status`.
 
 use forge_core::{
     Time,
-    view::{Amount, Course, RunRow, RunView, Standing, UnitState, UnitView, short_commit},
+    view::{Amount, Course, RunRow, RunView, Standing, UnitState, UnitView},
 };
 
-use super::{
-    question_text::{QuestionLayout, question_text},
-    result_text::done_but,
-};
 use crate::{format, text_width};
 
 /// The activity of a run: running calls, or none.
@@ -24,9 +18,9 @@ pub(crate) enum Activity {
 pub(crate) fn standing_text(row: &RunRow, now: Time) -> String {
     match row.until {
         Some(until) => {
-            format!("{} until {}", row.standing.as_str(), format::future_time(until, now))
+            format!("{} until {}", row.standing.label(), format::future_time(until, now))
         }
-        None => row.standing.as_str().to_owned(),
+        None => row.standing.label().to_owned(),
     }
 }
 
@@ -86,55 +80,19 @@ const fn state_text(state: UnitState, activity: Activity) -> &'static str {
     }
 }
 
-/// Formats how a run ended or stopped, for the end of `run` and `resume`.
-pub(crate) fn outcome_text(view: &RunView, folder: &Path, width: usize) -> String {
-    let row = &view.row;
-    let took = format::age(row.started_at, row.changed_at);
-    let mut text = format!(
-        "{}  {}{} after {took}, spent {}",
-        row.run,
-        standing_text(row, row.changed_at),
-        done_but(row),
-        row.amount().to_text()
-    );
-    if !row.why.is_empty() && row.standing != Standing::Done {
-        let _ = write!(text, "\n{}", format::wrap(&row.why, 0, width));
-    }
-    if let (Some(head), Some(branch)) = (&view.head, &view.branch) {
-        let _ = write!(text, "\nresult {} on {branch}", short_commit(head));
-    }
-    let _ = write!(text, "\nfolder {}", folder.display());
-    for question in &view.asked {
-        let _ = write!(
-            text,
-            "\n\n{}",
-            question_text(&row.run, question, QuestionLayout::Printed, width)
-        );
-    }
-    if row.standing == Standing::Waiting {
-        let _ = write!(text, "\n\nafter your answer: forge resume {}", row.run);
-    }
-    if let Some(next) = next_command(view) {
-        let _ = write!(text, "\nnext: {next}");
-    }
-    text
-}
-
 /// Returns the next command for a run that has stopped.
 pub(crate) fn next_command(view: &RunView) -> Option<String> {
-    let run = &view.row.run;
+    let run = format::short_id(&view.row.run);
     let standing = view.row.standing;
     match standing.course() {
         Course::Held if standing == Standing::Parked && view.budget.is_some() => {
             Some(format!("forge resume {run} --budget AMOUNT"))
         }
         Course::Held if standing == Standing::Escalated => {
-            Some(format!("forge log {run} (what failed), mend the cause, then forge resume {run}"))
+            Some(format!("forge log {run} (what failed); fix it, then forge resume {run}"))
         }
         Course::Driven | Course::Held => Some(format!("forge resume {run}")),
-        Course::Failed => {
-            Some(format!("forge log {run}; then, if it can be mended, forge resume {run}"))
-        }
+        Course::Failed => Some(format!("forge log {run} (what failed); forge resume {run}")),
         // A waiting run is continued by answers, which are shown with its questions.
         Course::Asking | Course::Over => None,
     }

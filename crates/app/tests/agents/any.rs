@@ -242,7 +242,7 @@ fn lines_of_ours_are_shown_by_watch_and_log() {
         &[],
     );
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work#1 ended ($0.0200)"]);
+    has(&said.out, &["work#1 ended ($0.02)"]);
     let run = world.latest();
     has(&world.ok(&["watch", &run, "work"]), &["I look around.", "Read", "README.md"]);
     has(&world.ok(&["stats", &run, "--by", "model"]), &["tiny-1"]);

@@ -123,11 +123,11 @@ fn what_is_estimated_from_tokens_counts_and_is_called_an_estimate() {
     let script = "echo '{\"type\":\"spent\",\"model\":\"claude-sonnet-4-5\",\"input\":100000,\"output\":1000}'";
     let (world, said) = mine::run(&format!("{script}\nresult x"), &["--budget", "10"]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work#1 ended (about $0.31)", "spent about $0.31"]);
+    has(&said.out, &["work#1 ended (about $0.32)", "about $0.32"]);
     let run = world.latest();
     let sum = adds_up(&world, &run);
     assert_eq!((sum.known, sum.estimated, sum.unknown_calls), (0, 315_000, 0));
-    has(&world.ok(&["stats", &run]), &["~$0.31", "list prices of"]);
+    has(&world.ok(&["stats", &run]), &["~$0.32", "list prices of"]);
     let (world, said) = mine::run(&format!("{script}\nsleep 600"), &["--budget", "0.20"]);
     assert_eq!(said.code, PARKED, "an estimate counts for a cap, too: {said}");
     assert_eq!(adds_up(&world, &world.latest()).estimated, 315_000);
@@ -151,7 +151,7 @@ fn of_totals_only_what_is_new_counts() {
 #[test]
 fn a_call_is_held_to_its_own_cap_and_a_stage_to_its() {
     for (limits, cap, micros) in
-        [("[limits]\ncall_budget = \"0.05\"\n", "$0.0500", 50_000), ("", "$0.10", 100_000)]
+        [("[limits]\ncall_budget = \"0.05\"\n", "$0.05", 50_000), ("", "$0.10", 100_000)]
     {
         let world = mine::world(&format!("{BEGINS}while :; do spend 10000; sleep 0.02; done"));
         let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();

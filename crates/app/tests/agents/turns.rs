@@ -76,7 +76,7 @@ fn a_missing_artifact_is_mended_in_the_same_call_and_both_turns_are_paid_once() 
     let world = world(&format!("{KEPT}{FORGETS}{MENDS}"));
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work#1 ended ($0.0300)"]);
+    has(&said.out, &["work#1 ended ($0.03)"]);
     let run = world.latest();
     assert_eq!(turns(&world, &run), ["work#1", "work#1 repair"]);
     has(&repair_brief(&world, &run), &["`work#1`", "notes.md", "Mend exactly that", "result.json"]);
@@ -110,7 +110,7 @@ fn what_is_still_wrong_after_the_repair_is_a_fault_and_there_is_no_second_repair
     ));
     let said = world.run("one", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["work#1 ended without a result ($0.0300)", "notes.md"]);
+    has(&said.out, &["work#1 ended without a result ($0.03)", "notes.md"]);
     let run = world.latest();
     assert_eq!(turns(&world, &run), ["work#1", "work#1 repair"]);
     assert_eq!(adds_up(&world, &run).known, 30_000);

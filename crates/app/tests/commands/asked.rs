@@ -63,64 +63,16 @@ fn start_of(world: &World) -> serde_json::Value {
     world.facts(&world.latest())[0]["run_started"].clone()
 }
 
-const EFFORT: &str = "q to stop";
-
-#[test]
-fn the_detected_effort_is_the_default_and_each_choice_shows_its_phases() {
-    let world = sized();
-    let args = ["run", "--flow", "sized", "show the sum"];
-    let (code, seen) = at_a_terminal(&world, &args, &[(EFFORT, "\n")]);
-    assert_eq!(code, DONE, "{seen}");
-    has(
-        &seen,
-        &[
-            "how much effort is it to take?",
-            "  S  runs  first, offer\n",
-            "     skips more, most, most/look\n",
-            "> M  runs  first, more, offer\n",
-            "     skips most, most/look\n",
-            "  L  runs  first, more, most, most/look, offer\n",
-            "     skips nothing\n",
-            "M was detected: nothing says more or less",
-            "[S/M/L] Enter for M, q to stop",
-        ],
-    );
-    let start = start_of(&world);
-    assert_eq!(start["params"]["effort"], "M");
-    assert_eq!(start["chosen"]["effort"], "detected: nothing says more or less; confirmed");
-}
-
-#[test]
-fn another_effort_can_be_chosen_and_what_is_none_is_asked_again() {
-    let world = sized();
-    let args = ["run", "--flow", "sized", "show the sum"];
-    let typed = [(EFFORT, "XS\n"), (EFFORT, "what?\n"), (EFFORT, "s\n")];
-    let (code, seen) = at_a_terminal(&world, &args, &typed);
-    assert_eq!(code, DONE, "{seen}");
-    let start = start_of(&world);
-    assert_eq!(start["params"]["effort"], "S");
-    has(start["chosen"]["effort"].as_str().unwrap(), &["chosen at the terminal", "detected was M"]);
-}
-
 #[test]
 fn who_stops_at_a_question_has_no_run() {
     let world = sized();
-    let args = ["run", "--flow", "sized", "show the sum"];
+    let args = ["run", "--flow", "sized", "--auto", "--effort", "L", "show the sum"];
     for keys in ["q\n", "\u{4}"] {
-        let (code, seen) = at_a_terminal(&world, &args, &[(EFFORT, keys)]);
+        let (code, seen) = at_a_terminal(&world, &args, &[("[s] stop", keys)]);
         assert_eq!(code, INTERRUPTED, "{seen}");
         has(&seen, &["you stopped before the run began; nothing was made"]);
     }
     assert!(world.is_untouched());
-}
-
-#[test]
-fn with_a_flag_nothing_is_asked() {
-    let world = sized();
-    let args = ["run", "--flow", "sized", "--effort", "S", "show the sum"];
-    let (code, seen) = at_a_terminal(&world, &args, &[]);
-    assert_eq!(code, DONE, "{seen}");
-    assert!(!seen.contains("how much effort"), "{seen}");
 }
 
 #[test]
@@ -134,20 +86,6 @@ fn automatic_approvals_where_there_can_be_none_are_given_up_or_the_run_is() {
     assert_eq!(code, WAITS, "{seen}");
     has(&seen, &["`--auto` cannot be with sized with effort L", "it goes on without `--auto`"]);
     assert_eq!(start_of(&world)["approvals"], "by_people");
-}
-
-#[test]
-fn on_another_branch_it_is_asked_for_whom_the_result_is() {
-    let world = World::new();
-    world.flow("landing", LANDING);
-    world.commit();
-    world.git(&["checkout", "--quiet", "-b", "mine"]);
-    let args = ["run", "--flow", "landing", "show the sum"];
-    let (_, seen) = at_a_terminal(&world, &args, &[("[n/c]", "\n")]);
-    has(&seen, &["`mine` is checked out", "a new branch of its own", "the current one, too"]);
-    assert!(start_of(&world).get("onto").is_none());
-    at_a_terminal(&world, &args, &[("[n/c]", "c\n")]);
-    assert_eq!(start_of(&world)["onto"], "mine");
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn changing_by_hand_needs_a_reason_a_change_and_a_run_that_is_not_over() {
     let refused = world.refused(&["edit", &run, "draft.md", "--file", same, "--why", "x"]);
     assert!(refused.contains("nothing is changed"), "{refused}");
     let refused = world.refused(&["edit", &run, "draft.md", "--why", "x"]);
-    assert!(refused.contains("no editor: EDITOR is not set"), "{refused}");
+    assert!(refused.contains("no editor can be opened"), "{refused}");
     world.ok(&["answer", &run, "Q1", "approve"]);
     fs::write(same, "other").unwrap();
     let refused = world.refused(&["edit", &run, "draft.md", "--file", same, "--why", "x"]);

@@ -37,7 +37,7 @@ fn with_auto_a_run_goes_to_its_end_by_itself() {
     world.scenario(CONTENT);
     let said = world.run("draft", &["--auto"]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["the run is done", "approved automatically", "$0.015"]);
+    has(&said.out, &["the run is done", "approved automatically", "$0.02"]);
     let run = world.latest();
     let draft = world.place().join("runs").join(&run).join("artifacts/draft.md");
     assert_eq!(fs::read_to_string(draft).unwrap(), "# A draft\n");
@@ -57,10 +57,10 @@ fn a_run_that_waits_prints_the_commands_that_answer_it_and_they_work_as_they_are
 
     let answered = copied(&world, &format!("forge {}", answers[0]));
     assert_eq!(answered.code, DONE, "{answered}");
-    let next = said.out.lines().find_map(|line| line.split_once("after your answer: ")).unwrap().1;
+    let next = said.out.lines().find_map(|line| line.split_once("Then: ")).unwrap().1;
     let resumed = copied(&world, next);
     assert_eq!(resumed.code, DONE, "{resumed}");
-    has(&resumed.out, &["done"]);
+    has(&resumed.out, &["✓ Done"]);
     let before = world.records(&world.latest());
     assert_eq!(
         copied(&world, next).code,
@@ -202,8 +202,9 @@ fn the_same_failure_three_times_calls_for_a_person_and_resume_goes_on_when_it_is
     let tries =
         said.out.lines().filter(|line| line.contains("started") && line.contains("build#")).count();
     assert_eq!(tries, 3, "{said}");
-    has(&said.out, &["escalated", "no such compiler", &format!("forge resume {run}")]);
-    let next = format!("next: forge log {run} (what failed), mend the cause, then forge resume");
+    has(&said.out, &["Needs attention", "no such compiler", "forge resume "]);
+    let id = run.rsplit('-').next().unwrap();
+    let next = format!("next: forge log {id} (what failed); fix it, then forge resume {id}");
     let status = world.ok(&["status", &run]);
     has(&status, &[&next]);
     assert!(!status.contains("working") && !status.contains("escalated: "), "{status}");
@@ -292,7 +293,7 @@ fn ctrl_c_asks_agents_to_end_and_a_second_one_kills_them() {
     running.until_says("stopped the run");
     let said = running.end();
     assert_eq!(said.code, 130, "{said}");
-    has(&said.out, &["write#1 was interrupted", &format!("forge resume {run}")]);
+    has(&said.out, &["write#1 was interrupted", "Next    forge resume "]);
 }
 
 #[test]
@@ -320,7 +321,7 @@ fn a_gate_that_is_killed_does_not_blame_the_work() {
         "[[stage]]\nname = \"a\"\ncommand = \"true\"\ngates = [{ name = \"g\", command = \"test -e $HOME/seen && exit 0; touch $HOME/seen; kill -9 $$\" }]\n",
     );
     assert_eq!(world.run("gate", &[]).code, DONE);
-    let log = world.ok(&["log"]);
+    let log = world.ok(&["log", "-v"]);
     has(&log, &["a#1/g#1 ended without a verdict", "a#1/g#2 passed"]);
     assert!(!log.contains("a#2"), "the work was done once: {log}");
 }
@@ -453,7 +454,7 @@ fn a_paused_run_that_is_still_driven_goes_on_by_resume() {
     running.until_says("slow#1 started");
     let run = world.latest();
     world.ok(&["pause", &run]);
-    has(&world.ok(&["resume", &run]), &["goes on where it is driven"]);
+    has(&world.ok(&["resume", &run]), &["is running in another process"]);
     running.until_says("resumed the run");
     world.ok(&["stop", &run]);
     assert_eq!(running.end().code, INTERRUPTED);

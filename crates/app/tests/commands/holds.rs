@@ -47,7 +47,7 @@ fn a_pause_from_another_terminal_lets_what_runs_end_and_starts_nothing_new() {
     world.go();
     let said = running.end();
     assert_eq!(said.code, PARKED, "{said}");
-    has(&said.out, &["write#1 ended ($0.0100): wrote a draft", &format!("forge resume {run}")]);
+    has(&said.out, &["write#1 ended ($0.01): wrote a draft", "Next    forge resume "]);
     assert!(!said.out.contains("review#1 started"), "{said}");
     assert_eq!(world.agents_started(&run), 1);
     let said = world.forge(&["resume", &run]);
@@ -199,22 +199,19 @@ fn a_run_whose_budget_is_used_up_is_parked_until_it_gets_more() {
     let said = world.run("draft", &["--auto", "--budget", "0.015"]);
     assert_eq!(said.code, PARKED, "{said}");
     let run = world.latest();
-    has(
-        &said.out,
-        &["$0.0100 of the run's $0.0150 spent; the next call could cost more than is left"],
-    );
-    has(&said.out, &[&format!("forge resume {run} --budget AMOUNT")]);
+    has(&said.out, &["$0.01 of the run's $0.02 spent; the next call could cost more than is left"]);
+    has(&said.out, &["! Out of budget", " --budget AMOUNT"]);
     let before = world.records(&run);
-    has(&world.refused(&["resume", &run]), &["$0.0150", "--budget", "help: forge resume"]);
+    has(&world.refused(&["resume", &run]), &["$0.02", "--budget", "help: forge resume"]);
     has(
         &world.refused(&["resume", &run, "--budget", "0.01"]),
-        &["above $0.0100", "help: forge resume"],
+        &["above $0.01", "help: forge resume"],
     );
     assert_eq!(world.records(&run), before);
     let said = world.forge(&["resume", &run, "--budget", "1"]);
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(world.agents_started(&run), 2);
-    has(&world.ok(&["status", &run]), &["$0.0150 of $1.00"]);
+    has(&world.ok(&["status", &run]), &["$0.02 of $1.00"]);
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn a_run_is_watched_revised_in_ones_own_words_and_approved_without_leaving_the_s
     person.until_sees("Enter approve");
     person.press("\r");
     assert_eq!(person.end(), DONE, "{}", person.screen());
-    has(&person.until_sees("done after"), &["✓ write", "good", &run]);
+    has(&person.until_sees("✓ Done"), &["✓ write", "good"]);
     assert!(!person.is_on_its_own_screen());
     assert_eq!(format!("{before:?}"), format!("{:?}", person.settings()), "as it was");
 }
@@ -70,7 +70,7 @@ fn what_is_put_off_stays_open_and_the_commands_to_answer_it_are_printed() {
     person.press(ESCAPE);
     assert_eq!(person.end(), WAITS, "{}", person.screen());
     let run = world.latest();
-    person.until_sees(&format!("after your answer: forge resume {run}"));
+    person.until_sees("Then: forge resume ");
     has(&person.bytes(), &["asks you", &format!("forge answer {run} Q1 approve")]);
     let mut person = Person::at(&world, &["resume", &run]);
     person.until_sees("Is this the document you want?");
@@ -145,7 +145,7 @@ fn ctrl_c_stops_the_run_and_the_terminal_is_as_it_was() {
     assert_ne!(format!("{before:?}"), format!("{:?}", person.settings()), "the screen has it");
     person.press(CTRL_C);
     assert_eq!(person.end(), INTERRUPTED, "{}", person.screen());
-    has(&person.until_sees("next: forge resume"), &["interrupted"]);
+    has(&person.until_sees("Next    forge resume "), &["nterrupted"]);
     assert_eq!(format!("{before:?}"), format!("{:?}", person.settings()), "as it was");
 }
 
@@ -194,14 +194,14 @@ fn a_run_that_is_detached_goes_on_alone_and_whoever_attaches_can_answer_and_leav
     world.scenario(&slow());
     let said = world.ok(&["run", "--flow", "draft", "write something", "--detach"]);
     let run = run_of(&world);
-    has(&said, &[&format!("run {run}"), &format!("forge attach {run}")]);
+    has(&said, &[&format!("run {run}"), "forge attach "]);
     let mut person = Person::at(&world, &["attach", &run]);
     person.until_sees("I think about it.");
     person.press(UP);
     person.until_sees("› ● write");
     person.press("q");
     assert_eq!(person.end(), DONE);
-    person.until_sees("goes on; look again with: forge attach");
+    person.until_sees("Look again: forge attach ");
     world.go();
     let mut person = Person::at(&world, &["attach", &run]);
     person.until_sees("Is this the document you want?");
@@ -223,14 +223,14 @@ fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen()
     person.press("q");
     assert_eq!(person.end(), DONE, "{}", person.screen());
     let run = run_of(&world);
-    has(&person.until_sees("goes on without this terminal"), &[&format!("run {run}")]);
+    has(&person.until_sees("Running in the background"), &[&format!("run {run}")]);
     let mut plain = Person::at(&world, &["attach", &run, "--plain"]);
     plain.until_sees("write#1 started");
     world.go();
     plain.until_sees("the run is done");
     assert_eq!(plain.end(), DONE);
     let printed = world.ok(&["attach", &run]);
-    has(&printed, &["the run is done", &format!("{run}  done after"), "folder "]);
+    has(&printed, &["the run is done", "✓ Done"]);
     assert!(!plain.bytes().contains("\x1b[?1049h"), "no screen of its own");
     let refused = Person::at(&world, &["attach", &run]).end();
     assert_eq!(refused, DONE, "a run that is over is shown as it is");
@@ -255,8 +255,8 @@ fn who_pauses_a_run_and_leaves_finds_it_paused_and_the_same_key_lets_it_go_on() 
     person.until_sees("p go on");
     person.press("q");
     assert_eq!(person.end(), PARKED, "{}", person.screen());
-    person.until_sees(&format!("next: forge resume {run}"));
-    assert!(!person.bytes().contains("goes on without this terminal"), "{}", person.screen());
+    person.until_sees("forge resume ");
+    assert!(!person.bytes().contains("Running in the background"), "{}", person.screen());
     let log = world.ok(&["log", &run]);
     assert_eq!(log.matches("resumed the run").count(), 1, "only by the key: {log}");
     assert!(world.ok(&["status", &run]).contains("paused"));
@@ -291,7 +291,7 @@ fn who_answers_a_run_that_nobody_drives_is_told_so_and_can_drive_it_on() {
     assert!(!alone.contains("under way"), "{alone}");
     person.press("q");
     assert_eq!(person.end(), PARKED);
-    has(&person.until_sees("next: forge resume"), &["nobody drives"]);
+    person.until_sees("Not running. Resume: forge resume ");
     let mut other = Person::at(&world, &["resume", &run]);
     other.until_sees("Q2 about write");
     other.press(ESCAPE);
@@ -353,13 +353,13 @@ fn without_colours_and_on_a_dumb_terminal_nothing_is_coloured() {
     let _ = world.command(&RUN);
     let mut dumb = Person::with(&world, &words("TERM=dumb"));
     assert_eq!(dumb.end(), DONE);
-    dumb.until_sees("done after");
+    dumb.until_sees("✓ Done");
     has(&dumb.bytes(), &["write#1 started"]);
     assert!(!dumb.bytes().contains('\x1b'), "{}", dumb.bytes());
     let mut grey = Person::with(&world, &words("NO_COLOR=1"));
     assert_eq!(grey.end(), DONE);
     assert!(grey.bytes().contains("\x1b[?1049h"));
-    grey.until_sees("done after");
+    grey.until_sees("✓ Done");
     for colour in ["\x1b[1m", "\x1b[32m", "\x1b[36m", "\x1b[90m"] {
         assert!(!grey.bytes().contains(colour), "{}", grey.bytes());
     }

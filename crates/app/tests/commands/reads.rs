@@ -110,7 +110,7 @@ fn a_run_is_named_by_any_beginning_that_is_its_own() {
 #[test]
 fn without_runs_everything_says_how_to_start_one_and_makes_nothing() {
     let world = World::new();
-    has(&world.ok(&["status"]), &["no runs yet", "forge run"]);
+    has(&world.ok(&["status"]), &["No runs yet", "forge \"what you want\""]);
     assert_eq!(world.ok(&["status", "--json"]).trim(), "[]");
     has(&world.ok(&["doctor"]), &["no runs yet"]);
     for args in [
@@ -135,7 +135,7 @@ fn a_log_that_is_followed_shows_what_comes_and_ends_with_the_run() {
     let mut running = world.start(&["run", "--flow", "slow", "do it"]);
     running.until_says("a#1 started");
     let run = world.latest();
-    let mut follower = world.start(&["log", &run, "--follow"]);
+    let mut follower = world.start(&["log", &run, "--follow", "-v"]);
     let mut follower_json = world.start(&["log", &run, "-f", "--json"]);
     follower.until_says("a#1 started");
     follower_json.until_says("attempt_started");
@@ -144,7 +144,7 @@ fn a_log_that_is_followed_shows_what_comes_and_ends_with_the_run() {
     assert_eq!(running.end().code, DONE);
     let said = follower.end();
     assert_eq!(said.code, DONE, "{said}");
-    assert_eq!(said.out, world.ok(&["log", &run]), "it missed and repeated nothing");
+    assert_eq!(said.out, world.ok(&["log", &run, "-v"]), "it missed and repeated nothing");
     assert_eq!(follower_json.end().out, world.ok(&["log", &run, "--json"]));
 }
 

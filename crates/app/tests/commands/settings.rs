@@ -10,8 +10,6 @@ use crate::{
     world::{CONTENT, DONE, World, finish, has},
 };
 
-const USER_FILE: &str = ".config/forge/config.toml";
-
 /// A place beside the repository: the world's folder is the user's home.
 fn at_home(world: &World, path: &str) -> PathBuf {
     world.repo.parent().unwrap().join(path)
@@ -68,7 +66,7 @@ fn the_users_file_lies_where_xdg_says() {
     assert_eq!(said.code, DONE, "{said}");
     let text = fs::read_to_string(elsewhere.join("forge/config.toml")).unwrap();
     assert_eq!(text, "[limits]\nbudget = \"7\"\n");
-    assert!(!at_home(&world, USER_FILE).exists());
+    assert!(!fs::read_to_string(world.user_file()).unwrap().contains("\"7\""));
     let mut command = world.command(&["config", "set", "--user", "limits.budget", "7"]);
     let said = finish(command.env_remove("HOME"));
     has(&said.err, &["neither XDG_CONFIG_HOME nor HOME is set", "help: "]);
@@ -327,6 +325,7 @@ fn the_commands_of_a_repository_are_shown_and_allowed_once() {
 #[test]
 fn an_agent_neither_sets_nor_allows_anything() {
     let world = World::new();
+    let before = fs::read_to_string(world.user_file()).unwrap();
     world.write("forge.toml", "[verify]\ncommands = [\"true\"]\n");
     commit(&world);
     for args in [
@@ -341,6 +340,7 @@ fn an_agent_neither_sets_nor_allows_anything() {
         assert_eq!(said.code, crate::world::WRONG, "{said}");
         has(&said.err, &["inside an attempt"]);
     }
-    assert!(!at_home(&world, USER_FILE).exists() && !at_home(&world, ".local").exists());
+    assert_eq!(fs::read_to_string(world.user_file()).unwrap(), before);
+    assert!(!at_home(&world, ".local").exists());
     assert!(!world.repo.join("forge.local.toml").exists());
 }

@@ -37,10 +37,7 @@ fn all_runs_or_one_are_added_up_by_everything() {
     }
     let run = world.latest();
     let said = world.ok(&["stats"]);
-    has(
-        &said,
-        &["$0.0300, 4 calls, 3.0k tokens in, 500 out", "DAY ", "MODEL ", "################"],
-    );
+    has(&said, &["$0.03, 4 calls, 3.0k tokens in, 500 out", "DAY ", "MODEL ", "################"]);
     assert!(said.lines().count() < 24 && said.lines().all(|line| line.len() <= 80), "{said}");
     for (by, keys) in
         [("run", 2), ("stage", 1), ("role", 2), ("model", 1), ("agent", 1), ("day", 1)]
@@ -131,6 +128,6 @@ fn a_run_that_cannot_be_read_is_named_and_the_others_are_counted() {
         said.err.lines().filter(|line| line.ends_with("nothing is written to it any more")).count();
     has(&said.err, &["warning: 20", " is not counted: ", "is damaged"]);
     assert_eq!(named, 1, "{said}");
-    has(&said.out, &["$0.0150, 2 calls"]);
+    has(&said.out, &["$0.02, 2 calls"]);
     assert_eq!(view(&world, &[])["unreadable"].as_array().unwrap().len(), 1);
 }

@@ -125,7 +125,7 @@ fn of_many_who_resume_at_once_one_drives_and_the_others_are_told() {
                 let said = driver.end();
                 // Whoever comes while the run is still held lifts the hold; later it is too late.
                 match said.code {
-                    DONE => has(&said.out, &["goes on where it is driven"]),
+                    DONE => has(&said.out, &["is running in another process"]),
                     code => {
                         assert_eq!(code, WRONG, "{said}");
                         has(&said.err, &["driven already"]);

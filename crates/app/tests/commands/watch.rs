@@ -43,8 +43,8 @@ fn what_an_agent_says_is_seen_while_it_works_and_who_looks_away_stops_nobody() {
     let mut second = world.start(&["watch", &run, "write"]);
     second.until_says("I think");
     world.go();
-    second.until_says("it is done ($0.0100, 1.2k tokens)");
-    second.until_says("write#1 ended ($0.0100): wrote a draft");
+    second.until_says("it is done ($0.01, 1.2k tokens)");
+    second.until_says("write#1 ended ($0.01): wrote a draft");
     has(&second.until_says("write#1/review#1 started"), &["played by scripted"]);
     let line = second.until_says("I read it.");
     assert!(line.as_bytes()[2] == b':' && line.as_bytes()[5] == b':', "it has a time: {line}");

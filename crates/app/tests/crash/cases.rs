@@ -351,7 +351,7 @@ fn play_one(case: &Case) -> Result<Figures, String> {
     played.map_err(|panic| {
         let words = panic.downcast_ref::<String>().cloned();
         let words = words.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
-        let (log, complaints) = (world.forge(&["log"]), world.complaints());
+        let (log, complaints) = (world.forge(&["log", "-vv"]), world.complaints());
         format!(
             "{}\n{:?}\n--- stderr\n{complaints}--- log\n{}--- kept in {}",
             words.unwrap_or_default(),

@@ -113,7 +113,7 @@ pub(crate) fn undisturbed() -> &'static Undisturbed {
         }
         let code = driver.end().code();
         let took = began.elapsed();
-        let log = || story.world.forge(&["log"]).all();
+        let log = || story.world.forge(&["log", "-vv"]).all();
         assert_eq!(code, Some(0), "{}{}", story.complaints(), log());
         let run = story.standing().unwrap().0;
         let tree = story.landed_tree(&run);
@@ -183,7 +183,7 @@ fn play_one(seed: u64, record: usize, tree: &str) -> Result<usize, String> {
     played.map_err(|panic| {
         let words = panic.downcast_ref::<String>().cloned();
         let words = words.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
-        let log = story.world.forge(&["log"]).out;
+        let log = story.world.forge(&["log", "-vv"]).out;
         let words = words.unwrap_or_default();
         format!("{words}\n{victim:?}\n--- stderr\n{}--- log\n{log}", story.complaints())
     })

@@ -47,8 +47,8 @@ fn a_file_or_a_folder_in_place_of_a_request_is_refused_with_what_to_type() {
         (".specs", "is a folder", "help: forge resume .specs ("),
         (" .specs/ ", "is a folder", "help: forge resume .specs/ ("),
         ("issue.json", "is a file", "help: forge run --issue issue.json\n"),
-        ("notes.md", "is a file", "help: forge run \"$(cat notes.md)\"\n"),
-        ("it's.md", "is a file", "help: forge run \"$(cat 'it'\\''s.md')\"\n"),
+        ("notes.md", "is a file", "help: forge run -F notes.md\n"),
+        ("it's.md", "is a file", "help: forge run -F 'it'\\''s.md'\n"),
     ] {
         let said = run(&project, &["--effort", "S", request]);
         assert_eq!(said.code, WRONG, "{said}");
@@ -86,8 +86,8 @@ fn flags_that_cannot_be_are_refused_with_a_next_command_and_nothing_is_made() {
         (&["--issue", "issue.json", REQUEST], "cannot be used with"),
         (&["--json", "--plain", REQUEST], "cannot be used with"),
         (&["--agent", "nobody", REQUEST], "there is no agent `nobody`"),
-        (&[], "`forge run` needs REQUEST"),
-        (&["--auto"], "`forge run` needs REQUEST"),
+        (&[], "no editor can be opened"),
+        (&["--auto"], "no editor can be opened"),
     ] {
         refused(&project, words, why);
     }
@@ -142,7 +142,11 @@ fn what_is_not_committed_is_named_before_anything_is_paid() {
     let note = note(&said).expect("a note");
     has(&note, &["7 changed files in your checkout are not in it (src/main, a, b, c, d, ...)"]);
     // First the note, then who is waited for, then what came of it.
-    let order = ["note: the run starts from", "looking at the request (scripted) ...", "no wish"];
+    let order = [
+        "note: the run starts from",
+        "checking the request with scripted (at most 2m) ...",
+        "no wish",
+    ];
     let order = order.map(|words| said.err.find(words).expect(words));
     assert!(order.is_sorted(), "{said}");
     assert!(project.world.is_untouched());
@@ -199,49 +203,29 @@ fn the_address_of_an_issue_is_refused_with_how_to_save_it_and_the_saved_one_is_t
 }
 
 #[test]
-fn on_a_branch_that_is_not_the_main_one_a_person_chooses_where_the_result_goes() {
+fn on_a_branch_that_is_not_the_main_one_the_result_goes_to_a_branch_of_its_own_unless_a_person_says_else()
+ {
     let project = Project::new("");
     project.world.git(&["checkout", "--quiet", "-b", "mine"]);
-    let said = run(&project, &["--effort", "S", REQUEST]);
-    assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["`mine`"]);
-    assert!(project.world.is_untouched());
-    let commands = said.commands();
-    for (flag, onto) in
-        [("--branch new", None), ("--branch current", Some("mine")), ("--yes", None)]
-    {
-        let command = commands.iter().find(|command| command.contains(flag));
-        let command = command.unwrap_or_else(|| panic!("no {flag} in {commands:?}"));
-        // The exact command, as a shell would read it.
-        let words: Vec<&str> = command.split('\'').collect();
-        let mut args: Vec<&str> = words[0].split_whitespace().collect();
-        args.push(words[1]);
-        let said = project.world.forge(&args);
+    for (flags, onto) in [(&[][..], None), (&["--branch", "current"], Some("mine"))] {
+        let said = run(&project, &[&["--effort", "S", REQUEST], flags].concat());
         assert_eq!(said.code, WAITS, "it goes as far as checkpoint A: {said}");
         has(&said.out, &["Build it like this?"]);
+        assert_eq!(
+            said.err.contains("with `--branch current`, `mine` can follow it"),
+            onto.is_none()
+        );
         let start = project.world.facts(&project.world.latest())[0]["run_started"].clone();
-        assert_eq!(start.get("onto").and_then(|onto| onto.as_str()), onto, "{flag}");
+        assert_eq!(start.get("onto").and_then(|onto| onto.as_str()), onto, "{flags:?}");
     }
 }
 
 #[test]
-fn without_an_effort_a_person_chooses_one() {
+fn without_an_effort_the_detected_one_is_taken_and_shown() {
     let project = Project::new("");
     let said = run(&project, &[REQUEST]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["how much effort", "M was detected"]);
-    has(&said.err, &["S skips split/review, split/checkpoint-b, review, post", "L skips post"]);
-    assert!(project.world.is_untouched());
-    let commands = said.commands();
-    for effort in ["S", "M", "L"] {
-        let wanted = format!("--effort {effort} ");
-        assert!(commands.iter().any(|command| command.contains(&wanted)), "{commands:?}");
-    }
-    assert!(commands.iter().any(|command| command.contains("--yes")), "{commands:?}");
-    // What is detected is taken if a person says so; then all goes its way.
-    let said = run(&project, &["--yes", REQUEST]);
-    assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["was detected and taken"]);
+    has(&said.err, &["Size     M (detected: ", "change it with --effort"]);
     has(&said.out, &["Build it like this?"]);
     for wrong in ["XS", "XL", ""] {
         let said = run(&project, &["--effort", wrong, REQUEST]);

@@ -45,7 +45,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         "changed   src/greet",
         &format!("forge show {run} --diff build.T1/implement"),
         &format!("forge edit {run} --code build.T1/implement"),
-        &format!("after your answer: forge resume {run}"),
+        "Then: forge resume ",
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3, "two retries");
     has(&project.world.ok(&["show", run, "--diff", "build.T1/implement"]), &["+hello"]);

@@ -130,41 +130,22 @@ fn at_a_terminal_what_is_no_request_is_refused_with_examples_and_the_terminal_is
     }
 }
 
-const BRANCH: &str = "[n/c] Enter for n, q to stop";
-const EFFORT: &str = "[S/M/L] Enter for M, q to stop";
 const AUTO: &str = "[c] go on without it, [s] stop";
 
 #[test]
-fn at_a_terminal_each_answer_about_the_branch_is_done() {
+fn at_a_terminal_nothing_is_asked_about_branch_and_effort() {
     let project = Project::new(STOPS_AT_ONCE);
     project.world.git(&["checkout", "--quiet", "-b", "mine"]);
-    let words = run(&["--effort", "S", REQUEST]);
-    assert_eq!(types(&project, &words, &[(BRANCH, "q")]), INTERRUPTED);
-    assert!(project.world.is_untouched());
-    for (keys, onto) in [("n", None), ("c", Some("mine")), ("", None)] {
-        assert_eq!(types(&project, &words, &[(BRANCH, keys)]), WAITS);
-        assert_eq!(chosen(&project).1.as_deref(), onto, "{keys:?}");
-    }
-    // With what is detected taken nobody is asked, and a new one is.
-    for flag in ["--yes", "--auto"] {
-        assert_eq!(types(&project, &[&words[..], &[flag]].concat(), &[]), WAITS);
-        assert_eq!(chosen(&project).1, None, "{flag}");
-    }
-}
-
-#[test]
-fn at_a_terminal_each_answer_about_the_effort_is_done() {
-    let project = Project::new(STOPS_AT_ONCE);
-    let words = run(&[REQUEST]);
-    assert_eq!(types(&project, &words, &[(EFFORT, "q")]), INTERRUPTED);
-    assert!(project.world.is_untouched());
-    for (keys, effort) in [("S", "S"), ("m", "M"), ("L", "L"), ("", "M")] {
-        assert_eq!(types(&project, &words, &[(EFFORT, keys)]), WAITS);
-        assert_eq!(chosen(&project).0, effort, "{keys:?}");
-    }
-    for flag in ["--yes", "--auto"] {
-        assert_eq!(types(&project, &[&words[..], &[flag]].concat(), &[]), WAITS);
-        assert_eq!(chosen(&project).0, "M", "{flag}");
+    for (flags, effort, onto) in [
+        (&[][..], "M", None),
+        (&["--effort", "S"], "S", None),
+        (&["--yes"], "M", None),
+        (&["--auto"], "M", None),
+        (&["--branch", "current"], "M", Some("mine")),
+    ] {
+        assert_eq!(types(&project, &run(&[&[REQUEST], flags].concat()), &[]), WAITS);
+        let (its_effort, its_onto, _) = chosen(&project);
+        assert_eq!((its_effort.as_str(), its_onto.as_deref()), (effort, onto), "{flags:?}");
     }
 }
 
@@ -186,21 +167,8 @@ fn at_a_terminal_each_answer_about_effort_l_with_auto_is_done() {
 }
 
 #[test]
-fn without_a_terminal_each_printed_answer_about_branch_effort_and_auto_is_done() {
+fn without_a_terminal_each_printed_answer_about_auto_is_done() {
     let project = Project::new(STOPS_AT_ONCE);
-    let said = project.world.forge(&run(&[REQUEST]));
-    assert_eq!(said.code, WAITS, "{said}");
-    assert!(project.world.is_untouched());
-    each_command(
-        &project,
-        &said,
-        &[
-            ("--effort S ", ("S", None, "by_people")),
-            ("--effort M ", ("M", None, "by_people")),
-            ("--effort L ", ("L", None, "by_people")),
-            ("--yes", ("M", None, "by_people")),
-        ],
-    );
     let said = project.world.forge(&run(&["--effort", "L", "--auto", REQUEST]));
     assert_eq!(said.code, WAITS, "{said}");
     assert_eq!(said.commands().len(), 2, "{said}");
@@ -209,21 +177,6 @@ fn without_a_terminal_each_printed_answer_about_branch_effort_and_auto_is_done()
         &said,
         &[("--effort L ", ("L", None, "by_people")), ("--effort M ", ("M", None, "automatic"))],
     );
-    project.world.git(&["checkout", "--quiet", "-b", "mine"]);
-    let said = project.world.forge(&run(&["--effort", "S", REQUEST]));
-    assert_eq!(said.code, WAITS, "{said}");
-    each_command(
-        &project,
-        &said,
-        &[
-            ("--branch new", ("S", None, "by_people")),
-            ("--branch current", ("S", Some("mine"), "by_people")),
-            ("--yes", ("S", None, "by_people")),
-        ],
-    );
-    let said = project.world.forge(&run(&["--effort", "S", "--auto", REQUEST]));
-    has(&said.err, &["not to `mine`"]);
-    assert_eq!(chosen(&project).1, None);
 }
 
 #[test]

@@ -121,19 +121,21 @@ fn in_order(text: &str, wanted: &[&str]) {
 }
 
 #[test]
-fn at_the_end_the_whole_summary_is_shown_and_is_what_the_run_keeps() {
+fn the_whole_summary_is_what_the_run_keeps_and_shows() {
     let project = Project::new(&task_review("pass", &["minor"]));
     let left = project.run("S", &["--auto", "--debug"]);
     left.ends(DONE);
-    in_order(&left.said.out, SECTIONS);
+    let summary = project.world.ok(&["show", &left.run, "summary.md"]);
+    in_order(&summary, SECTIONS);
     let branch = format!("forge/{}", left.run);
-    left.shows(&[&branch, "minor thing 1", "delivery/001/pull-request.md", "## Debug report"]);
+    left.shows(&[&branch, "1 open finding"]);
+    has(&summary, &["minor thing 1", "delivery/001/pull-request.md", "## Debug report"]);
     let kept =
         project.world.git(&["show", &format!("{branch}:.forge/runs/{}/summary.md", left.run)]);
     in_order(&kept, SECTIONS);
     let folder = project.world.place().join("runs").join(&left.run);
     let live = std::fs::read_to_string(folder.join("summary.md")).unwrap();
-    has(&left.said.out, &[live.trim_end()]);
+    assert_eq!(summary.trim_end(), live.trim_end());
 }
 
 #[test]

@@ -180,7 +180,8 @@ impl Left<'_> {
     /// Gives up, which ends the run; it can be taken up again.
     pub(crate) fn gives_up(&self, question: u32) {
         let said = self.says(&[&format!("Q{question}"), "give-up", "too", "dear"]);
-        has(&said, &["the run is now failed", &format!("forge resume {}", self.run)]);
+        let id = self.run.rsplit('-').next().unwrap();
+        has(&said, &["the run is now failed", &format!("forge resume {id}")]);
         let view = self.world.view(&self.run);
         assert_eq!(view["standing"], "failed");
         has(&self.story(), &["given up by ada: too dear", "the run failed"]);

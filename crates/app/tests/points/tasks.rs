@@ -33,8 +33,7 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
         "finding   F1 minor: design.md:1: minor thing 1",
         "wrote     artifacts/review-tasks.md",
         "wrote     artifacts/tasks.md",
-        "folder ",
-        &format!("after your answer: forge resume {}", left.run),
+        "Then: forge resume ",
     ]);
     left.refuses(&["Q1", "approve"], &["Q1", "answered already"])
         .refuses(&["Q3", "approve"], &["Q3", "Q2"])

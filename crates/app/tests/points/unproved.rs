@@ -46,7 +46,7 @@ fn who_waives_the_missing_checks_by_name_is_not_asked_again_and_it_stands_in_wha
     // Phase 7 and the last look lack the same, and nobody is asked again.
     left.ends(DONE).shows(&["build.T1/implement landed", "build.T2/implement landed"]);
     assert_eq!((left.count("question_asked"), left.count("answered")), (2, 2));
-    left.hides(&["proof  verified"]);
+    left.hides(&["✓ Done"]);
     let run = &left.run;
     has(&project.world.ok(&["show", run, "pull-request.md"]), &["Not proved", "it is only text"]);
     has(&project.world.ok(&["show", run, "summary.md"]), &["unverified", "it is only text"]);

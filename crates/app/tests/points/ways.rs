@@ -98,7 +98,7 @@ impl<'a> Seat<'a> {
             Way::Pipes => seat.said = Some(world.forge(words)),
             Way::Detached => {
                 let said = world.ok(&[words, &["--detach"]].concat());
-                has(&said, &["it goes on without this terminal", "forge attach "]);
+                has(&said, &["Running in the background", "forge attach "]);
             }
         }
         if let Some(person) = &seat.person {
@@ -133,10 +133,7 @@ impl<'a> Seat<'a> {
             Way::Pipes => {
                 let said = self.said.as_ref().expect("it was left");
                 assert_eq!(said.code, WAITS, "{said}");
-                has(
-                    &said.out,
-                    &[&wanted, &format!("after your answer: forge resume {}", self.run)],
-                );
+                has(&said.out, &[&wanted, "\nThen: forge resume "]);
             }
             Way::Detached => has(&self.until_logged(), &[&wanted]),
         }
@@ -150,7 +147,7 @@ impl<'a> Seat<'a> {
                 assert_eq!(person.end(), code, "{}", person.screen());
                 person.is_left_sane();
                 if [DONE, FAILED].contains(&code) {
-                    has(&person.text(), &["How it ended"]);
+                    has(&person.text(), &["  Next    forge "]);
                 }
             }
             // It was ended by the answer itself.
@@ -202,7 +199,7 @@ impl<'a> Seat<'a> {
         let log = self.project.world.place().join("runs").join(&self.run).join("driver.log");
         let read = || std::fs::read_to_string(&log).unwrap_or_default();
         // Its last line is one of these.
-        let last = ["\nafter your answer: ", "\nnext: ", "\ntake it over: "];
+        let last = ["\nThen: ", "\n  Next    "];
         let printed = || {
             let text = read();
             let is_left = last.iter().any(|last| text[self.logged..].contains(last));

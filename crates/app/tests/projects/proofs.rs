@@ -169,7 +169,7 @@ fn run(world: &World, flow: &str, more: &[&str], scenario: &str) -> String {
     let scenario = ["--scenario", path.to_str().unwrap()];
     let said =
         forge(world, &[&["run", "--flow", flow, "say goodbye"], &scenario[..], more].concat());
-    let log = || world.forge(&["log"]).out;
+    let log = || world.forge(&["log", "-vv"]).out;
     assert_eq!(said.code, DONE, "{said}{}", log());
     world.latest()
 }

@@ -369,7 +369,7 @@ fn start() -> Start {
         format: 1,
         params: BTreeMap::new(),
         approvals: Approvals::ByPeople,
-        limits: Limits { budget: None, call_budget: None, at_once: 20 },
+        limits: Limits { budget: None, call_budget: None, at_once: 20, unpriced_calls: None },
         settings: None,
         roles: ["planner", "implementer", "reviewer"].map(role).into(),
         instructions: None,

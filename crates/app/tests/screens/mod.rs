@@ -153,7 +153,7 @@ fn attached_screens_of_a_run_over_many_items_are_never_torn_and_end_as_status_do
     let left = shown(scrollback.screen(), 80);
     left.compare(&world.view(&run), 0);
     let all = format!("{n_items} of {n_items} items");
-    has(&left.rows.join("\n"), &[all.as_str(), "✓ end", "done after"]);
+    has(&left.rows.join("\n"), &[all.as_str(), "✓ end", "✓ Done"]);
 }
 
 /// Every item that has a row of its own: mark, name and state.

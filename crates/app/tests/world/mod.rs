@@ -59,6 +59,13 @@ usage = { input = 500, output = 50, cost = "0.005" }
 result = { summary = "it is good", verdict = "pass", findings = [] }
 "##;
 
+/// What most tests are not about: branches are named by the whole id, all of a run is on its branch, and a run may
+/// cost what it likes. Tests of the defaults overwrite it.
+const SETTINGS: &str = r#"
+land = { branch = "forge/{run}", record = "all" }
+limits.budget = "none"
+"#;
+
 /// One folder with one repository.
 pub(crate) struct World {
     folder: tempfile::TempDir,
@@ -95,6 +102,8 @@ impl World {
         let repo = folder.path().canonicalize().unwrap().join(name.as_ref());
         fs::create_dir(&repo).unwrap();
         let world = Self { folder, repo };
+        fs::create_dir_all(world.user_file().parent().unwrap()).unwrap();
+        fs::write(world.user_file(), SETTINGS).unwrap();
         world.make_repository();
         world
     }
@@ -230,6 +239,11 @@ impl World {
         command
     }
 
+    /// The settings of the person.
+    pub(crate) fn user_file(&self) -> PathBuf {
+        self.beside(".config/forge/config.toml")
+    }
+
     /// The same surroundings for every call, on every machine.
     pub(crate) fn surround(&self, command: &mut Command) {
         surround(command, self.folder.path());
@@ -290,7 +304,7 @@ impl World {
 
     /// The sentences of a run, without numbers and times.
     pub(crate) fn story(&self, run: &str) -> Vec<String> {
-        let text = self.ok(&["log", run]);
+        let text = self.ok(&["log", run, "-vv"]);
         let sentence = |line: &str| line.trim_start().splitn(3, "  ").last().unwrap().to_owned();
         text.lines().map(sentence).collect()
     }
@@ -402,7 +416,7 @@ fn without_commits(text: &str) -> String {
     clean
 }
 
-/// `12:34:56`, `2026-01-31`, `3 s` and numbers of milliseconds become what they are.
+/// `12:34:56`, `2026-01-31`, `3s` and numbers of milliseconds become what they are.
 fn without_times(text: &str) -> String {
     let mut clean = String::new();
     let mut rest = text;
@@ -438,8 +452,8 @@ fn time_at(text: &str) -> Option<(&'static str, usize)> {
     }
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let is_seconds =
-        digits == 1 && text[1..].starts_with(" s") && !text[3..].starts_with(char::is_alphanumeric);
-    is_seconds.then_some(("N s", 3))
+        digits == 1 && text[1..].starts_with('s') && !text[2..].starts_with(char::is_alphanumeric);
+    is_seconds.then_some(("Ns", 2))
 }
 
 fn fits(text: &str, shape: &str) -> bool {

@@ -44,6 +44,10 @@ impl Draft {
             own.filter_map(|(_, call)| call.reserved).for_each(|held| used += held);
             cap.minus(used)
         });
+        let working = self.run.calls().values().filter(|call| call.reserved.is_some()).count();
+        if self.unpriced_left().is_some_and(|left| left as usize <= working) {
+            return if working > 0 { Reserve::Later } else { Reserve::RunIsBroke };
+        }
         let share = run_free.map(|free| Money(free.0 / self.sharers(unit)));
         let caps = [limits.call_budget, stage_free, share];
         let Some(amount) = caps.into_iter().flatten().min() else { return Reserve::Free };
@@ -88,7 +92,13 @@ impl Draft {
     /// Returns true if the run cannot pay one more call.
     pub(super) fn is_broke(&self) -> bool {
         let free = self.run.budget().map(|cap| cap.minus(self.run.ledger().committed()));
-        free.is_some_and(|free| free < self.least())
+        free.is_some_and(|free| free < self.least()) || self.unpriced_left() == Some(0)
+    }
+
+    /// Returns how many calls of unknown cost the run may still make, if they are counted.
+    pub(super) fn unpriced_left(&self) -> Option<u32> {
+        let calls_max = self.run.definition().start.limits.unpriced_calls?;
+        Some(calls_max.saturating_sub(self.run.ledger().n_unknown))
     }
 
     /// Returns the least that a call is started with.
@@ -109,6 +119,14 @@ impl Draft {
     /// Parks the run, or asks about the stage that used up its own cap.
     pub(super) fn out_of_budget(&mut self, unit: &UnitId, gate: Option<&str>, whose: &Reserve) {
         match whose {
+            Reserve::RunIsBroke if self.unpriced_left() == Some(0) => {
+                let calls = self.run.ledger().n_unknown;
+                let what = format!(
+                    "{calls} calls told no price, and a run without a budget of its own may make no more of those \
+                     (limits.unpriced_calls)"
+                );
+                self.record(Event::RunHeld { hold: Hold::OutOfBudget { what } });
+            }
             Reserve::RunIsBroke => {
                 let cap = self.run.budget().unwrap_or_default();
                 let ledger = self.run.ledger();

@@ -145,17 +145,20 @@ impl Draft {
             Phase::Going | Phase::Held(_) | Phase::Over(End::Failed | End::Blocked) => {}
         }
         let committed = self.run.ledger().committed();
-        match (budget, self.run.budget()) {
-            (Some(budget), _) if budget <= committed => {
+        let is_out_of_budget = matches!(phase, Phase::Held(Hold::OutOfBudget { .. }));
+        match budget {
+            Some(budget) if budget <= committed => {
                 return Err(Refusal::BudgetTooLow { committed });
             }
-            (Some(budget), _) => self.record(Event::BudgetRaised { budget, by: by.clone() }),
-            (None, Some(cap))
-                if matches!(phase, Phase::Held(Hold::OutOfBudget { .. })) && self.is_broke() =>
-            {
-                return Err(Refusal::BudgetNeeded { budget: cap, committed });
+            Some(budget) => self.record(Event::BudgetRaised { budget, by: by.clone() }),
+            None if is_out_of_budget && self.unpriced_left() == Some(0) => {
+                return Err(Refusal::UnpricedCalls(self.run.ledger().n_unknown));
             }
-            (None, Some(_) | None) => {}
+            None if is_out_of_budget && self.is_broke() => {
+                let budget = self.run.budget().unwrap_or_default();
+                return Err(Refusal::BudgetNeeded { budget, committed });
+            }
+            None => {}
         }
         if *phase != Phase::Going || self.has_waits() {
             self.record(Event::RunResumed { by: by.clone() });

@@ -69,6 +69,8 @@ pub enum Refusal {
         /// The sum of spent and reserved money.
         committed: Money,
     },
+    #[error("{0} calls told no price, and it may make no more of those; continue with `--budget`")]
+    UnpricedCalls(u32),
     /// What holds it will not go away by itself.
     #[error("{}; go on with `--budget` and more than that", too_little(*budget, *committed))]
     BudgetNeeded {

@@ -80,6 +80,10 @@ pub struct Limits {
     pub call_budget: Option<Money>,
     /// Calls under way at the same time.
     pub at_once: u32,
+    /// Calls whose price nobody told, under a budget that nobody set: such a call counts with what was told of it, and
+    /// after this many the run is held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unpriced_calls: Option<u32>,
 }
 
 /// A change of a run's settings by a person.

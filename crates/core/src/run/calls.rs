@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{fold::Run, tree::Unit};
 use crate::{
-    event::{Call, Receipt},
+    event::{Call, Limits, Receipt},
     id::CallId,
     ledger::Ledger,
     money::{Cost, Money, Spent},
@@ -44,9 +44,12 @@ impl Run {
     }
 
     /// Returns what a call of unknown cost may have cost beside what was told of it: the cap of one call, or where
-    /// none is set a part of the run's budget, but no more than was held back.
+    /// none is set a part of the run's budget, but no more than was held back. Nothing, where such calls are counted.
     fn untold(&self, spent: Spent, held: Money) -> Money {
-        let call_budget = self.definition().start.limits.call_budget;
+        let Limits { call_budget, unpriced_calls, .. } = self.definition().start.limits;
+        if unpriced_calls.is_some() {
+            return Money(0);
+        }
         let part = self.budget.map(|budget| Money(budget.0 / UNTOLD_PART));
         let left = held.minus(spent.at_least);
         call_budget.or(part).map_or(left, |most| most.min(left))

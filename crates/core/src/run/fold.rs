@@ -164,7 +164,7 @@ impl Run {
                 // Who resumes wants it tried now.
                 Arc::make_mut(&mut self.root).end_waits();
             }
-            Event::BudgetRaised { budget, .. } => self.budget = Some(*budget),
+            Event::BudgetRaised { budget, .. } => self.raise_budget(*budget),
             Event::SettingsChanged { change, .. } => self.change_settings(change),
             Event::RunEnded { end } => self.phase = Phase::Over(*end),
             Event::ItemsListed { scope, list, items } => {
@@ -258,6 +258,13 @@ impl Run {
             self.ledger.add(coherence.spent, Money(0));
         }
         self.definition = Some(Arc::new(RunDefinition { flow, start: start.clone() }));
+    }
+
+    /// Takes the budget that a person gave, under which calls of unknown cost count as what they may have cost.
+    fn raise_budget(&mut self, budget: Money) {
+        self.budget = Some(budget);
+        let definition = self.definition.as_mut().expect("a run that started has a definition");
+        Arc::make_mut(definition).start.limits.unpriced_calls = None;
     }
 
     /// Puts other settings in the place of those that were frozen.

@@ -70,14 +70,14 @@ pub fn stamp(at: Time) -> String {
     format!("{}T{hours:02}:{minutes:02}:{:02}Z", day(at), seconds % 60)
 }
 
-/// Returns how long something took: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`.
+/// Returns how long something took: `0.4s`, `12s`, `3m05s`, `2h10m`.
 pub fn span(took_ms: u64) -> String {
     let seconds = took_ms / 1_000;
     match seconds {
-        0 => format!("{}.{} s", seconds, took_ms % 1_000 / 100),
-        1..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        0 => format!("0.{}s", took_ms / 100),
+        1..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3_600, seconds / 60 % 60),
     }
 }
 
@@ -168,13 +168,9 @@ mod tests {
 
     #[test]
     fn spans_are_told_as_roughly_as_they_are_long() {
-        for (took_ms, words) in [
-            (0, "0.0 s"),
-            (450, "0.4 s"),
-            (1_000, "1 s"),
-            (185_999, "3 min 5 s"),
-            (7_800_000, "2 h 10 min"),
-        ] {
+        for (took_ms, words) in
+            [(0, "0.0s"), (450, "0.4s"), (1_000, "1s"), (185_999, "3m05s"), (7_800_000, "2h10m")]
+        {
             assert_eq!(span(took_ms), words);
         }
     }

@@ -6,13 +6,19 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Effect, Time,
     event::{End, Hold},
+    flow::Stage,
+    id::{Scope, UnitId},
     money::Money,
     path_claims::{PathClaim, claims},
     run::{LookState, Phase, Run, State, Unit},
     wanted,
 };
 
-use super::{format::Amount, sentence::held_because, standing::Standing};
+use super::{
+    format::{Amount, first_line},
+    sentence::{held_because, question_text},
+    standing::Standing,
+};
 
 impl Standing {
     /// Returns where a run stands.
@@ -69,6 +75,15 @@ pub struct RunRow {
     /// Why it stands there, where that needs words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// The first stage that is not finished, while the run is not over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// The branch of its result, once something has landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The first open question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<String>,
     /// When it goes on, if it stands still because of a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
@@ -108,6 +123,9 @@ impl RunRow {
             title,
             source: run.is_started().then(|| run.definition().start.source.clone()).flatten(),
             standing,
+            stage: stage(run),
+            branch: run.branch().filter(|_| run.has_landed()).map(str::to_owned),
+            asks: asks(run),
             until: limit.as_ref().map(|(until, _)| *until),
             why: limit.map_or_else(|| why(run), |(_, what)| what),
             questions: match run.phase() {
@@ -131,6 +149,31 @@ impl RunRow {
     pub fn amount(&self) -> Amount {
         let (known, estimated) = (self.spent, self.estimated);
         Amount { known, estimated, unknown_calls: self.unknown_costs }
+    }
+}
+
+/// Returns the first stage that is not finished.
+fn stage(run: &Run) -> Option<String> {
+    if matches!(run.phase(), Phase::Over(_)) || !run.is_started() {
+        return None;
+    }
+    let (stages, table) = run.table(&Scope::root());
+    let is_open = |(_, unit): &(&Stage, &Unit)| match unit.state {
+        State::Waiting | State::Working | State::Judging { .. } | State::Asking { .. } => true,
+        State::Accepted | State::Skipped | State::Failed { .. } => false,
+    };
+    let mut units = stages.iter().zip(&table.units);
+    units.find(is_open).map(|(stage, _)| stage.name.clone())
+}
+
+/// Returns the first open question, while somebody has to answer it.
+fn asks(run: &Run) -> Option<String> {
+    match run.phase() {
+        Phase::Over(_) => None,
+        Phase::Fresh | Phase::Going | Phase::Held(_) => {
+            let first = run.questions().next();
+            first.map(|question| first_line(&question_text(question), TITLE_CHARS_MAX))
+        }
     }
 }
 
@@ -165,11 +208,22 @@ fn why(run: &Run) -> String {
             let failed = units.iter().filter(|(_, _, unit)| {
                 matches!(unit.state, State::Failed { .. }) && unit.inner.is_empty()
             });
-            let names: Vec<String> = failed.map(|(id, _, _)| id.to_string()).collect();
+            let names: Vec<String> = failed.map(|(id, _, _)| failure(run, id)).collect();
             if names.is_empty() { String::new() } else { format!("failed: {}", names.join(", ")) }
         }
         Phase::Over(End::Done) if run.changed_nothing() => NOTHING_CHANGED.to_owned(),
         Phase::Fresh | Phase::Going | Phase::Over(End::Done | End::Abandoned) => String::new(),
+    }
+}
+
+/// Returns the name of a unit that failed, with the last reason.
+fn failure(run: &Run, unit: &UnitId) -> String {
+    let mut reasons = run.history().failed.iter().filter(|failed| failed.unit == *unit);
+    match reasons.next_back().map(|failed| failed.reason.as_str()) {
+        Some(reason) if !reason.is_empty() => {
+            format!("{unit}, {}", first_line(reason, TITLE_CHARS_MAX))
+        }
+        Some(_) | None => unit.to_string(),
     }
 }
 

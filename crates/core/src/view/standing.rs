@@ -49,6 +49,24 @@ pub enum Course {
 }
 
 impl Standing {
+    /// Returns the standing as screens show it. In data it keeps the word of `as_str`.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Going => "running",
+            Self::Waiting => "needs you",
+            Self::Limited => "rate-limited",
+            Self::Paused => "paused",
+            Self::Interrupted => "interrupted",
+            Self::Stopped => "stopped",
+            Self::Parked => "out of budget",
+            Self::Escalated => "needs attention",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Blocked => "blocked",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
     /// Returns the course that the standing allows.
     pub const fn course(self) -> Course {
         match self {

@@ -347,7 +347,7 @@ gates = [{ review = "critic", redo = "plan" }]
     assert_eq!(world.wanted(), ["plan#2"], "and no longer wanted");
     let committed = world.run.ledger().committed();
     world.end("a#1");
-    world.says("a#1 no longer mattered and was stopped ($0.0200)");
+    world.says("a#1 no longer mattered and was stopped ($0.02)");
     assert!(world.run.ledger().committed() < committed);
     assert_eq!(world.unit("a").state, State::Waiting);
     world.go_on();

@@ -34,6 +34,7 @@ pub(crate) struct Watch {
     /// The cap of the whole run, and that of one call.
     budget: Option<Money>,
     call_budget: Option<Money>,
+    unpriced_calls: Option<u32>,
     tokens: Tokens,
     landed: BTreeSet<UnitId>,
     settled: BTreeSet<CallId>,
@@ -132,6 +133,7 @@ impl Watch {
             Event::RunStarted(start) => {
                 *phase = Phase::Going;
                 (self.budget, self.call_budget) = (start.limits.budget, start.limits.call_budget);
+                self.unpriced_calls = start.limits.unpriced_calls;
                 // It was over before anything could be held back for it.
                 if let Some(coherence) = &start.coherence {
                     self.pays(&coherence.spent, None);
@@ -142,10 +144,12 @@ impl Watch {
             Event::RunEnded { end } => *phase = Phase::Over(*end),
             Event::BudgetRaised { budget, .. } => {
                 self.budget = Some(*budget);
+                self.unpriced_calls = None;
                 self.excused = true;
             }
             Event::SettingsChanged { change, .. } => {
                 self.call_budget = change.limits.call_budget;
+                self.unpriced_calls = change.limits.unpriced_calls;
                 self.excused = true;
             }
             Event::AttemptStarted { attempt, call } => {
@@ -374,7 +378,10 @@ impl Watch {
                 self.n_unknown += 1;
                 let held = reserved.unwrap_or_default();
                 let part = self.budget.map(|budget| Money(budget.0 / 10));
-                let most = self.call_budget.or(part).unwrap_or(held);
+                let most = match self.unpriced_calls {
+                    Some(_) => Money(0),
+                    None => self.call_budget.or(part).unwrap_or(held),
+                };
                 self.unknown_at_most += spent.at_least;
                 self.unknown_at_most += most.min(held.minus(spent.at_least));
                 self.excused |= spent.at_least > held;

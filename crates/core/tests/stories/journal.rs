@@ -391,10 +391,10 @@ fn the_journal_of_version_3_can_be_read_and_folded_for_ever() {
     assert_eq!((ledger.n_unknown, ledger.unknown_at_most), (1, Money(1_000_000)));
     let said: Vec<String> = facts.iter().map(|(_, fact)| sentence(fact)).collect();
     for line in [
-        "make#1 has to wait until 1970-01-01 00:01:00 UTC (about $0.0500): the provider's rate limit",
-        "make#2 cannot go on ($0.0200): not logged in",
-        "make#3 left a secret in its change ($0.0200), so nothing was committed: a token in a.rs",
-        "make#5/critic#2 cannot go on ($0.0200): it will not",
+        "make#1 has to wait until 1970-01-01 00:01:00 UTC (about $0.05): the provider's rate limit",
+        "make#2 cannot go on ($0.02): not logged in",
+        "make#3 left a secret in its change ($0.02), so nothing was committed: a token in a.rs",
+        "make#5/critic#2 cannot go on ($0.02): it will not",
         "tell#1 no longer mattered and was stopped (cost unknown)",
     ] {
         assert!(said.iter().any(|said| said == line), "no `{line}` in\n{}", said.join("\n"));

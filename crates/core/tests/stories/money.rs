@@ -278,7 +278,7 @@ fn a_budget_that_does_not_hold_another_call_is_not_said_to_be_used_up() {
         World::small(ONE).budget("0.03").cost("work#1", Cost::Known(Money(24_000))).begin();
     world.end("work#1");
     let what =
-        "$0.0240 of the run's $0.0300 spent; the next call could cost more than is left".to_owned();
+        "$0.02 of the run's $0.03 spent; the next call could cost more than is left".to_owned();
     world.is(&Phase::Held(Hold::OutOfBudget { what }));
 }
 
@@ -337,6 +337,44 @@ fn a_run_that_calls_of_unknown_cost_have_used_up_says_what_they_count_as() {
     let what = "the run's budget of $0.50 is used up ($0.00 known; 1 call of unknown cost counts \
                 as $0.50)";
     world.is(&Phase::Held(Hold::OutOfBudget { what: what.to_owned() }));
+}
+
+#[test]
+fn under_a_budget_that_nobody_set_calls_that_tell_no_price_are_counted_and_hold_nothing_back() {
+    let mut world = World::small(ONE)
+        .budget("10")
+        .unpriced_calls(2)
+        .cost("work#1", Cost::Unknown)
+        .at_least("work#1", cents(3))
+        .cost("work#1/critic#1", Cost::Unknown)
+        .begin();
+    world.end("work#1");
+    assert_eq!(world.run.ledger().committed(), cents(3 + 997), "what was told, and the next call");
+    world.end("work#1/critic#1");
+    world.end("work#1/command#1");
+    let what = "2 calls told no price, and a run without a budget of its own may make no more of those \
+                (limits.unpriced_calls)";
+    world.is(&Phase::Held(Hold::OutOfBudget { what: what.to_owned() }));
+    assert_eq!(
+        world.command(Command::Resume { by: person("ada"), budget: None }),
+        Err(Refusal::UnpricedCalls(2))
+    );
+    world.resume_with("5").unwrap();
+    assert_eq!(reserved(&world, "next#1"), Some(cents(497)), "a person's budget counts as before");
+}
+
+#[test]
+fn calls_that_tell_their_price_are_not_counted() {
+    let mut world = World::small(ONE)
+        .budget("10")
+        .unpriced_calls(1)
+        .cost("work#1", Cost::Known(cents(5)))
+        .cost("work#1/critic#1", Cost::Estimated(cents(5)))
+        .begin();
+    world.end("work#1");
+    world.end("work#1/critic#1");
+    world.end("work#1/command#1");
+    assert_eq!(reserved(&world, "next#1"), Some(cents(990)));
 }
 
 #[test]
@@ -532,6 +570,6 @@ fn money_is_read_and_shown_exactly() {
     }
     let shown = |micros: u64| Money(micros).to_string();
     assert_eq!(shown(0), "$0.00");
-    assert_eq!(shown(1_234), "$0.0012");
+    assert_eq!(shown(1_234), "<$0.01");
     assert_eq!(shown(2_500_000), "$2.50");
 }

@@ -21,7 +21,12 @@ fn change(evidence: Before, sessions: Before) -> SettingsChange {
     SettingsChange {
         set: BTreeMap::from([("limits.call_budget".to_owned(), "0.20".to_owned())]),
         settings: Blob("new".to_owned()),
-        limits: Limits { budget: None, call_budget: Money::parse("0.20"), at_once: 1 },
+        limits: Limits {
+            budget: None,
+            call_budget: Money::parse("0.20"),
+            at_once: 1,
+            unpriced_calls: None,
+        },
         evidence,
         sessions,
     }

@@ -51,7 +51,7 @@ fn every_standing_has_its_word_and_exit_code() {
     let blocked = World::small(ASKED).verdict("write#1/critic#1", block("no"));
     let blocked = blocked.answer(1, Answer::GiveUp, "").played();
     assert_eq!(standing(&blocked), (Standing::Blocked, 4));
-    assert_eq!(RunRow::new("r", &blocked.run).why, "failed: write");
+    assert_eq!(RunRow::new("r", &blocked.run).why, "failed: write, no (given up by bob)");
     let failed = ASKED.replace("rounds = 0", "rounds = 0\nexhausted = \"fail\"");
     let failed = World::small(&failed).verdict("write#1/critic#1", revise(1)).played();
     assert_eq!(standing(&failed), (Standing::Failed, 1));

@@ -72,7 +72,7 @@ pub(crate) fn start_of(flow: &str, texts: &[(&str, &str)], params: &[(&str, &str
         format: 1,
         params: own(params),
         approvals: Approvals::ByPeople,
-        limits: Limits { budget: None, call_budget: None, at_once: 4 },
+        limits: Limits { budget: None, call_budget: None, at_once: 4, unpriced_calls: None },
         settings: None,
         roles: BTreeMap::new(),
         instructions: None,
@@ -199,6 +199,11 @@ impl World {
 
     pub(crate) fn call_budget(mut self, dollars: &str) -> Self {
         self.start.limits.call_budget = Money::parse(dollars);
+        self
+    }
+
+    pub(crate) fn unpriced_calls(mut self, n: u32) -> Self {
+        self.start.limits.unpriced_calls = Some(n);
         self
     }
 

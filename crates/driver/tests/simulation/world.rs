@@ -414,7 +414,7 @@ impl World<'_> {
             } else {
                 Approvals::Automatic
             },
-            limits: Limits { budget: None, call_budget: None, at_once: 3 },
+            limits: Limits { budget: None, call_budget: None, at_once: 3, unpriced_calls: None },
             settings: Some(settings),
             roles,
             instructions: None,

@@ -4,7 +4,7 @@ use super::{
     layers::Layer,
     resolve::Settings,
     sources::{FILE, LOCAL_FILE, LocalFile},
-    values::{RUN_MARK, Value},
+    values::{ID_MARK, RUN_MARK, Value},
 };
 use crate::suggest::nearest;
 
@@ -22,9 +22,9 @@ impl Settings {
                 place.unwrap_or_default()
             ));
         }
-        if !self.land.branch.contains(RUN_MARK) {
+        if ![RUN_MARK, ID_MARK].iter().any(|mark| self.land.branch.contains(mark)) {
             notes.push(format!(
-                "land.branch is \"{}\" for every run; with {RUN_MARK} in it, each run has its own",
+                "land.branch is \"{}\" for every run; with {ID_MARK} in it, each run has its own",
                 &*self.land.branch
             ));
         }

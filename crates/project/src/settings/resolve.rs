@@ -55,6 +55,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Returns true if nobody set this key.
+    pub fn is_shipped(&self, key: &str) -> bool {
+        self.layers.winner(key).is_none_or(|winner| winner.layer == Layer::Shipped)
+    }
+
     /// Reads all layers.
     pub fn from_sources(sources: &Sources) -> Result<Self, Error> {
         let settings = Self::from_layers(LayeredSettings::from_sources(sources)?, sources);

@@ -13,7 +13,7 @@ use super::{
     glob::PathGlobs,
     resolve::Settings,
     types::{AgentTable, Claims, FinalCheckout, RunRecord, SecretSettings},
-    values::{RUN_MARK, to_strings},
+    values::{fill_branch, to_strings},
 };
 
 /// The settings that are frozen for one run.
@@ -56,8 +56,8 @@ pub struct Frozen {
     /// The project's checks.
     #[serde(default)]
     pub verify: Verify,
-    /// The name of the run's branch, with `{run}` for its id. See [`Frozen::branch_of`].
-    #[serde(default = "shipped_branch")]
+    /// The name of the run's branch, a template. See [`Frozen::branch_of`].
+    #[serde(default = "first_branch")]
     pub branch: String,
     /// What the last commit of the run keeps of it.
     #[serde(default, with = "RecordInSnapshot", skip_serializing_if = "is_all")]
@@ -324,7 +324,7 @@ impl Frozen {
 
     /// Returns the name of a run's branch.
     pub fn branch_of(&self, run: &str) -> String {
-        self.branch.replace(RUN_MARK, run)
+        fill_branch(&self.branch, run)
     }
 }
 
@@ -348,8 +348,9 @@ impl FrozenAgent {
     }
 }
 
-fn shipped_branch() -> String {
-    Settings::default().land.branch.clone().into()
+/// Returns the branch of those who froze none.
+fn first_branch() -> String {
+    "forge/{run}".to_owned()
 }
 
 fn minutes(minutes: impl Into<u64>) -> u64 {

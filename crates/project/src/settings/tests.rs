@@ -158,9 +158,10 @@ fn a_variable_that_sets_nothing_is_an_error_with_the_nearest() {
 fn no_layer_at_all_is_what_is_shipped() {
     let settings = read("").unwrap();
     assert_eq!(settings.limits, Settings::default().limits);
-    assert_eq!((u32::from(settings.limits.at_once), settings.limits.budget), (8, None));
+    assert_eq!(u32::from(settings.limits.at_once), 8);
+    assert_eq!(settings.limits.budget(), Money::parse("10"));
     assert_eq!(settings.verify.commands, None);
-    assert_eq!(&*settings.land.branch, "forge/{run}");
+    assert_eq!(&*settings.land.branch, "forge/{words}-{id}");
     assert_eq!(settings.notes(), [] as [&str; 0]);
     assert_eq!(settings.commands_of_repository(&[]), [] as [&str; 0]);
 }
@@ -347,6 +348,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("agents_md", &["on", "off"]),
     ("budget", &["1", "2.50", "0.000001"]),
     ("at_once", &["1", "7", "256"]),
+    ("unpriced_calls", &["1", "60"]),
     ("_minutes", &["1", "7", "256"]),
     ("_mib", &["1", "7", "256"]),
     ("secrets.files", &["[]", ".env"]),
@@ -359,7 +361,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("workspace.claims", &["warn", "defer", "block"]),
     ("workspace.root", &["../checkouts", "/b/c"]),
     ("verify.final", &["pristine", "cached"]),
-    ("land.branch", &["forge/{run}", "x", "a/{run}/b"]),
+    ("land.branch", &["forge/{run}", "x", "a/{words}/{id}"]),
     ("land.record", &["all", "summary", "none"]),
     ("effort.story_points", &["customfield_10016", "points"]),
     ("notify.webhook", &["https://example.org", "http://127.0.0.1:8080"]),
@@ -422,8 +424,7 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
             assert_eq!(explained.row.value, expected.as_ref().map(|(_, value)| value.clone()));
             let used = expected.clone().map(|(_, value)| match value {
                 Value::Text(text) if key.path.ends_with("budget") => {
-                    let micros = Money::parse(&text).unwrap().0;
-                    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000).into()
+                    Money::parse(&text).unwrap().to_decimal().into()
                 }
                 value @ (Value::Text(_) | Value::Count(_) | Value::List(_)) => {
                     serde_json::to_value(value).unwrap()

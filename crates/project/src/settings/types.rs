@@ -15,12 +15,14 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::values::{
     AGENT_NAME_PATTERN, AgentName, BranchTemplate, Count, Dollars, FilePath, ModelName,
-    PathPattern, PlainName, ProgramLine, ROLE_NAME_PATTERN, RelPath, RoleName, ShellCommand,
-    VariableName, Webhook, cut,
+    PathPattern, PlainName, ProgramLine, ROLE_NAME_PATTERN, RelPath, RoleName, RunBudget,
+    ShellCommand, VariableName, Webhook, cut,
 };
 
 /// More calls than this are never under way at the same time.
 const AT_ONCE_MAX: u32 = 256;
+/// More calls than this are unlimited for every purpose.
+const UNPRICED_CALLS_MAX: u32 = 100_000;
 /// A day.
 const MINUTES_MAX: u32 = 24 * 60;
 const OUTPUT_MIB_MAX: u32 = 4096;
@@ -57,7 +59,9 @@ pub struct LimitSettings {
     /// Calls under way at the same time.
     pub at_once: Count<AT_ONCE_MAX>,
     /// Dollars for a whole run.
-    pub budget: Option<Dollars>,
+    pub budget: RunBudget,
+    /// Calls that tell no price, in a run whose budget is the default.
+    pub unpriced_calls: Count<UNPRICED_CALLS_MAX>,
     /// Dollars for one call.
     pub call_budget: Option<Dollars>,
     /// How long one call may take.
@@ -161,7 +165,7 @@ pub struct VerifySettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct LandSettings {
-    /// The run's branch; {run} is its id.
+    /// The run's branch; {words} are the first of the request, {id} the last letters of the run's id, {run} all of it.
     pub branch: BranchTemplate,
     /// What the last commit of a run keeps of it in .forge/runs.
     pub record: RunRecord,
@@ -274,7 +278,7 @@ impl Default for SettingValues {
 impl LimitSettings {
     /// Returns what a whole run may cost.
     pub fn budget(&self) -> Option<Money> {
-        self.budget.map(|dollars| dollars.0)
+        self.budget.0
     }
 
     /// Returns what one call may cost.
@@ -287,7 +291,8 @@ impl Default for LimitSettings {
     fn default() -> Self {
         Self {
             at_once: shipped(8),
-            budget: None,
+            budget: shipped("10".to_owned()),
+            unpriced_calls: shipped(60),
             call_budget: None,
             wall_minutes: shipped(45),
             silence_minutes: shipped(15),
@@ -312,7 +317,8 @@ impl Default for VerifySettings {
 
 impl Default for LandSettings {
     fn default() -> Self {
-        Self { branch: shipped("forge/{run}".to_owned()), record: RunRecord::default() }
+        let branch = shipped("forge/{words}-{id}".to_owned());
+        Self { branch, record: RunRecord::Summary }
     }
 }
 

@@ -19,16 +19,26 @@ use std::{
     path::{Component, Path},
 };
 
-use forge_core::{id::is_plain_name, money::Money};
+use forge_core::{
+    id::is_plain_name,
+    money::Money,
+    slug::{branch_words, split_run_id},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The most bytes of one text.
 pub(super) const TEXT_BYTES_MAX: usize = 16 * 1024;
+/// The word for a run without a budget.
+const NO_BUDGET: &str = "none";
 /// The most bytes of the name of a model or of a variable.
 const NAME_BYTES_MAX: usize = 200;
 /// What stands for the run's id in the name of its branch.
 pub(super) const RUN_MARK: &str = "{run}";
+/// Stands for the first words of its request in the name of a branch.
+const WORDS_MARK: &str = "{words}";
+/// Stands for the last letters of a run's id in the name of a branch.
+pub(super) const ID_MARK: &str = "{id}";
 /// The most characters of a wrong text that are shown.
 const SHOWN_CHARS_MAX: usize = 80;
 /// The rule for agent names, for editors.
@@ -139,7 +149,7 @@ text_type! {
     FilePath { "minLength" = 1, "maxLength" = TEXT_BYTES_MAX } visible
 }
 text_type! {
-    /// The name of a branch such as "forge/{run}".
+    /// The name of a branch such as "forge/{words}-{id}".
     BranchTemplate { "minLength" = 1, "maxLength" = TEXT_BYTES_MAX } branch
 }
 text_type! {
@@ -198,7 +208,33 @@ impl<const MOST: u32> From<Count<MOST>> for u64 {
     }
 }
 
-/// An amount of dollars such as "2.50".
+/// An amount of dollars in quotes such as "2.50", or "none".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
+#[schemars(extend("pattern" = r"^([0-9]+(\.[0-9]+)?|none)$"))]
+pub struct RunBudget(#[schemars(with = "String")] pub Option<Money>);
+
+impl TryFrom<String> for RunBudget {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            NO_BUDGET => Ok(Self(None)),
+            _ => Dollars::try_from(text).map(|dollars| Self(Some(dollars.0))),
+        }
+    }
+}
+
+impl Serialize for RunBudget {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(amount) => Dollars(amount).serialize(serializer),
+            None => serializer.serialize_str(NO_BUDGET),
+        }
+    }
+}
+
+/// An amount of dollars in quotes such as "2.50".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(extend("pattern" = r"^[0-9]+(\.[0-9]+)?$"))]
@@ -214,8 +250,7 @@ impl TryFrom<String> for Dollars {
 
 impl Serialize for Dollars {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let micros = self.0.0;
-        serializer.collect_str(&format_args!("{}.{:06}", micros / 1_000_000, micros % 1_000_000))
+        serializer.serialize_str(&self.0.to_decimal())
     }
 }
 
@@ -319,10 +354,18 @@ fn web_address(text: &str) -> Result<(), String> {
     }
 }
 
+/// Returns the name of a branch with the id of a run, its words and its letters in their places.
+pub(super) fn fill_branch(template: &str, run: &str) -> String {
+    let (words, letters) = split_run_id(run);
+    let template = template.replace(RUN_MARK, run).replace(ID_MARK, letters);
+    template.replace(WORDS_MARK, &branch_words(words))
+}
+
 /// Refuses what git refuses as a branch, with a run's id in it.
 fn branch(text: &str) -> Result<(), String> {
-    let name = text.replace(RUN_MARK, "20260101-run-aaaa");
-    holds(!name.contains(['{', '}']), text, "has something in braces that is not {run}")?;
+    let name = fill_branch(text, "20260101-run-aaaa");
+    let why = "has something in braces that is not {run}, {words} or {id}";
+    holds(!name.contains(['{', '}']), text, why)?;
     let is_wrong_letter = |c: char| {
         c.is_control() || c.is_whitespace() || is_bidirectional(c) || "~^:?*[\\".contains(c)
     };

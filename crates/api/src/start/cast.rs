@@ -1,0 +1,246 @@
+//! Which agent runs as which role: the one that is set, the only one that is installed, or the one that a person
+//! chooses; and the scenario, if it is the scripted one.
+//!
+//! Not here: whether a program answers (`agents/check.rs`).
+//!
+//! Invariant: an agent that a person chose is kept in their own settings, and nothing else is written.
+
+use std::path::Path;
+
+use forge_driver::Error;
+use forge_project::{
+    bounded_read::read_text,
+    catalog::FoundFlow,
+    executables::{in_path, is_executable},
+    settings::{AgentTable, Sessions, Settings, edit::EditedFile},
+};
+use strsim::levenshtein;
+
+use crate::{
+    forge::Forge,
+    start::{
+        choices::stopped,
+        prompts::{AgentOffer, Asks, Reply},
+        request::Request,
+    },
+};
+
+/// The most bytes of a scenario.
+const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Commands with other agents that are proposed where one is not known.
+const AGENTS_PROPOSED: usize = 2;
+
+/// The agents of a run, as far as they are not in its settings.
+pub(super) struct Cast {
+    pub(super) scenario: Option<(String, Sessions)>,
+    pub(super) picked: Picked,
+}
+
+/// How the agent of a run was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picked {
+    /// Settings or flags name it.
+    AsSet,
+    /// It is the only one that is installed.
+    OnlyOne,
+    /// A person chose it just now.
+    Chosen,
+}
+
+impl Forge {
+    /// Finds out which agent runs as each role of the flow, and reads the scenario if that is the scripted one.
+    pub(super) fn cast(
+        &self,
+        request: &Request,
+        settings: &mut Settings,
+        found: &FoundFlow,
+        asks: &mut dyn Asks,
+    ) -> Result<Cast, Error> {
+        let roles = found.flow.roles();
+        if roles.is_empty() {
+            return Ok(Cast { scenario: None, picked: Picked::AsSet });
+        }
+        // Who names a scenario wants it played.
+        if request.scenario.is_some() {
+            settings.play_scripted();
+            settings.roles.clear();
+        }
+        if let Some(agent) = &request.agent {
+            let others = with_agents(request, settings, agent);
+            settings
+                .play(agent)
+                .map_err(|error| Error::from(error).or_else_by_flag(Some(agent), &others))?;
+        }
+        if settings.agent.is_none() && settings.scenario().is_some() {
+            settings.play_scripted();
+        }
+        if let Some(model) = &request.model {
+            settings.use_model(model)?;
+        }
+        let is_open = roles.iter().any(|role| settings.agent_for(role).is_none());
+        let picked = if is_open { self.pick(request, settings, asks)? } else { Picked::AsSet };
+        let mut scripted = Vec::new();
+        for role in roles {
+            let name = settings.agent_for(role).expect("an agent was picked for all roles");
+            let agent = &settings.agents[name];
+            if agent.like.plays_scenario() {
+                scripted.push(role);
+            } else {
+                is_installed(name, agent)?;
+            }
+        }
+        let coherence = found.flow.coherence.as_deref();
+        let scenario = match scripted.as_slice() {
+            [] => None,
+            roles => Some(self.scenario(request, settings, roles, coherence)?),
+        };
+        Ok(Cast { scenario, picked })
+    }
+
+    /// Takes the only agent that is here. If there are several, a person chooses once, and that is kept in the user's
+    /// settings.
+    fn pick(
+        &self,
+        request: &Request,
+        settings: &mut Settings,
+        asks: &mut dyn Asks,
+    ) -> Result<Picked, Error> {
+        let offers = installed(settings);
+        let (name, picked) = match offers.as_slice() {
+            [] => {
+                let what = "no agent is installed that Forge could use";
+                return Err(Error::surroundings(what, "forge agents (says how to get one)"));
+            }
+            [only] => (only.name.clone(), Picked::OnlyOne),
+            several => match asks.agent(several) {
+                Reply::Said(name) => {
+                    let file = EditedFile::user(self.home.repository.top.as_deref())?;
+                    file.set("agent", &name)?;
+                    (name, Picked::Chosen)
+                }
+                Reply::Stop => return Err(stopped()),
+                Reply::Nobody => {
+                    let names: Vec<&str> = several.iter().map(|offer| &*offer.name).collect();
+                    return Err(Error::usage(
+                        format!(
+                            "several agents are installed, and none is set: {}",
+                            names.join(", ")
+                        ),
+                        format!(
+                            "forge agents use {}\n   or: {}",
+                            names[0],
+                            request.said_again(&[("--agent", names[0])], &[])
+                        ),
+                    ));
+                }
+            },
+        };
+        settings.play(&name)?;
+        Ok(picked)
+    }
+
+    fn scenario(
+        &self,
+        request: &Request,
+        settings: &Settings,
+        roles: &[&str],
+        coherence: Option<&str>,
+    ) -> Result<(String, Sessions), Error> {
+        let set = settings.scenario();
+        let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
+        let Some(path) = request.scenario.clone().or(set) else {
+            return Err(Error::usage(
+                "the scripted agent has no scenario to play from",
+                "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
+            ));
+        };
+        let text = read_text(&path, SCENARIO_BYTES_MAX)?.ok_or_else(|| {
+            let what = format!("there is no scenario {}", path.display());
+            Error::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
+        })?;
+        let scenario = forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
+            Error::usage(format!("{}, {flaw}", path.display()), "mend the scenario, then try again")
+        })?;
+        let plays = |role: &&&str| {
+            scenario
+                .play
+                .iter()
+                .any(|play| play.role.as_deref().is_none_or(|played| played == **role))
+        };
+        // Nobody has to look at a request before it begins.
+        let is_needed = |role: &&&str| Some(**role) != coherence;
+        if let Some(role) = roles.iter().filter(is_needed).find(|role| !plays(role)) {
+            let what = format!("{}: nobody plays the role `{role}`", path.display());
+            return Err(Error::usage(what, format!("add a [[play]] with role = \"{role}\"")));
+        }
+        Ok((text, if scenario.sessions { Sessions::Kept } else { Sessions::Unknown }))
+    }
+}
+
+/// Returns the same command with agents that could play here, the nearest first; if there is none, where they are listed.
+fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<String> {
+    let has_scenario = settings.scenario().is_some();
+    let is_here = |name: &str| {
+        settings.agents.get(name).is_some_and(|agent| {
+            if agent.like.plays_scenario() {
+                return has_scenario;
+            }
+            let has_command = agent.command.is_some() || agent.like.needs_no_command();
+            has_command && is_installed(name, agent).is_ok()
+        })
+    };
+    let mut names: Vec<&str> =
+        settings.agents.keys().map(String::as_str).filter(|name| is_here(name)).collect();
+    names.sort_by_key(|name| levenshtein(wanted, name));
+    let mut commands: Vec<String> =
+        names.iter().map(|name| request.said_again(&[("--agent", name)], &[])).collect();
+    // Without the flag it is whoever is set.
+    if settings.agent.as_deref().map_or(has_scenario, is_here) {
+        commands.push(request.said_again(&[], &["--agent"]));
+    }
+    commands.truncate(AGENTS_PROPOSED);
+    if commands.is_empty() {
+        commands.push("forge agents (says which there are)".to_owned());
+    }
+    commands
+}
+
+/// Returns the agents that are ready to be used, by name: their programs are here, and nothing has to be set up.
+fn installed(settings: &Settings) -> Vec<AgentOffer> {
+    let agents = settings.agents.iter().filter(|(name, agent)| {
+        let has_command = agent.command.is_some() || agent.like.needs_no_command();
+        !agent.like.plays_scenario() && has_command && is_installed(name, agent).is_ok()
+    });
+    let offer = |(name, agent): (&String, &AgentTable)| AgentOffer {
+        name: name.clone(),
+        title: agent.like.title().map(str::to_owned),
+    };
+    agents.map(offer).collect()
+}
+
+/// Refuses an agent without a program. A program of the project itself is in the checkout only.
+fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Error> {
+    let own = agent.command.as_ref().and_then(|command| command.first());
+    let Some(program) = own.map(String::as_str).or(agent.like.default_command()) else {
+        return Ok(());
+    };
+    let path = Path::new(program);
+    let is_there = match (path.is_absolute(), program.contains('/')) {
+        (true, _) => path.is_file(),
+        (false, true) => true,
+        (false, false) => in_path(program).is_some(),
+    };
+    if !is_there {
+        return Err(Error::surroundings(
+            format!("the agent `{name}` needs the program `{program}`, which is not there"),
+            format!("forge agents (says how to get it), or set agents.{name}.command"),
+        ));
+    }
+    if path.is_absolute() && !is_executable(path) {
+        return Err(Error::surroundings(
+            format!("the agent `{name}` needs the program `{program}`, which is not executable"),
+            format!("chmod +x {program}, or set agents.{name}.command"),
+        ));
+    }
+    Ok(())
+}

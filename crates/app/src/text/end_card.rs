@@ -1,0 +1,138 @@
+//! The last lines of a run: how it ended, and the commands that come next.
+//!
+//! Everything else is for `forge show`.
+//!
+//! Invariant: at most six lines, and what keeps a result from being trusted is in the first one.
+
+use forge_api::show::DiffStat;
+use forge_core::{
+    event::Colour,
+    view::{Course, ProofState, ResultView, RunRow, RunView, Standing},
+};
+
+use super::status_text::{next_command, standing_text};
+use crate::{format, text_width};
+
+/// Formats how a run ended or stopped.
+pub(crate) fn end_card(
+    view: &RunView,
+    result: &ResultView,
+    stat: Option<DiffStat>,
+    width: usize,
+) -> String {
+    let row = &view.row;
+    let id = format::short_id(&row.run);
+    let mut lines = vec![title(view, result, id, width)];
+    let mut push = |name: &str, text: &str| {
+        let indent = format!("  {name:<8}");
+        let line =
+            format!("{indent}{}", format::one_line(text, width.saturating_sub(indent.len())));
+        lines.push(line);
+    };
+    if row.standing != Standing::Done && !row.why.is_empty() {
+        push("Why", &row.why);
+    }
+    if let (Some(branch), Some(_)) = (&view.branch, &view.head) {
+        push("Branch", &branch_text(branch, result, stat));
+    }
+    if row.standing == Standing::Done && !result.evidence.is_empty() {
+        push("Checks", &checks_text(result));
+    }
+    let notes = notes_text(result);
+    if !notes.is_empty() {
+        push("Notes", &notes.join(", "));
+    }
+    let next = match (row.standing, &view.head) {
+        (Standing::Done, Some(_)) => {
+            Some(format!("forge diff {id} · forge merge {id} · forge pr {id} · forge show {id}"))
+        }
+        (Standing::Done | Standing::Abandoned, _) => Some(format!("forge show {id}")),
+        (_, _) => next_command(view),
+    };
+    if let Some(next) = next {
+        push("Next", &next);
+    }
+    lines.join("\n")
+}
+
+/// Formats the first line: the standing with what has to be known first, time and cost, and the run's short id at the
+/// right edge.
+fn title(view: &RunView, result: &ResultView, id: &str, width: usize) -> String {
+    let row = &view.row;
+    let took = format::duration(row.changed_at.saturating_sub(row.started_at));
+    let (symbol, standing) = match (row.standing, doubt(row, result)) {
+        (Standing::Done, None) => ("✓", "Done".to_owned()),
+        (Standing::Done, Some(doubt)) => ("!", format!("Done, but {doubt}")),
+        (_, _) => {
+            (course_symbol(row.standing.course()), capitalized(&standing_text(row, row.changed_at)))
+        }
+    };
+    let budget = view.budget.filter(|_| row.standing == Standing::Parked);
+    let budget = budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
+    let cost = format!("{}{budget}", row.amount().to_text());
+    let line = format!("{symbol} {standing} · {took} · {cost}");
+    let line = format::cut_end(&line, width.saturating_sub(id.len() + 2));
+    let gap = width.saturating_sub(text_width::width(&line) + id.len()).max(2);
+    format!("{line}{}{id}", " ".repeat(gap))
+}
+
+/// Returns what keeps a result from being trusted, if anything does.
+fn doubt(row: &RunRow, result: &ResultView) -> Option<String> {
+    if !row.why.is_empty() {
+        return Some(row.why.clone());
+    }
+    match result.proof {
+        ProofState::Verified | ProofState::NothingLanded => None,
+        ProofState::Unverified => Some("unverified: no check ran on this code".to_owned()),
+        ProofState::Red => Some("a check failed on exactly this code".to_owned()),
+    }
+}
+
+fn branch_text(branch: &str, result: &ResultView, stat: Option<DiffStat>) -> String {
+    let mut text = branch.to_owned();
+    if let Some(DiffStat { files, added, removed }) = stat {
+        text = format!("{text} · {} +{added} -{removed}", format::count(files, "file"));
+    }
+    let commits = u32::try_from(result.landed.len()).unwrap_or(u32::MAX);
+    if commits > 0 {
+        text = format!("{text} · {}", format::count(commits, "commit"));
+    }
+    text
+}
+
+fn checks_text(result: &ResultView) -> String {
+    let check = |evidence: &forge_core::event::Evidence| match evidence.colour {
+        Colour::Green => format!("✓ {}", evidence.command),
+        Colour::Red => format!("✗ {}", evidence.command),
+    };
+    result.evidence.iter().map(check).collect::<Vec<_>>().join("   ")
+}
+
+fn notes_text(result: &ResultView) -> Vec<String> {
+    let count = |n: usize, what: &str| {
+        (n > 0).then(|| format::count(u32::try_from(n).unwrap_or(u32::MAX), what))
+    };
+    [
+        count(result.noted.len(), "open finding"),
+        count(result.waived.len(), "override"),
+        count(result.notes.len(), "note"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+const fn course_symbol(course: Course) -> &'static str {
+    match course {
+        Course::Driven => "●",
+        Course::Asking => "?",
+        Course::Held => "!",
+        Course::Failed => "✗",
+        Course::Over => "-",
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

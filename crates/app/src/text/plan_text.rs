@@ -1,0 +1,98 @@
+//! What a person sees when a run starts: agent, checks, size, budget, estimate, branch.
+
+use forge_api::start::{ChecksFrom, Estimate, Picked, PlannedAgent, StartPlan};
+use forge_core::money::Money;
+
+use crate::format;
+
+/// Formats the plan of a run that starts.
+pub(crate) fn plan_text(plan: &StartPlan, width: usize) -> String {
+    let mut lines = Vec::new();
+    let mut row = |name: &str, text: &str| {
+        lines.push(format::hanging_indent(&format!("  {name:<9}"), text, width));
+    };
+    if !plan.agents.is_empty() {
+        row("Agent", &agents_text(plan));
+    }
+    if let Some(from) = plan.checks_from {
+        row("Checks", &checks_text(&plan.checks, from));
+    }
+    if let Some((effort, why)) = &plan.effort {
+        row("Size", &format!("{effort} ({why}; change it with --effort)"));
+    }
+    if let Some(budget) = budget_text(plan) {
+        row("Budget", &budget);
+    }
+    if let Some(estimate) = &plan.estimate {
+        row("Estimate", &estimate_text(estimate));
+    }
+    if let Some(branch) = &plan.branch {
+        row("Branch", branch);
+    }
+    lines.join("\n")
+}
+
+fn agents_text(plan: &StartPlan) -> String {
+    let name = |agent: &PlannedAgent| {
+        let known = [agent.title.clone(), agent.model.clone()];
+        let known: Vec<String> = known.into_iter().flatten().collect();
+        match known.as_slice() {
+            [] => agent.name.clone(),
+            known => format!("{} ({})", agent.name, known.join(", ")),
+        }
+    };
+    let names: Vec<String> = plan.agents.iter().map(name).collect();
+    let found = match plan.picked {
+        Picked::AsSet => "",
+        Picked::OnlyOne => ", the only one found; change it with: forge agents use NAME",
+        Picked::Chosen => ", kept in your settings",
+    };
+    format!("{}{found}", names.join(", "))
+}
+
+fn checks_text(checks: &[String], from: ChecksFrom) -> String {
+    let commands = checks.join("; ");
+    match from {
+        ChecksFrom::Settings if checks.is_empty() => {
+            "none (verify.commands is empty): the result stays unverified".to_owned()
+        }
+        ChecksFrom::Settings => commands,
+        ChecksFrom::Found => format!("{commands} (found in the project)"),
+        ChecksFrom::Nothing => {
+            "none found: the result stays unverified; set them with: forge init".to_owned()
+        }
+    }
+}
+
+fn budget_text(plan: &StartPlan) -> Option<String> {
+    match (plan.budget, plan.unpriced_calls) {
+        (None, _) => (!plan.agents.is_empty()).then(|| "none".to_owned()),
+        (Some(budget), None) => Some(format!("stops at {budget} (--budget)")),
+        (Some(budget), Some(calls)) => {
+            Some(format!("stops at {budget} (--budget), or after {calls} calls that tell no price"))
+        }
+    }
+}
+
+/// Formats what a run is likely to take.
+pub(crate) fn estimate_text(estimate: &Estimate) -> String {
+    let Estimate { calls, minutes, cost, earlier_runs } = estimate;
+    let range = |(least, most): (u64, u64)| {
+        if least == most { least.to_string() } else { format!("{least}-{most}") }
+    };
+    let mut parts = vec![format!("{} calls", range(*calls)), format!("{} min", range(*minutes))];
+    if let Some((least, most)) = cost {
+        parts.push(money_range(*least, *most));
+    }
+    let basis = match earlier_runs {
+        0 => "rough, from runs elsewhere".to_owned(),
+        1 => "from 1 earlier run".to_owned(),
+        n => format!("from {n} earlier runs"),
+    };
+    format!("{} ({basis})", parts.join(" · "))
+}
+
+fn money_range(least: Money, most: Money) -> String {
+    let (least, most) = (least.to_string(), most.to_string());
+    if least == most { least } else { format!("{least}-{most}") }
+}

@@ -1,0 +1,61 @@
+//! How much a fact matters to a person who reads a log.
+
+use crate::{
+    event::{Event, Outcome, Receipt, Ruling},
+    verdict::Verdict,
+};
+
+/// How much a fact matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// Something came of the work, or a person is concerned.
+    Milestone,
+    /// One check, one start, one skip.
+    Check,
+    /// Bookkeeping.
+    Fact,
+}
+
+impl LogLevel {
+    /// Returns the level of a fact.
+    pub fn new(event: &Event) -> Self {
+        match event {
+            Event::AttemptEnded { outcome, receipt, .. } => {
+                let says = receipt.as_ref().is_some_and(|receipt| !receipt.summary.is_empty());
+                if says || *outcome != Outcome::Done { Self::Milestone } else { Self::Check }
+            }
+            Event::Judged { ruling: Ruling::Verdict(Verdict::Pass { .. }), receipt, .. } => {
+                let Receipt { summary, evidence, .. } = receipt;
+                let says = !summary.is_empty() || !evidence.is_empty();
+                if says { Self::Milestone } else { Self::Check }
+            }
+            Event::RunStarted(_)
+            | Event::RunHeld { .. }
+            | Event::RunResumed { .. }
+            | Event::BudgetRaised { .. }
+            | Event::SettingsChanged { .. }
+            | Event::ItemsListed { .. }
+            | Event::GateWaived { .. }
+            | Event::QuestionAsked(_)
+            | Event::Answered { .. }
+            | Event::UnitReopened { .. }
+            | Event::UnitFailed { .. }
+            | Event::Landed { .. }
+            | Event::Noticed { .. }
+            | Event::Edited { .. }
+            | Event::RunRewound { .. }
+            | Event::EffectDone { .. }
+            | Event::RunEnded { .. }
+            | Event::Judged { .. } => Self::Milestone,
+            Event::AttemptStarted { .. }
+            | Event::JudgementStarted { .. }
+            | Event::UnitSkipped { .. }
+            | Event::UnitAccepted { .. } => Self::Check,
+            Event::GateSkipped { .. }
+            | Event::GatePassed { .. }
+            | Event::CallSettled { .. }
+            | Event::EndingKeyAdded { .. }
+            | Event::EffectIntended { .. } => Self::Fact,
+        }
+    }
+}
