@@ -21,14 +21,14 @@ pub(crate) type PickerKey = (char, &'static str);
 
 /// The line that was picked, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Picked {
+pub(crate) struct PickedLine {
     pub(crate) line: usize,
     /// The key that was pressed there; none for Enter and for a number.
     pub(crate) key: Option<char>,
 }
 
 /// Asks which of `lines` is meant. Returns `None` if the person leaves, or if the terminal cannot be used.
-pub(crate) fn pick(question: &str, lines: &[String], keys: &[PickerKey]) -> Option<Picked> {
+pub(crate) fn pick(question: &str, lines: &[String], keys: &[PickerKey]) -> Option<PickedLine> {
     let _raw = RawInput::enter()?;
     let mut choice = MarkedLine { line: 0, lines: lines.len() };
     let mut drawn = 0;
@@ -59,7 +59,7 @@ struct MarkedLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Press {
     Moved(MarkedLine),
-    Picked(Picked),
+    Picked(PickedLine),
     Left,
 }
 
@@ -74,14 +74,14 @@ impl MarkedLine {
             }
             b"\x1b[H" | b"\x1b[5~" => to(0),
             b"\x1b[F" | b"\x1b[6~" => to(last),
-            b"\r" | b"\n" => Press::Picked(Picked { line: self.line, key: None }),
+            b"\r" | b"\n" => Press::Picked(PickedLine { line: self.line, key: None }),
             // The end of the input, Ctrl-C, Ctrl-D and Escape.
             b"" | b"\x03" | b"\x04" | b"\x1b" | b"q" => Press::Left,
             [digit @ b'1'..=b'9'] if usize::from(digit - b'1') < self.lines => {
-                Press::Picked(Picked { line: usize::from(digit - b'1'), key: None })
+                Press::Picked(PickedLine { line: usize::from(digit - b'1'), key: None })
             }
             [byte] if keys.iter().any(|(key, _)| *key == char::from(*byte)) => {
-                Press::Picked(Picked { line: self.line, key: Some(char::from(*byte)) })
+                Press::Picked(PickedLine { line: self.line, key: Some(char::from(*byte)) })
             }
             _ => to(self.line),
         }
@@ -145,9 +145,9 @@ mod tests {
         assert_eq!(press(0, b"\x1b[B"), Press::Moved(at(1)));
         assert_eq!(press(2, b"\x1bOB"), Press::Moved(at(0)));
         assert_eq!(press(0, b"\x1b[A"), Press::Moved(at(2)));
-        assert_eq!(press(1, b"\r"), Press::Picked(Picked { line: 1, key: None }));
-        assert_eq!(press(1, b"3"), Press::Picked(Picked { line: 2, key: None }));
-        assert_eq!(press(1, b"d"), Press::Picked(Picked { line: 1, key: Some('d') }));
+        assert_eq!(press(1, b"\r"), Press::Picked(PickedLine { line: 1, key: None }));
+        assert_eq!(press(1, b"3"), Press::Picked(PickedLine { line: 2, key: None }));
+        assert_eq!(press(1, b"d"), Press::Picked(PickedLine { line: 1, key: Some('d') }));
         for nothing in [&b"4"[..], b"0", b"x", b"\x1b[C", "é".as_bytes()] {
             assert_eq!(press(1, nothing), Press::Moved(at(1)), "{nothing:?}");
         }

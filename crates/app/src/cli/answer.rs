@@ -101,8 +101,11 @@ impl AnswerArgs {
             AnswerChoice::Waive => {
                 if words.is_empty() {
                     return Err(Error::usage(
-                        "`waive` needs the name of the check",
-                        format!("forge answer {run} {question} waive GATE \"why\""),
+                        "the check to waive has to be named",
+                        format!(
+                            "forge answer {} {question} waive CHECK \"why\"",
+                            format::short_id(&run)
+                        ),
                     ));
                 }
                 event::Answer::Waive { gate: words.remove(0) }

@@ -101,7 +101,7 @@ const EXAMPLES: [(&str, &[&str]); 34] = [
     ("flow", &["forge flow list", "forge flow show feature"]),
     ("help", &["forge help run"]),
     ("init", &["forge init --dry-run", "forge init"]),
-    ("log", &["forge log", "forge log oqmd --follow"]),
+    ("log", &["forge log", "forge log oqmd -f", "forge log -v -n 50"]),
     ("man", &["forge man", "forge man --dir /usr/local/share/man/man1"]),
     ("merge", &["forge merge", "forge merge oqmd --yes"]),
     ("open", &["forge open", "forge open oqmd T2", "cd \"$(forge open --print)\""]),
@@ -116,7 +116,8 @@ const EXAMPLES: [(&str, &[&str]); 34] = [
         "run",
         &[
             "forge run \"add CSV export\"",
-            "forge run --effort S --budget 2 \"fix the typo in usage()\"",
+            "forge run --quick \"fix the typo in the README\"",
+            "forge run -F request.md --budget 5",
         ],
     ),
     ("show", &["forge show", "forge show design.md", "forge show oqmd summary.md"]),

@@ -21,7 +21,7 @@ use forge_core::{
 use super::{common::open_forge, prompt::can_ask};
 use crate::{
     format,
-    picker::{Picked, pick},
+    picker::{PickedLine, pick},
     terminal_info, terminal_output,
     text::status_text::standing_text,
     text_width,
@@ -62,7 +62,7 @@ pub(crate) fn choose() -> Option<HomeAction> {
     let width = terminal_info::terminal_width();
     let lines: Vec<String> = rows.iter().map(|row| line(&forge, row, now, width)).collect();
     let picked = pick("Your runs", &lines, &[('a', "answer"), ('d', "diff")]);
-    let Some(Picked { line, key }) = picked else { return Some(HomeAction::Leave) };
+    let Some(PickedLine { line, key }) = picked else { return Some(HomeAction::Leave) };
     let row = &rows[line];
     let run = row.run.clone();
     Some(match (key, row.standing.course()) {

@@ -478,12 +478,12 @@ fn settings_flows_and_roles_that_are_not_committed_are_refused_by_name() {
         world.write(path, format!("{text}\n\n"));
         let said = as_it_is();
         assert_eq!(said.code, WRONG, "{path}: {said}");
-        has(&said.err, &["error: ", named, "help: commit it"]);
+        has(&said.err, &["error: ", named, "help: git add"]);
         world.write(path, text);
     }
     world.flow("new", ONE);
     let said = finish(&mut world.command_as_it_is(&["run", "--flow", "new", "do it"]));
-    has(&said.err, &["the flow `new` is not committed", "help: commit it"]);
+    has(&said.err, &["the flow `new` is not committed", "help: git add"]);
     assert!(world.is_untouched());
     // What belongs to nobody's settings may be as it is.
     world.write("src/a.txt", "being edited\n");

@@ -61,7 +61,7 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
         [&["resume"][..], &["abandon"], &["pause"], &["attach"], &["answer", "Q1", "approve"]]
     {
         let said = world.refused(words);
-        has(&said, &["2 runs can be", "name one", "help: forge ", "RUN", "waiting"]);
+        has(&said, &["2 runs can be", "name one", "help: forge ", "RUN", "needs you"]);
         assert!(!said.contains(first.as_str()), "only short names are shown: {said}");
         let order = [&second, &first].map(|run| said.find(short(run)).expect(run));
         assert!(order.is_sorted(), "the newest comes first: {said}");
@@ -135,7 +135,7 @@ fn an_answer_that_is_none_is_refused_with_all_that_can_be_said() {
         );
     }
     has(&world.refused(&["answer", &waits, "Q1"]), &["the answer to Q1 is missing"]);
-    has(&world.refused(&["answer", "Q1", "waive"]), &["`waive` needs the name of the check"]);
+    has(&world.refused(&["answer", "Q1", "waive"]), &["the check to waive has to be named"]);
     has(&world.ok(&["answer", "Q1", "revise", "-x", "more"]), &["Q1 is answered"]);
     has(&world.ok(&["log", &waits]), &["-x more"]);
 }
