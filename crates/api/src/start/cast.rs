@@ -19,8 +19,7 @@ use strsim::levenshtein;
 use crate::{
     forge::Forge,
     start::{
-        choices::stopped,
-        prompts::{AgentOffer, Asks, Reply},
+        prompts::{AgentOffer, Asks, Reply, stopped},
         request::Request,
     },
 };

@@ -10,12 +10,11 @@ use std::collections::BTreeMap;
 
 use forge_core::event::Approvals;
 use forge_driver::Error;
-use forge_project::error::Kind;
 
 use crate::start::{
     effort::{Detected, detect},
     flow_outline::EFFORT,
-    prompts::{Asks, BranchChoice, Reply},
+    prompts::{Asks, BranchChoice, Reply, stopped},
     ready::Ready,
     request::{AUTO, DRY_RUN, Discussion, OnMissing, Request, YES},
 };
@@ -219,10 +218,4 @@ pub(super) fn would_ask(request: &Request) -> Vec<String> {
         Discussion::First => QUESTIONS.map(str::to_owned).to_vec(),
         Discussion::No => Vec::new(),
     }
-}
-
-/// Returns that a person wanted no run after all.
-pub(super) fn stopped() -> Error {
-    let what = "you stopped before the run began; nothing was made".to_owned();
-    Error { kind: Kind::Interrupted, what, next: None }
 }

@@ -3,6 +3,9 @@
 //!
 //! Invariant: whoever cannot ask says so, and never answers for a person.
 
+use forge_driver::Error;
+use forge_project::error::Kind;
+
 /// Prompts and notes before a run exists. A method that is not implemented asks nothing.
 pub trait Asks {
     /// Returns whether somebody is there to answer.
@@ -93,4 +96,10 @@ impl Asks for Nobody {
     fn commands(&mut self, _commands: &[String]) -> Allowed {
         Allowed::No
     }
+}
+
+/// Returns that a person wanted no run after all.
+pub(super) fn stopped() -> Error {
+    let what = "you stopped before the run began; nothing was made".to_owned();
+    Error { kind: Kind::Interrupted, what, next: None }
 }

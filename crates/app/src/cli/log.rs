@@ -20,9 +20,6 @@ use crate::{
 
 /// Show what happened in a run
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  forge log            forge log oqmd -f            forge log -v -n 50"
-)]
 pub(crate) struct LogArgs {
     /// Name the run; the latest by default
     run: Option<String>,

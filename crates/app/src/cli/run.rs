@@ -27,7 +27,6 @@ use crate::{terminal_info, terminal_output};
 
 /// Start a run, and drive it until it is done or needs you
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct RunArgs {
     /// What you want; `-` reads standard input, none opens $EDITOR
@@ -95,12 +94,6 @@ const QUICK: &str = "quick";
 /// The last line of a new request in the editor, which is not a part of it.
 const EDITOR_HINT: &str =
     "\n<!-- Say what you want above this line, save, and close the editor. -->\n";
-const EXAMPLES: &str = "\
-Examples:
-  forge run \"add CSV export\"            forge \"add CSV export\"   (the same)
-  forge run --quick \"fix the typo in the README\"
-  forge run -F request.md --budget 5     git log -1 --format=%B | forge run -";
-
 /// Returns the arguments of `forge run` if a request was given without it: the first argument has a space in it, so it
 /// is no command.
 pub(crate) fn with_run(args: &[OsString]) -> Option<Vec<OsString>> {
