@@ -40,7 +40,7 @@ const APPROVED_AFTER: Duration = Duration::from_secs(10);
 /// Variables with the prefix of the settings that set nothing in a run.
 const KEPT_VARIABLES: [&str; 2] = ["FORGE_PAGER", "FORGE_MOTION"];
 
-/// Watch Forge build a small feature, with scripted agents and no model
+/// Watch Forge build a small feature with scripted agents
 #[derive(Args)]
 pub(crate) struct DemoArgs {
     /// Keep the project in this folder, which must be empty or new

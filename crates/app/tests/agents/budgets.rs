@@ -222,7 +222,7 @@ fn an_answer_does_not_keep_anybody_from_changing_settings() {
     let changed = ["resume", &run, "--set", "limits.silence_minutes=5"];
     let said = world.forge(&changed);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["Q1 is still open", &format!("forge answer {run} Q1 retry")]);
+    has(&said.err, &["Q1 is still open", "forge retry "]);
     // The answer makes a call due, which nobody begins.
     world.ok(&["answer", &run, "Q1", "retry"]);
     let said = world.forge(&changed);

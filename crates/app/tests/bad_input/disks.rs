@@ -155,7 +155,7 @@ fn on_a_disk_that_cannot_be_written_one_can_look_and_is_told_what_to_do_for_more
     assert_eq!(world.forge(&["run", "do it"]).code, WAITS);
     let run = world.latest();
     disk.remount("ro");
-    has(&world.ok(&["status"]), &[&run]);
+    has(&world.ok(&["status"]), &["needs you"]);
     has(&world.ok(&["status", &run]), &["Is this the document you want?"]);
     has(&world.ok(&["log", &run]), &["Q1 is asked"]);
     has(&world.ok(&["doctor"]), &["the journal is whole"]);

@@ -331,7 +331,7 @@ fn a_scenario_that_is_wrong_is_refused_with_its_line_and_column() {
         &["there is no scenario gone.toml", "help: "],
     );
     has(&world.refused(&["run", "do it", "--scenario", "."]), &["is not a file"]);
-    has(&world.refused(&["run", "do it"]), &["no agent is set", "forge agents"]);
+    has(&world.refused(&["run", "do it"]), &["no agent is installed", "forge agents"]);
     world.write("forge.toml", "[agents.scripted]\nscenario = \"gone.toml\"\n");
     has(&world.refused(&["run", "do it"]), &["gone.toml", "help: "]);
     assert!(world.is_untouched());

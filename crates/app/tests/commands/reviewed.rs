@@ -325,7 +325,7 @@ fn a_result_whose_branch_could_not_be_made_is_named_where_it_is() {
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
     let there = format!("refs/forge/{run}/head");
-    has(&said.out, &[&format!(" on {there}")]);
+    has(&said.out, &[&format!("Branch  {there}")]);
     has(&world.ok(&["show", &run]), &[&format!(" on {there}"), &format!("git merge {there}")]);
     has(&world.ok(&["status", &run]), &[&there]);
     assert_eq!(world.git(&["show", &format!("{there}:src/b.txt")]), "b");

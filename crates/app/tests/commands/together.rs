@@ -389,7 +389,10 @@ fn an_agent_may_look_at_its_run() {
     world.scenario(&format!("[[play]]\nrun = '''{script}'''\n"));
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&std::fs::read_to_string(world.repo.join("said")).unwrap(), &["going", "work#1 started"]);
+    has(
+        &std::fs::read_to_string(world.repo.join("said")).unwrap(),
+        &["running", "started the flow"],
+    );
 }
 
 #[test]

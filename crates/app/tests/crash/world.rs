@@ -21,6 +21,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::processes::{left_over, signal};
+use crate::world::SETTINGS;
 
 /// The program under test.
 const FORGE: &str = env!("CARGO_BIN_EXE_forge");
@@ -100,6 +101,9 @@ impl World {
             fs::write(path, content).unwrap();
         }
         let world = Self { dir, top, script };
+        let settings = world.beside(".config/forge/config.toml");
+        fs::create_dir_all(settings.parent().unwrap()).unwrap();
+        fs::write(settings, SETTINGS).unwrap();
         world.git(&["init", "-q", "--initial-branch=main"]);
         world.git(&["add", "."]);
         world.git(&["commit", "-q", "-m", "first"]);

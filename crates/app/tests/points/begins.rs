@@ -203,8 +203,7 @@ fn the_address_of_an_issue_is_refused_with_how_to_save_it_and_the_saved_one_is_t
 }
 
 #[test]
-fn on_a_branch_that_is_not_the_main_one_the_result_goes_to_a_branch_of_its_own_unless_a_person_says_else()
- {
+fn on_another_branch_the_result_still_goes_to_a_branch_of_its_own() {
     let project = Project::new("");
     project.world.git(&["checkout", "--quiet", "-b", "mine"]);
     for (flags, onto) in [(&[][..], None), (&["--branch", "current"], Some("mine"))] {

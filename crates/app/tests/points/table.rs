@@ -45,20 +45,21 @@ const CELLS: &[(&[u8], Place, By)] = &[
             "begins::the_address_of_an_issue_is_refused_with_how_to_save_it_and_the_saved_one_is_taken",
         ]),
     ),
-    (&[4], Terminal, Tests(&["chosen::at_a_terminal_each_answer_about_the_branch_is_done"])),
-    (&[5], Terminal, Tests(&["chosen::at_a_terminal_each_answer_about_the_effort_is_done"])),
+    (&[4, 5], Terminal, Tests(&["chosen::at_a_terminal_nothing_is_asked_about_branch_and_effort"])),
     (
         &[6],
         Terminal,
         Tests(&["chosen::at_a_terminal_each_answer_about_effort_l_with_auto_is_done"]),
     ),
     (
-        &[4, 5, 6],
+        &[4, 5],
         Pipes,
         Tests(&[
-            "chosen::without_a_terminal_each_printed_answer_about_branch_effort_and_auto_is_done",
+            "begins::on_another_branch_the_result_still_goes_to_a_branch_of_its_own",
+            "begins::without_an_effort_the_detected_one_is_taken_and_shown",
         ]),
     ),
+    (&[6], Pipes, Tests(&["chosen::without_a_terminal_each_printed_answer_about_auto_is_done"])),
     (&[1, 2, 3, 4, 5, 6], Second, Cannot("there is no run yet that another process could answer")),
     (
         &[7, 9],
@@ -81,14 +82,10 @@ const CELLS: &[(&[u8], Place, By)] = &[
         &[15],
         Terminal,
         Tests(&[
-            "terminal::at_a_terminal_effort_and_checkpoint_a_are_asked_in_place_and_the_summary_is_shown_at_the_end",
+            "terminal::at_a_terminal_checkpoint_a_is_asked_in_place_and_a_card_is_shown_at_the_end",
         ]),
     ),
-    (
-        &[15],
-        Pipes,
-        Tests(&["ending::at_the_end_the_whole_summary_is_shown_and_is_what_the_run_keeps"]),
-    ),
+    (&[15], Pipes, Tests(&["ending::the_whole_summary_is_what_the_run_keeps_and_shows"])),
     (&[7, 9, 15], Second, Cannot("nobody is asked, so nobody answers")),
 ];
 

@@ -61,7 +61,7 @@ result = { summary = "it is good", verdict = "pass", findings = [] }
 
 /// What most tests are not about: branches are named by the whole id, all of a run is on its branch, and a run may
 /// cost what it likes. Tests of the defaults overwrite it.
-const SETTINGS: &str = r#"
+pub(crate) const SETTINGS: &str = r#"
 land = { branch = "forge/{run}", record = "all" }
 limits.budget = "none"
 "#;

@@ -293,6 +293,7 @@ fn the_longest_that_is_looked_at_fits_into_the_window() {
 const LOOKS_LIKE_ONE: &[&str] = &[
     "crates/app/tests/agents/troubles.rs",
     "crates/app/tests/claude/stage.rs",
+    "crates/app/tests/commands/takes.rs",
     "crates/app/tests/secrets/canaries.rs",
     "crates/fuzz/tests/targets/redactor.rs",
     "crates/keeper/src/redact/files.rs",
