@@ -55,7 +55,7 @@ pub struct DryRun {
     pub calls_max: u64,
     /// The calls that it makes if nothing is sent back.
     pub calls_usual: DryCalls,
-    /// What it is likely to take.
+    /// Likely calls, minutes and dollars.
     pub estimate: Option<Estimate>,
     /// How much it may do.
     pub caps: DryCaps,

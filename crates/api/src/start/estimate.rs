@@ -37,7 +37,7 @@ const ROWS_MAX: usize = 50;
 const RECORDS_MAX: usize = 5_000;
 const MINUTE_MS: u64 = 60_000;
 
-/// What a run is likely to take.
+/// Likely calls, minutes and dollars of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// Calls of agents, the fewest and the most.
@@ -77,7 +77,7 @@ struct Split {
 static SHIPPED: LazyLock<Figures> =
     LazyLock::new(|| toml::from_str(FIGURES).expect("our own figures can be read"));
 
-/// What one earlier run took.
+/// Calls, minutes and dollars of an earlier run.
 struct EarlierRun {
     calls: u64,
     minutes: u64,
