@@ -133,10 +133,9 @@ fn visible<'a>(symbols: impl Iterator<Item = &'a str>) -> String {
     text
 }
 
-/// Removes control characters, except for line breaks; a tab is a space.
+/// Removes control characters, except for line breaks and tabs.
 fn without_controls(text: &str) -> String {
-    let text = text.replace('\t', " ");
-    text.chars().filter(|c| !c.is_control() || *c == '\n').collect()
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
 #[cfg(test)]
@@ -155,9 +154,9 @@ mod tests {
         press(&mut input, &[KeyPress::WordLeft, KeyPress::Char('工'), KeyPress::Home]);
         press(&mut input, &[KeyPress::Delete, KeyPress::Char('O'), KeyPress::End]);
         press(&mut input, &[KeyPress::NewLine, KeyPress::Pasted("a\tb\u{7}\nc d".to_owned())]);
-        assert_eq!(input.text(), "One 工two\na b\nc d");
+        assert_eq!(input.text(), "One 工two\na\tb\nc d");
         press(&mut input, &[KeyPress::Ctrl('w'), KeyPress::Left, KeyPress::Backspace]);
-        assert_eq!(input.text(), "One 工two\na b");
+        assert_eq!(input.text(), "One 工two\na\tb");
         press(&mut input, &[KeyPress::Up, KeyPress::Ctrl('k')]);
         assert_eq!(input.text(), "One 工two");
         press(&mut input, &[KeyPress::PageUp, KeyPress::Right, KeyPress::Ctrl('u')]);

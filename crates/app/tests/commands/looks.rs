@@ -158,6 +158,7 @@ fn a_flow_that_is_shown_and_a_doctor_who_is_content() {
 #[test]
 fn settings_that_are_listed_and_one_that_is_explained() {
     let world = World::new();
+    fs::remove_file(world.user_file()).unwrap();
     world.write("forge.toml", "[limits]\nbudget = \"20\"\n[verify]\ncommands = [\"cargo test\"]\n");
     world.write("forge.local.toml", "# mine\nlimits.budget = \"2\"\n[agents.mine]\ncommand = [\"/a.sh\", \"--fast\"]\n[roles.reviewer]\nagent = \"mine\"\n");
     insta::assert_snapshot!("config-list", world.redact(&world.ok(&["config", "list"])));
