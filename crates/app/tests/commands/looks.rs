@@ -159,10 +159,13 @@ fn a_flow_that_is_shown_and_a_doctor_who_is_content() {
 fn settings_that_are_listed_and_one_that_is_explained() {
     let world = World::new();
     fs::remove_file(world.user_file()).unwrap();
-    world.write("forge.toml", "[limits]\nbudget = \"20\"\n[verify]\ncommands = [\"cargo test\"]\n");
-    world.write("forge.local.toml", "# mine\nlimits.budget = \"2\"\n[agents.mine]\ncommand = [\"/a.sh\", \"--fast\"]\n[roles.reviewer]\nagent = \"mine\"\n");
+    world.write(
+        "forge.toml",
+        "[limits]\ncall_budget = \"20\"\n[verify]\ncommands = [\"cargo test\"]\n",
+    );
+    world.write("forge.local.toml", "# mine\nlimits.call_budget = \"2\"\n[agents.mine]\ncommand = [\"/a.sh\", \"--fast\"]\n[roles.reviewer]\nagent = \"mine\"\n");
     insta::assert_snapshot!("config-list", world.redact(&world.ok(&["config", "list"])));
-    let explained = world.ok(&["config", "explain", "limits.budget"]);
+    let explained = world.ok(&["config", "explain", "limits.call_budget"]);
     insta::assert_snapshot!("config-explain", world.redact(&explained));
     let explained = world.ok(&["config", "explain", "agents.mine.command"]);
     insta::assert_snapshot!("config-explain-table", world.redact(&explained));
