@@ -40,12 +40,8 @@ pub struct MergeOffer {
 impl Forge {
     /// Returns the files that a run changed so far, without the record of the run.
     pub fn changed_files(&self, id: &str) -> Result<Vec<FileStat>, Error> {
-        let (run, _) = self.fold(id)?;
-        let Some(base) = &run.definition().start.base else { return Ok(Vec::new()) };
-        let repository = &self.home.repository;
-        let from = repository.code_tree(base)?;
-        let to = repository.code_tree(run.head().unwrap_or(base))?;
-        Ok(repository.file_stats(&from, &to)?)
+        let Some((from, to)) = self.changed_trees(id)? else { return Ok(Vec::new()) };
+        Ok(self.home.repository.file_stats(&from, &to)?)
     }
 
     /// Returns the unit that a person means by a name or a part of it, such as `T2`.

@@ -14,8 +14,6 @@ use forge_core::{
 use forge_driver::{Error, checkouts::span, deliver::offer, summary_file::SUMMARY};
 use similar::TextDiff;
 
-pub use forge_workspace::DiffStat;
-
 use crate::{edit::Editable, forge::Forge};
 
 /// The most bytes of a diff that is shown.
@@ -112,25 +110,20 @@ impl Forge {
 
     /// Returns the change of a run's result, without the record of the run.
     pub fn diff(&self, id: &str) -> Result<Vec<u8>, Error> {
-        let (from, to) = self.changed_trees(id)?;
-        Ok(self.home.repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?.text)
-    }
-
-    /// Returns how large the change of a run's result is, without the record of the run.
-    pub fn diff_stat(&self, id: &str) -> Result<DiffStat, Error> {
-        let (from, to) = self.changed_trees(id)?;
-        Ok(self.home.repository.diff_stat(&from, &to)?)
-    }
-
-    /// Returns the code trees before and after a run.
-    fn changed_trees(&self, id: &str) -> Result<(String, String), Error> {
-        let (run, _) = self.fold(id)?;
-        let Some(base) = &run.definition().start.base else {
+        let Some((from, to)) = self.changed_trees(id)? else {
             let what = format!("{id} changes no code");
             return Err(Error::usage(what, format!("forge show {id}")));
         };
+        Ok(self.home.repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?.text)
+    }
+
+    /// Returns the code trees before and after a run. Nothing, if it has no code.
+    pub(crate) fn changed_trees(&self, id: &str) -> Result<Option<(String, String)>, Error> {
+        let (run, _) = self.fold(id)?;
+        let Some(base) = &run.definition().start.base else { return Ok(None) };
         let repository = &self.home.repository;
-        Ok((repository.code_tree(base)?, repository.code_tree(run.head().unwrap_or(base))?))
+        let to = repository.code_tree(run.head().unwrap_or(base))?;
+        Ok(Some((repository.code_tree(base)?, to)))
     }
 
     /// Returns the change of one unit.

@@ -54,7 +54,7 @@ use forge_project::{
     commit_files::CommitTree,
     detect,
     personal_dirs::state_dir,
-    settings::{FILE, FILE_BYTES_MAX, LOCAL_FILE, Settings, VerifyFrom},
+    settings::{FILE, FILE_BYTES_MAX, Frozen, LOCAL_FILE, Settings, VerifyFrom},
 };
 use forge_store::journal::Store;
 use instructions::{INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX, instructions_at};
@@ -286,7 +286,7 @@ impl Forge {
             format: FORMAT,
             params: chosen.params,
             approvals: chosen.approvals,
-            limits: limits(request, &settings),
+            limits: limits(request, &settings, &frozen, &roles_of_flow),
             settings: Some(put(&text)?),
             roles,
             instructions: instructions.map(|text| put(text.as_bytes())).transpose()?,
@@ -445,12 +445,7 @@ impl Forge {
     }
 
     /// Detects the checks in the project where none are set.
-    fn fill_in(
-        &self,
-        frozen: &mut forge_project::settings::Frozen,
-        settings: &Settings,
-        base: &str,
-    ) -> Result<(), Error> {
+    fn fill_in(&self, frozen: &mut Frozen, settings: &Settings, base: &str) -> Result<(), Error> {
         if settings.verify.commands.is_some() {
             return Ok(());
         }
@@ -511,10 +506,7 @@ fn refuse_path(text: &str) -> Result<(), Error> {
 }
 
 /// Commands are written down, and run as they are written: a secret belongs into a variable.
-fn refuse_secrets(
-    frozen: &forge_project::settings::Frozen,
-    secrets: &[Vec<u8>],
-) -> Result<(), Error> {
+fn refuse_secrets(frozen: &Frozen, secrets: &[Vec<u8>]) -> Result<(), Error> {
     let agents = frozen.agents.values();
     let agents = agents.map(|agent| (format!("agents.{}", agent.name), agent.command.join(" ")));
     let named = |key: &str, commands: &[String]| -> Vec<(String, String)> {
@@ -534,14 +526,16 @@ fn refuse_secrets(
     Ok(())
 }
 
-/// Returns the limits of a run. Under the default budget, calls that tell no price are counted.
-fn limits(request: &Request, settings: &Settings) -> Limits {
+/// Returns the limits of a run. Under the default budget, calls of agents that report no cost are counted instead.
+fn limits(request: &Request, settings: &Settings, frozen: &Frozen, roles: &[&str]) -> Limits {
     let is_default = request.budget.is_none() && settings.is_shipped("limits.budget");
+    let mut agents = roles.iter().filter_map(|role| frozen.who_plays(role));
+    let is_counted = is_default && agents.any(|agent| !agent.like.reports_cost());
     Limits {
         budget: request.budget.or(settings.limits.budget()),
         call_budget: settings.limits.call_budget(),
         at_once: settings.limits.at_once.into(),
-        unpriced_calls: is_default.then(|| settings.limits.unpriced_calls.into()),
+        unpriced_calls: is_counted.then(|| settings.limits.unpriced_calls.into()),
     }
 }
 

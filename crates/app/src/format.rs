@@ -2,7 +2,10 @@
 
 use forge_core::Time;
 
+pub(crate) use forge_api::run_id::short_id;
+
 use crate::{
+    palette::Hue,
     terminal_info::Colours,
     text_width::{self, LongWords},
 };
@@ -17,7 +20,7 @@ pub(crate) fn bar(part: u64, whole: u64, width: usize, colours: Colours) -> Stri
         return String::new();
     }
     match colours {
-        Colours::Yes => format!("\x1b[36m{}\x1b[0m", "█".repeat(cells)),
+        Colours::Yes => format!("{}{}\x1b[0m", Hue::Blue.code(), "█".repeat(cells)),
         Colours::No => "#".repeat(cells),
     }
 }
@@ -108,11 +111,6 @@ pub(crate) fn cut_end(line: &str, width: usize) -> String {
 /// Formats a duration in whole seconds: `42s`, `12m07s`, `1h02m`.
 pub(crate) fn duration(ms: u64) -> String {
     if ms < 1_000 { "0s".to_owned() } else { forge_core::view::span(ms) }
-}
-
-/// Returns how a run is called on screens: the last letters of its id, which `Forge::resolve` finds.
-pub(crate) fn short_id(run: &str) -> &str {
-    run.rsplit('-').next().unwrap_or(run)
 }
 
 /// Returns the last item and stage of a unit's name; the unit is shown below its `each` anyway.

@@ -44,6 +44,8 @@ mod unsent_text;
 mod window_state;
 
 pub(crate) use self::{
+    frame::tree_text,
     screen::{OnSilence, ScreenExit, ScreenTask, is_supported, show, show_with},
     terminal::restore,
+    terminal_features::TerminalFeatures,
 };

@@ -63,16 +63,14 @@ fn chosen_colours(
     }
 }
 
-/// Returns the width of the terminal, or a default.
+/// Returns the width of the terminal; in a pipe that of `COLUMNS`, or a default.
 pub(crate) fn terminal_width() -> usize {
-    if !io::stdout().is_terminal() {
-        return WIDTH_DEFAULT;
-    }
-    let size = rustix::termios::tcgetwinsize(io::stdout());
-    size.ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|width| *width >= 20)
-        .unwrap_or(WIDTH_DEFAULT)
+    let width = if io::stdout().is_terminal() {
+        rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col))
+    } else {
+        std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok())
+    };
+    width.filter(|width| *width >= 20).unwrap_or(WIDTH_DEFAULT)
 }
 
 #[cfg(test)]

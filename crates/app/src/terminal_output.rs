@@ -11,6 +11,7 @@ use forge_core::view::sanitize;
 
 use crate::{
     format,
+    palette::Hue,
     terminal_info::{has_colours, terminal_width},
     verbosity::Verbosity,
 };
@@ -74,7 +75,7 @@ pub(crate) fn print_note(text: &str) {
 
 /// Prints what failed and the command that helps.
 pub(crate) fn print_error(error: &Error) {
-    let red = if has_colours(&io::stderr()) { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
+    let red = if has_colours(&io::stderr()) { (Hue::Red.code(), "\x1b[0m") } else { ("", "") };
     print_stderr(&format!("{}error:{} {}", red.0, red.1, sanitize(&error.what)));
     if let Some(next) = &error.next {
         print_stderr(&format!(" help: {}", sanitize(next)));

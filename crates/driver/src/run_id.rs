@@ -1,6 +1,6 @@
 //! Ids of runs: the day, the first words of the request, and four letters of chance.
 
-use forge_core::slug::slug;
+use forge_core::slug::{slug, split_run_id};
 
 /// A new id: `YYYYMMDD-<slug>-<4 base32>`.
 pub fn new_run_id(request: &str) -> String {
@@ -21,7 +21,7 @@ pub fn new_run_id(request: &str) -> String {
 
 /// Returns how a run is called in messages: the letters of chance, by which it can be named.
 pub fn short_id(run: &str) -> &str {
-    run.rsplit('-').next().unwrap_or(run)
+    split_run_id(run).1
 }
 
 #[cfg(test)]

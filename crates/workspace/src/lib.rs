@@ -35,7 +35,7 @@ pub use protocol::{
     OpenedCheckout, Operation, OperationResult, RecordBaseline, RecordFile, RecordedBaseline,
     RefusedCommit, RestoreFiles, RestoredFiles, RunHeadUpdate, RunHooks,
 };
-pub use repository::diff_text::{Diff, DiffStat};
+pub use repository::diff_text::Diff;
 pub use repository::fast_forward::FastForward;
 pub use repository::locate::{FindRepositoryError, Repository};
 pub use repository::remote::{Remote, RemoteHost};

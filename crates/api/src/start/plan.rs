@@ -66,7 +66,6 @@ impl Forge {
             .params
             .get(EFFORT)
             .map(|effort| (effort.clone(), start.chosen.get(EFFORT).cloned().unwrap_or_default()));
-        let is_priced = players.iter().all(|agent| agent.like.reports_cost());
         StartPlan {
             agents,
             picked,
@@ -74,7 +73,7 @@ impl Forge {
             checks_from: ChecksFrom::new(flow, &frozen.verify),
             effort,
             budget: start.limits.budget,
-            unpriced_calls: start.limits.unpriced_calls.filter(|_| !is_priced),
+            unpriced_calls: start.limits.unpriced_calls,
             branch: start.branch.clone(),
             estimate: self.estimate(&start.flow, flow, &start.params, frozen),
         }

@@ -271,11 +271,14 @@ pub(crate) fn report_outcome(
         }
         OutputFormat::Sentences => {
             let result = forge.result(&outcome.run)?;
-            let stat = view.head.is_some().then(|| forge.diff_stat(&outcome.run)).transpose()?;
+            let files = match view.head {
+                Some(_) => forge.changed_files(&outcome.run)?,
+                None => Vec::new(),
+            };
             let width = terminal_info::terminal_width();
             terminal_output::print_progress(&format!(
                 "\n{}",
-                end_card(&view, &result, stat, width)
+                end_card(&view, &result, &files, width)
             ));
             for question in &view.asked {
                 let question =

@@ -1,20 +1,23 @@
 //! `forge status`: shows all runs as a list, or one run as a tree.
 
-use std::{fmt::Write as _, path::Path, process::ExitCode};
+use std::{fmt::Write as _, process::ExitCode};
 
 use clap::Args;
-use forge_api::{Error, clock::now, forge::RUNS_MAX};
+use forge_api::{Error, clock::now, follow::RunSnapshot, forge::RUNS_MAX};
 use forge_core::{
     Time,
-    view::{Course, RunRow, RunView, Standing, short_commit},
+    view::{Course, RunRow, Standing, sanitize, short_commit},
 };
 
 use super::common::{open_forge, print_json};
 use crate::{
-    format, terminal_info, terminal_output,
+    format,
+    live::{TerminalFeatures, tree_text},
+    terminal_info, terminal_output,
     text::{
         question_text::{QuestionLayout, question_text},
-        status_text::{Activity, next_command, standing_text, unit_line},
+        state_words::{DrivenBy, standing_symbol},
+        status_text::next_command,
     },
     text_width,
 };
@@ -70,24 +73,17 @@ impl StatusArgs {
         if self.json {
             print_json(&view);
         } else {
-            let driver = if forge.is_driven(&run) { HasDriver::Yes } else { HasDriver::No };
-            terminal_output::print(&tree_text(
-                &view,
-                &forge.home.run(&run),
-                driver,
-                now(),
-                terminal_info::terminal_width(),
-            ));
+            let snapshot = RunSnapshot { view, ..forge.follow(&run)?.look()? };
+            let driven_by = match forge.is_driven(&run) {
+                true => DrivenBy::AnotherProcess,
+                false => DrivenBy::Nothing,
+            };
+            let width = terminal_info::terminal_width();
+            let text = run_text(&snapshot, driven_by, width, TerminalFeatures::detect());
+            terminal_output::print_raw(&text);
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// The presence of a driver, by the lock of the run.
-#[derive(Clone, Copy)]
-enum HasDriver {
-    Yes,
-    No,
 }
 
 /// The columns of the list whose widths do not depend on the terminal.
@@ -116,7 +112,7 @@ fn list_text(
         let (symbol, state) = if lacks_driver(row) {
             ("!", "not running")
         } else {
-            (symbol(row.standing), row.standing.label())
+            (standing_symbol(row.standing).0, row.standing.label())
         };
         let id = format::short_id(&row.run);
         let last = row.asks.as_deref().or(row.branch.as_deref()).unwrap_or_default();
@@ -149,79 +145,24 @@ fn list_text(
     lines.join("\n")
 }
 
-/// Returns the symbol that repeats a standing.
-const fn symbol(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Going => "●",
-        Standing::Waiting => "?",
-        Standing::Done => "✓",
-        Standing::Failed | Standing::Blocked => "✗",
-        Standing::Abandoned => "-",
-        Standing::Limited
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked
-        | Standing::Escalated => "!",
-    }
-}
-
-fn tree_text(view: &RunView, folder: &Path, driver: HasDriver, now: Time, width: usize) -> String {
-    let row = &view.row;
-    let stands = match driver {
-        HasDriver::No if row.standing == Standing::Going => {
-            format!("nobody drives it; forge resume {}", row.run)
-        }
-        HasDriver::Yes | HasDriver::No => standing_text(row, now),
-    };
-    let mut text = format!("{}  {stands}", row.run);
-    if !row.why.is_empty() {
-        let _ = write!(text, "\n{}", format::hanging_indent("  ", &row.why, width));
-    }
-    let _ =
-        write!(text, "\n  request  {}", format::one_line(&view.request, width.saturating_sub(11)));
-    let _ =
-        write!(text, "\n  flow     {}, started {} ago", row.flow, format::age(row.started_at, now));
-    let budget = view.budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
-    let tokens = format::tokens(view.tokens).map(|tokens| format!(", {tokens}"));
-    let tokens = tokens.unwrap_or_default();
-    let _ = write!(text, "\n  spent    {}{budget}{tokens}", row.amount().to_text());
-    if let Some(branch) = &view.branch {
-        let _ = match &view.head {
-            Some(head) => {
-                write!(text, "\n  result   {} on {branch}", short_commit(head))
-            }
-            None => write!(text, "\n  result   nothing has landed on {branch} yet"),
-        };
-    }
-    let _ = write!(text, "\n  folder   {}", folder.display());
-    let _ = match (driver, row.working) {
-        (HasDriver::Yes, n) => {
-            write!(text, "\n  driver   at work, {} under way", format::count(n, "call"))
-        }
-        (HasDriver::No, 0) => write!(text, "\n  driver   none"),
-        (HasDriver::No, n) => {
-            write!(text, "\n  driver   none; {} due or still at work", format::count(n, "call"))
-        }
-    };
-    text.push('\n');
-    // Without a driver no call is known to be running, so no durations are shown.
-    let activity = match driver {
-        HasDriver::No => Activity::Idle,
-        HasDriver::Yes => Activity::Running,
-    };
-    for unit in &view.units {
-        let _ = write!(text, "\n{}", unit_line(unit, activity, now, width));
+/// Formats one run: the tree of the live screen, where its result is, and its questions.
+fn run_text(
+    snapshot: &RunSnapshot,
+    driven_by: DrivenBy,
+    width: usize,
+    features: TerminalFeatures,
+) -> String {
+    let view = &snapshot.view;
+    let mut text = tree_text(snapshot, driven_by, width, features);
+    if let (Some(branch), Some(head)) = (&view.branch, &view.head) {
+        let _ = write!(text, "\n\n Branch  {branch} at {}", short_commit(head));
     }
     for question in &view.asked {
-        let _ = write!(
-            text,
-            "\n\n{}",
-            question_text(&row.run, question, QuestionLayout::Printed, width)
-        );
+        let question = question_text(&view.row.run, question, QuestionLayout::Printed, width);
+        let _ = write!(text, "\n\n{}", sanitize(&question));
     }
-    if let (Some(next), HasDriver::No) = (next_command(view), driver) {
-        let _ = write!(text, "\n\nnext: {next}");
+    if let (Some(next), DrivenBy::Nothing) = (next_command(view), driven_by) {
+        let _ = write!(text, "\n\nNext: {next}");
     }
     text
 }

@@ -18,6 +18,8 @@ use super::{
         PLAIN, SanitizedLine as _, ScreenLine, ScreenSize, coloured, key_hints, line, titled_rule,
         wrap,
     },
+    painter::to_ansi,
+    terminal_features::{Motion, TerminalFeatures},
     unit_rows::{Columns, UnitRow, fold_rows, unit_rows},
 };
 use crate::{format, palette::Hue, text::state_words::DrivenBy};
@@ -109,6 +111,18 @@ pub(crate) fn final_lines(
     let rows = fold_rows(unit_rows(snapshot, columns), most.saturating_sub(lines.len()));
     lines.extend(rows.iter().map(|row| row.line(snapshot, context.driven_by, columns, None)));
     lines.into_iter().map(|line| line.cut(width)).collect()
+}
+
+/// Formats the whole tree, for `forge status`.
+pub(crate) fn tree_text(
+    snapshot: &RunSnapshot,
+    driven_by: DrivenBy,
+    width: usize,
+    features: TerminalFeatures,
+) -> String {
+    let context = ScreenContext { driven_by, motion: Motion::Off };
+    let lines = final_lines(snapshot, context, width, usize::MAX);
+    lines.iter().map(|line| to_ansi(line, features)).collect::<Vec<_>>().join("\n")
 }
 
 /// What happens to a run that this process drives when the screen is closed.

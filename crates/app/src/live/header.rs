@@ -13,7 +13,7 @@ use super::{
 use crate::{
     format,
     palette::Hue,
-    text::state_words::{DrivenBy, standing_symbol, standing_word},
+    text::state_words::{DrivenBy, standing_symbol},
 };
 
 /// Below this height, optional lines are left out.
@@ -57,9 +57,9 @@ fn first_line(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) ->
         Some(_) | None if is_alone => "not running".to_owned(),
         Some(until) => {
             let until = format::future_time(until, snapshot.now);
-            format!("{} until {until}", standing_word(row.standing))
+            format!("{} until {until}", row.standing.label())
         }
-        None => standing_word(row.standing).to_owned(),
+        None => row.standing.label().to_owned(),
     };
     let state = line(coloured(hue), symbol).with(BOLD, &format!(" {word}"));
     let mut first = line(BOLD, &format!(" {}", format::short_id(&row.run)));

@@ -4,10 +4,7 @@ use forge_api::follow::RunSnapshot;
 use forge_core::view::Course;
 
 use super::totals::stages;
-use crate::{
-    format,
-    text::state_words::{DrivenBy, standing_word},
-};
+use crate::{format, text::state_words::DrivenBy};
 
 /// Title and progress of a run, which a terminal shows outside of the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +30,7 @@ pub(crate) fn window_state(snapshot: &RunSnapshot, driven_by: DrivenBy) -> Windo
     let (done, all) = stages(snapshot);
     let percent = u8::try_from(done * 100 / all.max(1)).unwrap_or(100);
     let is_alone = driven_by.is_missing(snapshot);
-    let word = if is_alone { "not running" } else { standing_word(row.standing) };
+    let word = if is_alone { "not running" } else { row.standing.label() };
     let progress = match row.standing.course() {
         Course::Driven if !is_alone => ProgressState::Running(percent),
         Course::Driven | Course::Asking | Course::Held => ProgressState::Waiting(percent),

@@ -4,20 +4,23 @@
 //!
 //! Invariant: at most six lines, and what keeps a result from being trusted is in the first one.
 
-use forge_api::show::DiffStat;
+use forge_api::merge::FileStat;
 use forge_core::{
     event::Colour,
-    view::{Course, ProofState, ResultView, RunRow, RunView, Standing},
+    view::{ProofState, ResultView, RunRow, RunView, Standing},
 };
 
-use super::status_text::{next_command, standing_text};
+use super::{
+    state_words::standing_symbol,
+    status_text::{next_command, standing_text},
+};
 use crate::{format, text_width};
 
 /// Formats how a run ended or stopped.
 pub(crate) fn end_card(
     view: &RunView,
     result: &ResultView,
-    stat: Option<DiffStat>,
+    files: &[FileStat],
     width: usize,
 ) -> String {
     let row = &view.row;
@@ -33,7 +36,7 @@ pub(crate) fn end_card(
         push("Why", &row.why);
     }
     if let (Some(branch), Some(_)) = (&view.branch, &view.head) {
-        push("Branch", &branch_text(branch, result, stat));
+        push("Branch", &branch_text(branch, result, files));
     }
     if row.standing == Standing::Done && !result.evidence.is_empty() {
         push("Checks", &checks_text(result));
@@ -61,15 +64,18 @@ fn title(view: &RunView, result: &ResultView, id: &str, width: usize) -> String 
     let row = &view.row;
     let took = format::duration(row.changed_at.saturating_sub(row.started_at));
     let (symbol, standing) = match (row.standing, doubt(row, result)) {
-        (Standing::Done, None) => ("✓", "Done".to_owned()),
         (Standing::Done, Some(doubt)) => ("!", format!("Done, but {doubt}")),
         (_, _) => {
-            (course_symbol(row.standing.course()), capitalized(&standing_text(row, row.changed_at)))
+            let text = capitalized(&standing_text(row, row.changed_at));
+            (standing_symbol(row.standing).0, text)
         }
     };
     let budget = view.budget.filter(|_| row.standing == Standing::Parked);
     let budget = budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
-    let cost = format!("{}{budget}", row.amount().to_text());
+    let cost = match row.amount().to_text() {
+        text if text.starts_with("unknown") => format!("cost {text}"),
+        text => format!("{text}{budget}"),
+    };
     let line = format!("{symbol} {standing} · {took} · {cost}");
     let line = format::cut_end(&line, width.saturating_sub(id.len() + 2));
     let gap = width.saturating_sub(text_width::width(&line) + id.len()).max(2);
@@ -88,14 +94,15 @@ fn doubt(row: &RunRow, result: &ResultView) -> Option<String> {
     }
 }
 
-fn branch_text(branch: &str, result: &ResultView, stat: Option<DiffStat>) -> String {
+fn branch_text(branch: &str, result: &ResultView, files: &[FileStat]) -> String {
+    let lines = files.iter().filter_map(|file| file.lines);
+    let (added, removed) = lines.fold((0, 0), |sum, lines| (sum.0 + lines.0, sum.1 + lines.1));
     let mut text = branch.to_owned();
-    if let Some(DiffStat { files, added, removed }) = stat {
-        text = format!("{text} · {} +{added} -{removed}", format::count(files, "file"));
+    if let Some(files) = count(files.len(), "file") {
+        text = format!("{text} · {files} +{added} -{removed}");
     }
-    let commits = u32::try_from(result.landed.len()).unwrap_or(u32::MAX);
-    if commits > 0 {
-        text = format!("{text} · {}", format::count(commits, "commit"));
+    if let Some(commits) = count(result.landed.len(), "commit") {
+        text = format!("{text} · {commits}");
     }
     text
 }
@@ -109,9 +116,6 @@ fn checks_text(result: &ResultView) -> String {
 }
 
 fn notes_text(result: &ResultView) -> Vec<String> {
-    let count = |n: usize, what: &str| {
-        (n > 0).then(|| format::count(u32::try_from(n).unwrap_or(u32::MAX), what))
-    };
     [
         count(result.noted.len(), "open finding"),
         count(result.waived.len(), "override"),
@@ -122,14 +126,9 @@ fn notes_text(result: &ResultView) -> Vec<String> {
     .collect()
 }
 
-const fn course_symbol(course: Course) -> &'static str {
-    match course {
-        Course::Driven => "●",
-        Course::Asking => "?",
-        Course::Held => "!",
-        Course::Failed => "✗",
-        Course::Over => "-",
-    }
+/// Formats a number of things. Nothing for none.
+fn count(n: usize, what: &str) -> Option<String> {
+    (n > 0).then(|| format::count(u32::try_from(n).unwrap_or(u32::MAX), what))
 }
 
 fn capitalized(text: &str) -> String {

@@ -59,23 +59,6 @@ impl UnitActivity {
     }
 }
 
-pub(crate) const fn standing_word(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Going => "running",
-        Standing::Waiting => "needs you",
-        Standing::Limited => "rate-limited",
-        Standing::Paused => "paused",
-        Standing::Interrupted => "interrupted",
-        Standing::Stopped => "stopped",
-        Standing::Parked => "out of budget",
-        Standing::Escalated => "needs attention",
-        Standing::Done => "done",
-        Standing::Failed => "failed",
-        Standing::Blocked => "blocked",
-        Standing::Abandoned => "abandoned",
-    }
-}
-
 /// Returns the symbol of a run's state, and its colour.
 pub(crate) const fn standing_symbol(standing: Standing) -> (&'static str, Hue) {
     match standing {
@@ -123,7 +106,7 @@ fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
     }
     let word = match (unit.state, activity) {
         (UnitState::Working | UnitState::Judging, UnitActivity::Halted(standing)) => {
-            return standing_word(standing).to_owned();
+            return standing.label().to_owned();
         }
         (UnitState::Working | UnitState::Judging, UnitActivity::NotDriven) => {
             return "not running".to_owned();

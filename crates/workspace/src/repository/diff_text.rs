@@ -34,16 +34,6 @@ pub struct Diff {
     pub unshown: Vec<String>,
 }
 
-/// How much two trees differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiffStat {
-    pub files: u32,
-    /// Lines that were added.
-    pub added: u64,
-    /// Lines that were removed.
-    pub removed: u64,
-}
-
 /// A file that differs, and its larger side.
 struct ChangedFile {
     path: Vec<u8>,
@@ -52,22 +42,6 @@ struct ChangedFile {
 }
 
 impl Repository {
-    /// Counts the files and lines in which two trees differ. A file that is no text has no lines.
-    pub fn diff_stat(&self, from: &str, to: &str) -> Result<DiffStat, GitError> {
-        let git = self.git().args(["diff-tree", "-r", "-M", "--numstat", "--no-ext-diff"]);
-        let output = git.args(["--no-textconv", from, to]).run()?;
-        let mut stat = DiffStat::default();
-        for line in output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let mut numbers = line.split(|byte| *byte == b'\t').map(|number| {
-                str::from_utf8(number).ok().and_then(|number| number.parse::<u64>().ok())
-            });
-            stat.files += 1;
-            stat.added += numbers.next().flatten().unwrap_or_default();
-            stat.removed += numbers.next().flatten().unwrap_or_default();
-        }
-        Ok(stat)
-    }
-
     /// Returns the difference between two commits, with whole files up to so many bytes.
     pub fn diff(
         &self,
