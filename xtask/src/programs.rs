@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::{
     command::say,
-    repository::{root, rust_files, target},
+    repository::{files_below, root, target},
 };
 
 /// Programs with one thread, which leave a core to others.
@@ -195,7 +195,7 @@ pub(crate) fn packages_with_doc_tests(programs: &[Program]) -> Vec<String> {
     packages.sort_by(|a, b| a.package.cmp(&b.package));
     packages.dedup_by(|a, b| a.package == b.package);
     let has_any = |program: &&Program| {
-        let files = rust_files(&program.folder.join("src"));
+        let files = files_below(&program.folder.join("src"), "rs");
         files.iter().any(|file| has_doc_test(&fs::read_to_string(file).unwrap_or_default()))
     };
     packages.into_iter().filter(has_any).map(|program| program.package.clone()).collect()

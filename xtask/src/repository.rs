@@ -16,8 +16,8 @@ pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// All Rust files below a folder, sorted.
-pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
+/// All files below a folder with an extension, sorted.
+pub(crate) fn files_below(folder: &Path, wanted: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
@@ -25,7 +25,7 @@ pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             if path.is_dir() && entry.file_name() != "target" {
                 open.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|extension| extension == wanted) {
                 found.push(path);
             }
         }

@@ -9,6 +9,7 @@ mod size;
 mod source;
 mod syncs;
 mod types;
+mod words;
 
 use std::{
     fs,
@@ -20,7 +21,7 @@ use source::Crate;
 
 use crate::{
     command::say,
-    repository::{root, rust_files},
+    repository::{files_below, root},
 };
 
 /// Past this, one must climb too far to understand a file.
@@ -40,6 +41,13 @@ pub(crate) fn run() -> ExitCode {
         problems.extend(syncs::unknown(&shown, &text));
     }
     problems.extend(in_the_house(&crates));
+    problems.extend(crates.iter().flat_map(words::foreign));
+    for path in documents(&root()) {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let shown = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+        let found = words::in_document(&text).into_iter();
+        problems.extend(found.map(|(line, what)| format!("{shown}:{line}: {what}")));
+    }
     for problem in &problems {
         say(problem);
     }
@@ -100,9 +108,17 @@ fn crates(root: &Path) -> (Vec<Crate>, Vec<String>) {
     (crates, problems)
 }
 
+/// The documents that users and agents read.
+fn documents(root: &Path) -> Vec<PathBuf> {
+    let mut found = files_below(&root.join("docs"), "md");
+    found.extend(files_below(&root.join("flows"), "md"));
+    found.push(root.join("README.md"));
+    found
+}
+
 /// All Rust files of ours.
 fn sources(root: &Path) -> Vec<PathBuf> {
-    let mut found = rust_files(&root.join("crates"));
-    found.extend(rust_files(&root.join("xtask")));
+    let mut found = files_below(&root.join("crates"), "rs");
+    found.extend(files_below(&root.join("xtask"), "rs"));
     found
 }

@@ -184,7 +184,7 @@ impl StreamSummary {
                 None => match self.standing_limit() {
                     Some(limit) => AgentEnd::Limited(limit),
                     None if self.kind.reports_end() => {
-                        self.without_a_word("it ended without saying that it ended", errors)
+                        self.without_a_word("it ended without a final message", errors)
                     }
                     None => AgentEnd::Done,
                 },
@@ -198,7 +198,7 @@ impl StreamSummary {
             ExitReason::Silent => self.stopped(Watchdog::Silence),
             ExitReason::TooMuchOutput => AgentEnd::Stopped(Watchdog::Output),
             ExitReason::OverBudget => {
-                AgentEnd::OverBudget { what: "it spent more than it may".to_owned() }
+                AgentEnd::OverBudget { what: "it spent more than its budget".to_owned() }
             }
             ExitReason::Interrupted => AgentEnd::Interrupted,
             ExitReason::NotStarted { why } => AgentEnd::NotStarted { why: why.clone() },
@@ -213,7 +213,7 @@ impl StreamSummary {
         match &self.word {
             Some(Word::Badly(why)) => ended_badly(why),
             Some(Word::Well) => {
-                self.without_a_word(&format!("it said that it was done, and then: {how}"), errors)
+                self.without_a_word(&format!("it reported success, but then: {how}"), errors)
             }
             None => match self.standing_limit() {
                 Some(limit) => AgentEnd::Limited(limit),

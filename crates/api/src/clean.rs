@@ -116,15 +116,15 @@ impl Forge {
     /// Returns why nobody needs the folders of a run any more, or why somebody may.
     fn needlessness(&self, row: &RunRow, run: &Run) -> Result<Result<String, String>, Error> {
         if row.standing.course() != Course::Over {
-            return Ok(Err(format!("it is {}, and can be continued", row.standing.as_str())));
+            return Ok(Err(format!("it is {} and can be continued", row.standing.label())));
         }
         if row.working > 0 {
-            return Ok(Err("calls of it may still be running".to_owned()));
+            return Ok(Err("some of its agents may still be running".to_owned()));
         }
         let repository = &self.home.repository;
         let start = &run.definition().start;
         let Some(base) = &start.base else {
-            return Ok(Ok("it worked on no code".to_owned()));
+            return Ok(Ok("it has no code".to_owned()));
         };
         let mut tips: Vec<(String, String)> = Vec::new();
         for branch in start.base_branch.iter().chain(repository.default_branch().iter()) {

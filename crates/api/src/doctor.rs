@@ -100,8 +100,8 @@ impl Forge {
         match Settings::read(self.home.repository.top.as_deref()) {
             Ok(settings) => {
                 findings.push(good(match &self.home.repository.top {
-                    Some(top) if top.join(FILE).exists() => format!("{FILE} is right"),
-                    Some(_) | None => format!("there is no {FILE}; what is set elsewhere is right"),
+                    Some(top) if top.join(FILE).exists() => format!("{FILE} is valid"),
+                    Some(_) | None => format!("no {FILE}; all other settings are valid"),
                 }));
                 let keep_out = |next| format!("{next}, and name it in .gitignore");
                 let local = settings.local_in_git();
@@ -118,7 +118,7 @@ impl Forge {
                     Ok(checked) => {
                         let (runs, records) =
                             (count(checked.runs, "run"), count(checked.records, "record"));
-                        good(format!("the journal is whole: {runs}, {records}"))
+                        good(format!("the journal is intact: {runs}, {records}"))
                     }
                     Err(error) => bad(error),
                 });
@@ -152,11 +152,11 @@ impl Forge {
         let effort = said.get("effort").and_then(serde_json::Value::as_str);
         let effort = effort.filter(|effort| ["S", "M", "L"].contains(effort));
         words.extend(effort.map(|effort| format!("--effort {effort}")));
-        let what = format!("{PREFERENCES} is of another program, and sets nothing here");
+        let what = format!("{PREFERENCES} belongs to another program and is not read");
         let next = if words.is_empty() {
-            "nothing in it is lost; remove it when you like".to_owned()
+            "remove it if you do not need it".to_owned()
         } else {
-            format!("say it for each run: forge run {} \"what you want\"", words.join(" "))
+            format!("set it for each run: forge run {} \"what you want\"", words.join(" "))
         };
         Some(note(what, next))
     }
@@ -206,13 +206,16 @@ impl Forge {
         let calls = count(u64::from(row.working), "call");
         Some(if goes_on {
             let what = match row.working {
-                0 => format!("{run} goes on, but nobody drives it"),
-                _ => format!("{run} goes on, but nobody drives it; {calls} due or still at work"),
+                0 => format!("{run} is not running, and not finished"),
+                _ => format!(
+                    "{run} is not running, and not finished; {calls} may still be \
+                              running"
+                ),
             };
             note(what, format!("forge resume {run}"))
         } else {
             let what =
-                format!("{run} is {}, but {calls} may still be at work", row.standing.as_str());
+                format!("{run} is {}, but {calls} may still be running", row.standing.label());
             note(what, format!("forge stop {run}"))
         })
     }
@@ -225,7 +228,7 @@ impl Forge {
         let named = kept.chain(inbox::artifacts(&run).into_iter().map(|(_, _, blob)| blob));
         let broken = named.filter_map(|blob| match blob.0.parse::<BlobId>() {
             Ok(blob) => blobs.get(&blob).err().map(|error| error.to_string()),
-            Err(_) => Some(format!("`{}` is no blob", blob.0)),
+            Err(_) => Some(format!("`{}` is not a blob", blob.0)),
         });
         let bring_back = "bring it back from a backup, or start a new run";
         broken.map(|error| bad(Error::surroundings(format!("{id}: {error}"), bring_back))).collect()

@@ -45,7 +45,7 @@ impl Forge {
     /// Returns the artifact of this name, as `forge show` names it: with its scope, if it has one.
     pub fn editable(&self, id: &str, name: &str) -> Result<Editable, Error> {
         if name == REQUEST {
-            let what = format!("`{REQUEST}` is what was asked for, and a run keeps to it");
+            let what = format!("the request of a run cannot be changed");
             let next =
                 format!("forge abandon {id}, then forge run with the request as it should be");
             return Err(Error::usage(what, next));
@@ -126,7 +126,7 @@ impl Forge {
             return Ok(tree);
         }
         Err(Error::usage(
-            format!("nothing was worked on at `{unit}` yet, so it has no checkout"),
+            format!("`{unit}` has not started, so it has no checkout"),
             format!("forge status {id}"),
         ))
     }
@@ -139,7 +139,7 @@ impl Forge {
         known_unit(&run, id, unit)?;
         if run.calls().keys().any(|call| scope_of(&run, call.unit()) == scope_of(&run, unit)) {
             return Err(Error::usage(
-                format!("somebody works in the checkout of `{unit}` just now"),
+                format!("an agent is working in the checkout of `{unit}`"),
                 format!("forge stop {id}"),
             ));
         }
@@ -165,7 +165,7 @@ impl Forge {
         let made = perform_with_guard(&order, &mut guard(&table))?;
         if let OperationResult::Refused(refused) = made {
             let place = self.checkout(id, unit)?.display().to_string();
-            return Err(Error::usage(refused.flaws.join("\n"), format!("see to it in {place}")));
+            return Err(Error::usage(refused.flaws.join("\n"), format!("see {place}")));
         }
         let OperationResult::Committed(made) = made else {
             unreachable!("the worker was asked to commit")
@@ -173,7 +173,7 @@ impl Forge {
         if made.commit == from {
             self.home.repository.unpin(&pin)?;
             return Err(Error::usage(
-                format!("nothing is changed in the checkout of `{unit}`"),
+                format!("nothing has changed in the checkout of `{unit}`"),
                 format!("change files in {}", self.checkout(id, unit)?.display()),
             ));
         }
@@ -205,7 +205,7 @@ impl Forge {
                 .map(|(unit, _, _)| unit.to_string())
                 .collect();
             return Err(Error::usage(
-                format!("{id} never began `{unit}`; it began: {}", tried.join(", ")),
+                format!("{id} has not started `{unit}`; started: {}", tried.join(", ")),
                 format!("forge rewind {id} STAGE"),
             ));
         };
@@ -259,7 +259,7 @@ fn known_unit(run: &Run, id: &str, unit: &UnitId) -> Result<(), Error> {
     if run.is_started() && run.has(unit) {
         return Ok(());
     }
-    let what = format!("{id} has no unit `{unit}`");
+    let what = format!("{id} has no task or stage `{unit}`");
     Err(Error::usage(what, format!("forge status {id}")))
 }
 

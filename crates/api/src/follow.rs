@@ -19,7 +19,7 @@ use forge_core::{
     event::{Approval, Event, Record},
     id::CallId,
     money::Spent,
-    view::{RunView, describe_call, sentence},
+    view::{Names, RunView, describe_call, sentence},
 };
 use forge_driver::{Error, clock::now};
 use forge_project::settings::Frozen;
@@ -168,7 +168,8 @@ impl Follower<'_> {
         let records = self.store.read(&self.id, self.seq + 1)?;
         for record in &records {
             let facts = Record { at: record.at, facts: facts(record)? };
-            let automatic = facts.facts.iter().filter(|fact| is_automatic(fact)).map(sentence);
+            let automatic = facts.facts.iter().filter(|fact| is_automatic(fact));
+            let automatic = automatic.map(|fact| sentence(fact, Names::Short));
             self.approvals.extend(automatic);
             self.run.apply_record(&facts);
             self.times.apply_record(record.epoch, &facts, &self.run);
@@ -236,7 +237,7 @@ impl Follower<'_> {
             };
             let waits =
                 reader.begun().is_none() && now.saturating_sub(reader.since()) >= BEGIN_WAIT_MS;
-            let does = if waits { format!("{does}: not begun yet") } else { does };
+            let does = if waits { format!("{does}: not started yet") } else { does };
             let player = role(&self.run, call)
                 .and_then(|role| self.frozen.as_ref().and_then(|frozen| frozen.who_plays(&role)));
             working.entry(call.unit().to_string()).or_default().push(Working {

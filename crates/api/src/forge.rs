@@ -221,7 +221,7 @@ impl Forge {
                 }
                 let pid = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
                 return Err(Error::usage(
-                    format!("{run} is driven already{pid}"),
+                    format!("{run} is already running{pid}"),
                     format!("forge log {run} --follow"),
                 ));
             }
@@ -313,7 +313,10 @@ impl Forge {
             std::thread::sleep(ANSWER_LOOK);
         }
         Err(Error::surroundings(
-            format!("the driver of {id} has not taken the command; it is kept and will be"),
+            format!(
+                "{id} is busy and has not taken the command yet; the command is kept and will \
+                     be taken"
+            ),
             format!("forge status {id}"),
         ))
     }
@@ -332,7 +335,7 @@ impl Forge {
         let (rows, _) = self.rows(1)?;
         let row = rows.into_iter().next();
         row.map(|row| row.run)
-            .ok_or_else(|| Error::usage("there are no runs yet", "forge run \"what you want\""))
+            .ok_or_else(|| Error::usage("no runs yet", "forge run \"what you want\""))
     }
 
     /// Returns the lines of the runs that changed last, at most this many, and how many runs there are.
@@ -481,7 +484,7 @@ fn outcome(store: &Store, id: &str, sent: CommandId) -> Result<Option<Result<(),
             Ok(Some(Err(Error::usage(why, format!("forge status {id}")))))
         }
         Err(error) => Err(Error::surroundings(
-            format!("the driver's answer cannot be read: {error}"),
+            format!("the reply of the running process cannot be read: {error}"),
             "forge doctor",
         )),
     }

@@ -108,10 +108,10 @@ impl Forge {
 fn go_on(folder: &Path, RunRow { run, standing, .. }: RunRow) -> Result<Named, Error> {
     let shown = folder.display();
     if standing.course() != Course::Over {
-        let note = format!("{run} was begun from {shown} before; it goes on");
+        let note = format!("{run} was started from {shown} before; it is resumed");
         return Ok(Named::Run { run, note: Some(note) });
     }
-    let what = format!("{run}, which was begun from {shown}, is {}", standing.as_str());
+    let what = format!("{run}, which was started from {shown}, is {}", standing.label());
     Err(Error::usage(what, format!("forge show {run}, or to do it again: {}", anew(folder, ""))))
 }
 
@@ -136,7 +136,7 @@ fn state(folder: &Path) -> Result<State, Error> {
     let read = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&text);
     read.and_then(|map| serde_json::from_value(map.into())).map_err(|error| {
         let what = format!("{} cannot be read: {error}", path.display());
-        Error::usage(what, format!("mend it, or begin anew: {}", anew(folder, "")))
+        Error::usage(what, format!("fix it, or start again: {}", anew(folder, "")))
     })
 }
 
@@ -149,22 +149,24 @@ fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Named, Err
         _ => None,
     };
     if let Some(over) = over {
-        let what = format!("the run in {shown} {over}, and there is nothing to go on with");
+        let what = format!("the run in {shown} {over}; there is nothing to resume");
         return Err(Error::usage(what, format!("to do it again: {}", anew(folder, ""))));
     }
     if let Some(flow) = state.flow.as_deref().filter(|flow| *flow != FLOW) {
         let what = format!(
-            "the run in {shown} is of the flow `{flow}`, and only `{FLOW}` can be begun from a folder"
+            "the run in {shown} uses the flow `{flow}`; only `{FLOW}` can be resumed from a \
+             folder"
         );
         let anew = anew(folder, &format!("--flow {flow} "));
-        return Err(Error::usage(what, format!("to begin it anew: {anew}")));
+        return Err(Error::usage(what, format!("to start it again: {anew}")));
     }
     let text = read_text(&asked_in(folder), REQUEST_BYTES_MAX)?.ok_or_else(|| {
-        let what = format!("{shown} has no {REQUEST}, so that nobody knows what was asked for");
+        let what = format!("{shown} has no {REQUEST}, so the request is unknown");
         Error::usage(what, "forge run \"what you want, in plain words\"")
     })?;
     let mut notes = vec![format!(
-        "{shown} is not of this repository's journal: a new run begins at its first phase; nothing in the folder is changed or taken for done"
+        "{shown} is not in this repository's journal: a new run starts from the beginning; the \
+         folder is not changed, and nothing in it counts as done"
     )];
     let effort = match given {
         Some(given) => given.to_owned(),
@@ -199,7 +201,7 @@ fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Named, Err
 /// Returns the effort that a state means: what its skips say, then what it says, then its template, then M.
 fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String, Error> {
     let unclear = |what: String| {
-        let next = format!("say which one is meant: forge resume {shown} --effort M (or S, L)");
+        let next = format!("name the effort: forge resume {shown} --effort M (or S, L)");
         Error::usage(format!("the run in {shown} {what}"), next)
     };
     let skips = state.skipped_phases.iter().flatten().map(String::as_str);
@@ -210,10 +212,10 @@ fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String,
         };
         let Some((effort, _)) = SKIPS.iter().find(|(_, known)| is_it(known)) else {
             let skips = skips.join(", ");
-            return Err(unclear(format!("skips {skips}, which is what no effort skips here")));
+            return Err(unclear(format!("skips {skips}, which matches no effort")));
         };
         if state.effort.as_deref().is_some_and(|said| said != *effort) {
-            notes.push(format!("its skips are those of effort {effort}, and they count"));
+            notes.push(format!("it skips what effort {effort} skips, so that effort is used"));
         }
         return Ok((*effort).to_owned());
     }
@@ -221,7 +223,7 @@ fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String,
         if SKIPS.iter().any(|(known, _)| known == said) {
             return Ok(said.clone());
         }
-        return Err(unclear(format!("has the effort `{said}`, which there is not")));
+        return Err(unclear(format!("has the unknown effort `{said}`")));
     }
     let template = state.flow_template.as_deref();
     let effort = match template {
@@ -229,7 +231,7 @@ fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String,
         Some("full") => "L",
         Some(_) | None => "M",
     };
-    let why = template.map_or("M is taken".to_owned(), |template| {
+    let why = template.map_or("M is used".to_owned(), |template| {
         format!("{effort}, as its template is {template}")
     });
     notes.push(format!("its state names no effort; {why}"));

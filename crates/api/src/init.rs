@@ -98,12 +98,12 @@ impl Forge {
         };
         if top.join(FILE).exists() {
             return Err(Error::usage(
-                format!("there is a {FILE} already, and it stays as it is"),
+                format!("{FILE} already exists; it was not changed"),
                 "forge config list; or remove it and run forge init again",
             ));
         }
         let Some(head) = repository.head() else {
-            let what = "this repository has no commit yet, so there is nothing to try";
+            let what = "this repository has no commit yet, so no check can be tried";
             return Err(Error::usage(what, "git add . && git commit -m \"first\""));
         };
         let project = detect::detect(&CommitTree::open(repository, &head)?);
@@ -133,20 +133,21 @@ impl Forge {
         let Traces { by_setup, by_checks: touched } = done?;
         for one in tried.iter().filter(|one| !one.missing.is_empty()) {
             project.notes.push(format!(
-                "{}, which the project's commands do not get: put it into verify.pass in {FILE}",
+                "{}, which the project's commands do not get: add it to verify.pass in {FILE}",
                 missing_text(&one.command, &one.missing)
             ));
         }
         if !by_setup.is_empty() {
             project.notes.push(format!(
-                "the set-up leaves files that git does not ignore ({}); in a run they belong to the checkout and are \
-                 never taken for a change: commit them as it makes them, or ignore them",
+                "the set-up leaves files that git does not ignore ({}); a run never counts them \
+                 as a change, but commit or ignore them",
                 short_list(&by_setup)
             ));
         }
         if !touched.is_empty() {
             project.notes.push(format!(
-                "the checks change files that are in git ({}), so nothing that they say is proved: commit these files as the checks make them",
+                "the checks change files that are in git ({}), so their result proves nothing: \
+                 commit these files as the checks make them",
                 short_list(&touched)
             ));
         }
@@ -283,7 +284,7 @@ fn try_one(
     let state = run_to_end(own_program()?, &made, &command_environment(pass), signals)?;
     let StepState::Ended(ending) = state else {
         check(signals)?;
-        let what = format!("`{command}` was tried, and nobody can say how it ended");
+        let what = format!("`{command}` was tried, and how it ended is unknown");
         return Err(Error::surroundings(what, "forge init"));
     };
     let (colour, output) = match command_end(&executor, &made, &ending) {

@@ -58,10 +58,10 @@ impl Forge {
         let view = self.result(id)?;
         if view.row.standing != Standing::Done {
             let id = short_id(id);
-            let what = format!("{id} is not done; it is {}", view.row.standing.as_str());
+            let what = format!("{id} is not done ({})", view.row.standing.label());
             return Err(Error::usage(what, format!("forge status {id}")));
         }
-        let (Some(from), Some(head)) = (view.branch, view.head) else {
+        let (Some(from), Some(head)) = (view.row.branch.clone(), view.head) else {
             let id = short_id(id);
             let what = format!("{id} changed nothing, so there is nothing to merge");
             return Err(Error::usage(what, format!("forge show {id}")));

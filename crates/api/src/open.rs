@@ -25,7 +25,7 @@ impl Forge {
         if work.is_dir() {
             return Ok(work);
         }
-        let branch = self.result(id)?.branch;
+        let branch = self.result(id)?.row.branch;
         let id = short_id(id);
         let next = match branch {
             Some(branch) => format!("git switch {branch}"),

@@ -38,10 +38,10 @@ impl Forge {
         let view = self.result(id)?;
         if view.row.standing != Standing::Done {
             let id = short_id(id);
-            let what = format!("{id} is not done; it is {}", view.row.standing.as_str());
+            let what = format!("{id} is not done ({})", view.row.standing.label());
             return Err(Error::usage(what, format!("forge status {id}")));
         }
-        let (Some(found), Some(_)) = (view.branch, view.head) else {
+        let (Some(found), Some(_)) = (view.row.branch, view.head) else {
             let id = short_id(id);
             let what = format!("{id} changed nothing, so there is nothing to open");
             return Err(Error::usage(what, format!("forge show {id}")));

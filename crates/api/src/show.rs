@@ -51,7 +51,7 @@ impl Forge {
             self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
         let run = forge_store::records::fold_facts(&records);
         let mut view = ResultView::new(id, &run, &records);
-        view.branch = self.found_at(id, view.branch, view.head.as_deref());
+        view.row.branch = self.found_at(id, view.row.branch.take(), view.head.as_deref());
         Ok(view)
     }
 
@@ -74,7 +74,8 @@ impl Forge {
 
     /// Adds to a view where the result of the run is.
     pub fn add_location(&self, view: &mut RunView) {
-        view.branch = self.found_at(&view.row.run, view.branch.take(), view.head.as_deref());
+        let branch = view.row.branch.take();
+        view.row.branch = self.found_at(&view.row.run, branch, view.head.as_deref());
     }
 
     /// Returns the content of an artifact.
@@ -111,7 +112,7 @@ impl Forge {
     /// Returns the change of a run's result, without the record of the run.
     pub fn diff(&self, id: &str) -> Result<Vec<u8>, Error> {
         let Some((from, to)) = self.changed_trees(id)? else {
-            let what = format!("{id} changes no code");
+            let what = format!("{id} has no code");
             return Err(Error::usage(what, format!("forge show {id}")));
         };
         Ok(self.home.repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?.text)
@@ -130,7 +131,7 @@ impl Forge {
     pub fn change(&self, id: &str, unit: &UnitId) -> Result<Change, Error> {
         let (run, _) = self.fold(id)?;
         if !run.has(unit) {
-            let what = format!("{id} has no unit `{unit}`");
+            let what = format!("{id} has no task or stage `{unit}`");
             return Err(Error::usage(what, format!("forge status {id}")));
         }
         match view::ChangeKind::from_run(&run, unit) {

@@ -205,7 +205,8 @@ impl Forge {
             } else {
                 params.remove(SOURCE);
                 notes.push(
-                    "nobody is told where the issue is: this version reaches no host".to_owned(),
+                    "no comment is posted at the issue: this version cannot reach its host"
+                        .to_owned(),
                 );
             }
         }
@@ -410,8 +411,8 @@ impl Forge {
         if let Some((stage, _)) = find(&found.flow.stages, &posts) {
             return Err(Error::usage(
                 format!(
-                    "the flow `{}` is right, but its stage `{}` posts a comment, and this version \
-                     reaches no host",
+                    "the flow `{}` is valid, but its stage `{}` posts a comment, which this \
+                     version cannot do",
                     found.flow.name, stage.name
                 ),
                 format!(
@@ -428,7 +429,7 @@ impl Forge {
                 None => Ok(()),
                 Some((stage, _)) => Err(Error::usage(
                     format!(
-                        "this repository has no commit yet, and the stage `{}` works on code",
+                        "this repository has no commit yet, but the stage `{}` needs code",
                         stage.name
                     ),
                     "git add . && git commit -m \"first\"",
@@ -480,7 +481,7 @@ impl Forge {
             Allowed::Once => Ok(()),
             Allowed::FromNowOn => self.approve(settings, &commands).map(|_| ()),
             Allowed::No => Err(Error::person(
-                "you have not allowed the commands that this repository makes Forge run",
+                "you have not allowed the commands that this repository wants to run",
                 format!("forge config approve --flow {}", found.flow.name),
             )),
         }
@@ -495,13 +496,13 @@ fn refuse_path(text: &str) -> Result<(), Error> {
     }
     let name = quoted(text.trim());
     let (what, next) = if path.is_dir() {
-        ("folder", format!("forge resume {name} (goes on with an older run that lies there)"))
+        ("folder", format!("forge resume {name} (resumes the older run in it)"))
     } else if path.extension().is_some_and(|extension| extension == "json") {
         ("file", format!("forge run --issue {name}"))
     } else {
         ("file", format!("forge run -F {name}"))
     };
-    let what = format!("`{}` is a {what}, and not a request", shorten(text.trim(), NAME_SHOWN));
+    let what = format!("`{}` is a {what}, not a request", shorten(text.trim(), NAME_SHOWN));
     Err(Error::usage(what, next))
 }
 
@@ -516,10 +517,9 @@ fn refuse_secrets(frozen: &Frozen, secrets: &[Vec<u8>]) -> Result<(), Error> {
     let lines = lines.chain(named("verify.commands", &frozen.verify.commands)).chain(agents);
     for (key, command) in lines {
         if without_values(&command, secrets) != command {
-            let what =
-                format!("a command of `{key}` has a secret in it, and commands are written down");
-            let next = "put the secret into a variable of your environment, use that in the command, and name it \
-                        in `pass` of an agent";
+            let what = format!("a command of `{key}` contains a secret, and commands are recorded");
+            let next = "put the secret into an environment variable, use that in the command, and \
+                        name it in `pass` of an agent";
             return Err(Error::usage(what, next));
         }
     }

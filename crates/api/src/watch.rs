@@ -24,7 +24,7 @@ use forge_core::{
     event::{Event, Record},
     id::{CallId, QuestionId, UnitId},
     run::{Phase, State},
-    view::sentence,
+    view::{Names, sentence},
 };
 use forge_driver::{Error, local_executor::wait_for, signals::Signals};
 use forge_keeper::AttemptStatus;
@@ -195,7 +195,9 @@ impl Watcher<'_> {
                 };
                 Some(PendingOutput::Call(StartedCall { at, call, ordinal, turn, age: self.age }))
             }
-            Some(_) | None => Some(PendingOutput::Fact { at, sentence: sentence(fact) }),
+            Some(_) | None => {
+                Some(PendingOutput::Fact { at, sentence: sentence(fact, Names::Short) })
+            }
         }
     }
 
@@ -271,28 +273,28 @@ impl Watcher<'_> {
     fn is_over(&mut self) -> Option<(String, Option<String>)> {
         let resume = Some(format!("forge resume {}", self.id));
         let unit = match &self.target {
-            Target::Call(call) => return Some((format!("{call} is over"), None)),
+            Target::Call(call) => return Some((format!("{call} has ended"), None)),
             Target::Unit(unit) => unit.clone(),
         };
         match self.run.unit(&unit).state {
             State::Accepted | State::Skipped => {
-                return Some((format!("{unit} is settled"), None));
+                return Some((format!("{unit} is done"), None));
             }
             State::Failed { .. } => return Some((format!("{unit} has failed"), resume)),
             State::Asking { question } => {
                 let next = format!("forge status {}", self.id);
-                return Some((format!("{unit} waits for your answer to {question}"), Some(next)));
+                return Some((format!("{unit} needs your answer to {question}"), Some(next)));
             }
             State::Waiting | State::Working | State::Judging { .. } => {}
         }
         match self.run.phase() {
-            Phase::Over(_) => return Some(("the run is over".to_owned(), None)),
+            Phase::Over(_) => return Some(("the run has ended".to_owned(), None)),
             Phase::Held(_) if self.run.calls().is_empty() => {
-                return Some(("the run is held".to_owned(), resume));
+                return Some(("the run is not running".to_owned(), resume));
             }
             Phase::Fresh | Phase::Going | Phase::Held(_) => {}
         }
-        self.has_no_driver().then(|| ("nobody drives the run".to_owned(), resume))
+        self.has_no_driver().then(|| ("the run is not running".to_owned(), resume))
     }
 
     /// Waits a little, or until a person has seen enough.

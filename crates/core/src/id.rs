@@ -137,6 +137,14 @@ impl UnitId {
         AttemptId { unit: self.clone(), number }
     }
 
+    /// Returns the name on screens: `design`, `T2 implement`.
+    pub fn label(&self) -> String {
+        match self.scope.item() {
+            Some(item) => format!("{item} {}", self.stage),
+            None => self.stage.clone(),
+        }
+    }
+
     /// Returns the stage's place in the flow, without items: `build/implement` for all its tasks.
     pub fn place(&self) -> String {
         let groups = self.scope.steps().map(|(group, _)| group);
@@ -145,13 +153,34 @@ impl UnitId {
 }
 
 impl AttemptId {
+    /// Returns the name on screens: that of its unit, with the number of a repeated attempt.
+    pub fn label(&self) -> String {
+        let unit = self.unit.label();
+        if self.number > 1 { format!("{unit} (attempt {})", self.number) } else { unit }
+    }
+
     /// Returns one look of a gate at this attempt.
     pub fn judgement(&self, gate: &str, number: u32) -> JudgementId {
         JudgementId { attempt: self.clone(), gate: gate.to_owned(), number }
     }
 }
 
+impl JudgementId {
+    /// Returns the name on screens: `T2 implement: code-review`.
+    pub fn label(&self) -> String {
+        format!("{}: {}", self.attempt.label(), self.gate)
+    }
+}
+
 impl CallId {
+    /// Returns the name on screens.
+    pub fn label(&self) -> String {
+        match self {
+            Self::Attempt(attempt) => attempt.label(),
+            Self::Judgement(judgement) => judgement.label(),
+        }
+    }
+
     /// Returns the attempt that is made or looked at.
     pub fn attempt(&self) -> &AttemptId {
         match self {
@@ -242,7 +271,7 @@ impl FromStr for UnitId {
     type Err = NotAName;
 
     fn from_str(text: &str) -> Result<Self, NotAName> {
-        let wrong = || not_a_name(text, "a unit, such as `build.T2/implement`");
+        let wrong = || not_a_name(text, "a stage or task, such as `build.T2/implement`");
         let (scope, stage) = text.rsplit_once('/').unwrap_or(("", text));
         let is_step = |step: &str| {
             step.split_once('.').is_some_and(|(group, id)| is_plain_name(group) && is_item_id(id))
@@ -270,8 +299,7 @@ impl FromStr for JudgementId {
     type Err = NotAName;
 
     fn from_str(text: &str) -> Result<Self, NotAName> {
-        let wrong =
-            || not_a_name(text, "a judgement, such as `build.T2/implement#3/code-review#1`");
+        let wrong = || not_a_name(text, "a check, such as `build.T2/implement#3/code-review#1`");
         let (rest, number) = numbered(text).ok_or_else(wrong)?;
         let (attempt, gate) = rest.rsplit_once('/').ok_or_else(wrong)?;
         let attempt = attempt.parse().map_err(|_| wrong())?;

@@ -615,7 +615,10 @@ impl Game {
             let before = self.run.phase().clone();
             self.run.apply_record(&record);
             if self.tell {
-                record.facts.iter().for_each(|fact| println!("    {}", view::sentence(fact)));
+                record
+                    .facts
+                    .iter()
+                    .for_each(|fact| println!("    {}", view::sentence(fact, view::Names::Exact)));
             }
             self.watch.saw(&before, &record, &self.run);
             self.went_back(&before, &record);

@@ -110,7 +110,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
             let mut report = worked.report(plan)?;
             if !discarded.is_empty() {
                 let what = format!(
-                    "it changed code, which its role does not; discarded: {}",
+                    "it changed code, but its role only reads; discarded: {}",
                     short_list(&discarded)
                 );
                 receipt(&mut report).notes.push(what);
@@ -246,7 +246,8 @@ fn preserve_uncommitted_changes(
         return Ok(());
     }
     plan.notice(format!(
-        "files in its checkout were changed and not taken in ({}); they are kept as {}",
+        "changes in its checkout that do not belong to it ({}) were set aside; they are kept as \
+         {}",
         short_list(&paths(&left.changes)),
         short_commit(&left.commit)
     ));
@@ -322,8 +323,8 @@ fn take_in(receipt: &mut Receipt, made: forge_workspace::CommittedFiles) {
     receipt.flaws.extend(made.notes);
     match made.own_commits {
         0 => {}
-        1 => receipt.notes.push("one commit of its own was folded in".to_owned()),
-        n => receipt.notes.push(format!("{n} commits of its own were folded in")),
+        1 => receipt.notes.push("one commit of its own was squashed".to_owned()),
+        n => receipt.notes.push(format!("{n} commits of its own were squashed")),
     }
 }
 

@@ -89,7 +89,7 @@ impl Checks {
                     .map(|found| format!("`{}` (from {})", found.command, found.file))
                     .collect();
                 let what = format!(
-                    "this run itself added checks, which nobody has allowed yet: {}",
+                    "this run itself added checks that are not allowed yet: {}",
                     named.join(", ")
                 );
                 let found = found.into_iter().map(|found| found.command).collect();
@@ -127,6 +127,6 @@ mod tests {
         let ruling = Checks::Added(vec![found("make check")]).unverified();
         let Ruling::Unverified { what, found } = ruling else { panic!("{ruling:?}") };
         assert_eq!(found, ["make check"]);
-        assert!(what.ends_with("nobody has allowed yet: `make check` (from Makefile)"), "{what}");
+        assert!(what.ends_with("that are not allowed yet: `make check` (from Makefile)"), "{what}");
     }
 }

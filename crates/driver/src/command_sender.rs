@@ -27,7 +27,7 @@ pub fn refusal(
                 .to_owned(),
         ),
         CommandSender::Nobody => {
-            Some("no process waits for its answer, so nobody knows who gave it".to_owned())
+            Some("no process waits for its answer, so it is unknown who gave it".to_owned())
         }
     };
     Ok(why.map(|why| format!("the command is refused: {why}")))

@@ -27,7 +27,7 @@ use std::{
 use forge_core::{
     Run, Time,
     event::{self, End, Event, Hold, Outcome, Ruling},
-    view::{Standing, sanitize, sentence},
+    view::{Names, Standing, sanitize, sentence},
 };
 use forge_keeper::Redactor;
 use forge_project::settings::{NotifierKind, Settings, Switch};
@@ -139,8 +139,10 @@ impl Notifier {
         // Without the time at the beginning of each line.
         let lines = text.lines().filter_map(|line| line.split_once("  "));
         let left = FAILURES_MAX.saturating_sub(self.n_failures);
-        let failures: Vec<String> =
-            lines.take(left).map(|(_, what)| format!("not everybody was told: {what}")).collect();
+        let failures: Vec<String> = lines
+            .take(left)
+            .map(|(_, what)| format!("some notifications failed: {what}"))
+            .collect();
         self.n_failures += failures.len();
         failures
     }
@@ -175,8 +177,8 @@ impl Notifier {
             if kind == Kind::Limit && limits > 1 {
                 continue;
             }
-            let message =
-                Redactor::new(self.secrets.iter().cloned()).clean(sentence(fact).as_bytes());
+            let message = Redactor::new(self.secrets.iter().cloned())
+                .clean(sentence(fact, Names::Short).as_bytes());
             let message = sanitize(&String::from_utf8_lossy(&message));
             let top = self.home.repository.top.as_ref().unwrap_or(&self.home.repository.common_dir);
             notices.push(Notice {
@@ -220,7 +222,7 @@ impl Notifier {
             if recipients.is_empty() {
                 let _gone_already = fs::remove_file(&file);
             } else if let Err(error) = self.start(&file, &recipients) {
-                self.note(&format!("nobody could be told: {error}"));
+                self.note(&format!("the notification failed: {error}"));
             }
         }
     }
@@ -257,7 +259,7 @@ impl Notifier {
             Ok(Recipients { command, webhook, desktop: notify.desktop, dir: dir.clone() })
         };
         found().unwrap_or_else(|error| {
-            self.note(&format!("nobody could be told: {error}"));
+            self.note(&format!("the notification failed: {error}"));
             Recipients { command: None, webhook: None, desktop: Switch::Off, dir: dir.clone() }
         })
     }
@@ -297,7 +299,7 @@ fn occasion(id: &str, at: Time, fact: &Event) -> Option<(Kind, String)> {
             Hold::Unfinished { .. } => Some((Kind::Stop, format!("forge resume {id}"))),
             Hold::Escalated { .. } => Some((
                 Kind::HandOff,
-                format!("forge log {id} (what failed), mend the cause, then forge resume {id}"),
+                format!("forge log {id} (what failed), fix the cause, then forge resume {id}"),
             )),
         };
     }
@@ -342,7 +344,7 @@ mod tests {
             (
                 Hold::Escalated { what: what() },
                 Kind::HandOff,
-                "forge log r1 (what failed), mend the cause, then forge resume r1",
+                "forge log r1 (what failed), fix the cause, then forge resume r1",
             ),
         ] {
             assert_eq!(held(hold), Some((kind, next.to_owned())));

@@ -137,7 +137,7 @@ pub fn command_end(executor: &dyn Executor, folder: &AttemptFolder, ending: &End
         },
         ExitReason::TooMuchOutput => CommandEnd::Fault {
             class: FaultClass::TooMuchOutput,
-            what: "it printed more than it may".to_owned(),
+            what: "it printed more than allowed".to_owned(),
         },
         // Commands cost nothing, so nobody stops them for it.
         ExitReason::OverBudget | ExitReason::Interrupted => CommandEnd::Interrupted,

@@ -258,7 +258,7 @@ impl Plan<'_> {
                         let swept = self.context.executor.sweep(&folder);
                         swept.map_err(|error| Error::file(&folder.path, &error))?;
                     }
-                    WorkspaceError::from_message("the work on the checkout lost its keeper")
+                    WorkspaceError::from_message("the checkout job lost its process")
                 }
                 Err(pending) => return Err(pending),
                 Ok(ending) => match self.operation_result(&folder, &ending)? {
@@ -296,7 +296,7 @@ impl Plan<'_> {
         let Some(made) = operation_result(self.context.executor, folder)? else {
             let what = match command_end(self.context.executor, folder, ending) {
                 CommandEnd::Success | CommandEnd::Interrupted => {
-                    "the work on the checkout left nothing".to_owned()
+                    "the checkout job left no result".to_owned()
                 }
                 CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => what,
             };

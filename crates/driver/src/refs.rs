@@ -39,7 +39,7 @@ pub fn follow(
         && !code.is_ancestor(from, head)?
     {
         return Ok(Some(format!(
-            "`{name}` was moved by somebody else; the result is the commit {head}"
+            "`{name}` was moved by another program; the result is the commit {head}"
         )));
     }
     let order = MoveRunHead {
@@ -54,18 +54,20 @@ pub fn follow(
         RunHeadUpdate::Updated { branch: moved } => Ok(match moved {
             BranchUpdate::NotRequested | BranchUpdate::Moved => None,
             BranchUpdate::CheckedOut { place } => Some(format!(
-                "`{branch}` is checked out in {}, so it is left alone; `git merge {name}` there brings the result in",
+                "`{branch}` is checked out in {}, so it is left alone; get the result there with \
+                 `git merge {name}`",
                 place.display()
             )),
             BranchUpdate::Changed { at } => Some(format!(
-                "`{branch}` was moved to {at} by somebody else, so it is left alone; the result is `{name}`"
+                "`{branch}` was moved to {at} by another program, so it is left alone; the result \
+                 is `{name}`"
             )),
             BranchUpdate::Blocked { why } => {
                 Some(format!("`{branch}` cannot be made ({why}); the result is `{name}`"))
             }
         }),
         RunHeadUpdate::Overtaken { .. } => {
-            Ok(Some(format!("`{name}` was moved by somebody else just now")))
+            Ok(Some(format!("`{name}` was just moved by another program")))
         }
     }
 }

@@ -12,7 +12,7 @@ pub fn refused(id: &str, refusal: &Refusal) -> Error {
         }
         Refusal::Over(event::End::Failed | event::End::Blocked) => format!("forge resume {id}"),
         Refusal::Flow(_) | Refusal::Param(_) => "forge flow show NAME".to_owned(),
-        Refusal::Manual => "leave --auto out, or choose a smaller effort".to_owned(),
+        Refusal::Manual => "remove --auto, or choose a smaller effort".to_owned(),
         Refusal::UnderWay(_) => format!("forge stop {id}"),
         Refusal::WhyMissing => "say why with --why".to_owned(),
         Refusal::AlreadyStarted

@@ -363,7 +363,9 @@ impl Driver {
             let outcome = match serde_json::from_str::<Command>(&command.body) {
                 _ if refusal.is_some() => refusal,
                 Err(error) => Some(format!("it cannot be read: {error}")),
-                Ok(Command::Start(_)) => Some("a run is started by its driver".to_owned()),
+                Ok(Command::Start(_)) => {
+                    Some("a run is started by the process that runs it".to_owned())
+                }
                 Ok(wanted) => {
                     let settled = [(command.id, outcome(&CommandOutcome::Accepted))];
                     let put = self.put_settling(&Input::Command(wanted), &settled, tell)?;
@@ -519,7 +521,7 @@ impl Driver {
 /// Whether a driver has nothing more to do with a run that stands like this.
 /// Nothing is made anew where the repository was: it may come back.
 fn moved_away(home: &Home) -> Error {
-    let what = format!("{} is not there any more", home.dir.display());
+    let what = format!("{} is gone", home.dir.display());
     Error::surroundings(what, "move the repository back, then forge resume")
 }
 

@@ -22,8 +22,8 @@ use forge_project::settings::{Frozen, SecretsTable};
 use forge_workspace::{AddedContent, ContentPart, encode_path};
 
 /// What a person can do about a secret that is none.
-pub const NO_SECRET: &str = "if what it holds is no secret, say so with the answer: \
-    forge answer QUESTION retry 'allow PATH'";
+pub const NO_SECRET: &str = "if it is not a secret, say so with the answer: forge retry -m 'allow \
+                             PATH'";
 
 /// The beginning of words by which a person lets paths pass.
 const ALLOW: &str = "allow ";
@@ -117,7 +117,7 @@ pub fn guard(table: &SecretsTable) -> impl FnMut(&AddedContent<'_>) -> Vec<Strin
                     ContentPart::Lines => format!("`{path}` line {line}"),
                     ContentPart::Piece => format!("`{path}`"),
                 };
-                Some(format!("{place} holds what looks like {family}; take it out"))
+                Some(format!("{place} contains what looks like {family}; remove it"))
             })
             .collect();
         flaws.dedup();

@@ -187,7 +187,7 @@ pub fn quarantine_before_start(
 /// What a person should know about something that was put aside.
 pub fn foreign_files_notice(aside: &Path) -> String {
     let aside = aside.display();
-    format!("somebody had left files where Forge was to work; they count for nothing: {aside}")
+    format!("files were in the way where Forge works; they were set aside: {aside}")
 }
 
 /// Moves something away from where a folder of ours belongs; where it is now, if it was there.

@@ -294,10 +294,7 @@ impl Catalog {
         let mut texts = BTreeMap::new();
         let origin = self.collect(name, &mut texts)?;
         let wrong = |error: forge_core::flow::FlowError| {
-            Error::usage(
-                error.to_string(),
-                format!("mend the flow, then `forge flow check {name}`"),
-            )
+            Error::usage(error.to_string(), format!("fix the flow, then `forge flow check {name}`"))
         };
         let flow = Flow::parse(name, &texts).map_err(wrong)?;
         let found = FoundFlow { flow, texts, origin };
@@ -309,7 +306,7 @@ impl Catalog {
         }
         flow_rules::check(&found.flow, &writers).map_err(|problem| {
             let what = format!("flow `{name}`: {problem}");
-            Error::usage(what, format!("mend the flow, then `forge flow check {name}`"))
+            Error::usage(what, format!("fix the flow, then `forge flow check {name}`"))
         })?;
         Ok(found)
     }
@@ -317,10 +314,7 @@ impl Catalog {
     fn collect(&self, name: &str, texts: &mut BTreeMap<String, String>) -> Result<Origin, Error> {
         let (text, origin) = self.text(name)?;
         let used = Flow::uses(name, &text).map_err(|error| {
-            Error::usage(
-                error.to_string(),
-                format!("mend the flow, then `forge flow check {name}`"),
-            )
+            Error::usage(error.to_string(), format!("fix the flow, then `forge flow check {name}`"))
         })?;
         texts.insert(name.to_owned(), text);
         for name in used {
@@ -347,7 +341,7 @@ impl Catalog {
         let others = names.iter().map(String::as_str).filter(|other| *other != name);
         let near = nearest(name, others);
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        Err(Error::usage(format!("there is no flow `{name}`{near}"), "forge flow list"))
+        Err(Error::usage(format!("unknown flow `{name}`{near}"), "forge flow list"))
     }
 
     /// Returns the text of a role of a flow: the flow's own, the project's, or a shipped one.
@@ -366,8 +360,8 @@ impl Catalog {
         });
         let Some(text) = text else {
             return Err(Error::usage(
-                format!("the flow `{name}` has the role `{role}`, which nobody has written"),
-                format!("write .forge/roles/{role}.md (a prompt in Markdown)"),
+                format!("the flow `{name}` uses the role `{role}`, but no file defines it"),
+                format!("create .forge/roles/{role}.md (a prompt in Markdown)"),
             ));
         };
         let parsed = Role::parse(role, &text)?;
@@ -395,7 +389,7 @@ impl Role {
         let wrong = |what: String| {
             Error::usage(
                 format!("the role `{name}`: {what}"),
-                "mend the role, then `forge flow check`",
+                "fix the role, then `forge flow check`",
             )
         };
         let (head, prompt) = match text.strip_prefix("+++\n") {
@@ -407,12 +401,12 @@ impl Role {
         let raw: RawRole = toml::from_str(head).map_err(|error| wrong(explain(error.message())))?;
         let key = |word: &String| {
             ResultKey::ALL.into_iter().find(|key| key.as_str() == word).ok_or_else(|| {
-                wrong(format!("`{word}` is no key of result.json that a role can ask for"))
+                wrong(format!("`{word}` is not a key of result.json that a role can ask for"))
             })
         };
         let must = raw.must.iter().map(key).collect::<Result<_, _>>()?;
         if prompt.trim().is_empty() {
-            return Err(wrong("it says nothing".to_owned()));
+            return Err(wrong("it is empty".to_owned()));
         }
         Ok(Self { must, tier: raw.tier, code: raw.code, prompt: prompt.trim().to_owned() })
     }

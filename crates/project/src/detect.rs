@@ -63,7 +63,7 @@ pub fn detect(files: &dyn ProjectFiles) -> DetectedProject {
     let mut project = DetectedProject::default();
     if paths.len() < listed {
         let left_out = listed - paths.len();
-        project.notes.push(format!("{left_out} files have names that no command can hold"));
+        project.notes.push(format!("{left_out} files have names that no command can use"));
     }
     let top = ProjectFolder::new(files, "", &paths);
     let mut places = vec![(detect_in(&top, ECOSYSTEMS.iter()), "")];
@@ -86,7 +86,9 @@ pub fn detect(files: &dyn ProjectFiles) -> DetectedProject {
         }
         for path in findings.cache {
             if !is_ignored(files, folder, &path) {
-                findings.notes.push(format!("`{path}` will appear, and no .gitignore names it"));
+                findings
+                    .notes
+                    .push(format!("`{path}` will be created, and no .gitignore names it"));
             }
             push_new(&mut project.cache, below(folder, &path));
         }
@@ -222,7 +224,7 @@ fn folders(top: &ProjectFolder, notes: &mut Vec<String>) -> Vec<(String, String)
     let mut too_many = Vec::new();
     for (folder, manifest) in found {
         if is_hidden(folder) || NO_PROJECTS.contains(&folder.to_ascii_lowercase().as_str()) {
-            notes.push(format!("{folder}/ has a {manifest} and was not looked at"));
+            notes.push(format!("{folder}/ has a {manifest}, and was not searched"));
         } else if folders.len() == FOLDERS_MAX {
             too_many.push(folder);
         } else {
@@ -231,7 +233,7 @@ fn folders(top: &ProjectFolder, notes: &mut Vec<String>) -> Vec<(String, String)
     }
     if !too_many.is_empty() {
         let names = too_many.join("/, ");
-        notes.push(format!("only {FOLDERS_MAX} folders are looked at; not {names}/"));
+        notes.push(format!("only {FOLDERS_MAX} folders are searched; not {names}/"));
     }
     folders
 }

@@ -65,7 +65,7 @@ impl Error {
         } else if [ReadOnlyFilesystem, PermissionDenied].contains(&kind) {
             "make the folder writable, then run the same command again"
         } else {
-            "look at the file, then run the same command again"
+            "see the file, then run the same command again"
         };
         Self::surroundings(format!("{}: {error}", path.display()), next)
     }

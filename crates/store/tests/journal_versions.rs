@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use forge_core::view::{RunView, Standing, sentence};
+use forge_core::view::{Names, RunView, Standing, sentence};
 use forge_store::journal::{CheckReport, RunLock, Store, database};
 use forge_store::records::{facts, fold};
 use tempfile::{TempDir, tempdir};
@@ -47,7 +47,7 @@ fn the_journal_of_version_1_tells_the_same_story() {
     let mut text = String::new();
     for record in store.read(DONE, 1).unwrap() {
         for fact in facts(&record).unwrap() {
-            writeln!(text, "{} {}", record.seq, sentence(&fact)).unwrap();
+            writeln!(text, "{} {}", record.seq, sentence(&fact, Names::Exact)).unwrap();
         }
     }
     insta::assert_snapshot!(text);

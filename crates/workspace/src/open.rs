@@ -292,7 +292,7 @@ fn checked_paths(key: &str, names: &[String]) -> Result<Vec<Vec<u8>>, WorkspaceE
     let path = |name: &String| {
         path_names::relative_inside(name).ok_or_else(|| {
             WorkspaceError::new(
-                format!("`{key}` names {name:?}, which is no path inside the repository"),
+                format!("`{key}` names {name:?}, which is not a path inside the repository"),
                 format!("name files below the top of the repository in `{key}`"),
             )
         })

@@ -6,7 +6,7 @@
 use std::fs;
 
 use super::source::{Crate, File};
-use crate::repository::rust_files;
+use crate::repository::files_below;
 
 /// Lines of one crate, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Lines {
             lines.add_file(file);
         }
         for folder in ["tests", "examples"] {
-            let files = rust_files(&all.folder.join(folder));
+            let files = files_below(&all.folder.join(folder), "rs");
             let texts = files.iter().map(|file| fs::read_to_string(file).unwrap_or_default());
             lines.tests += texts.map(|text| text.lines().count()).sum::<usize>();
         }

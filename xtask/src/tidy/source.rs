@@ -16,7 +16,7 @@ use std::{
 
 use syn::spanned::Spanned as _;
 
-use crate::repository::rust_files;
+use crate::repository::files_below;
 
 /// The names of modules from the root of a crate down. The root itself has none.
 pub(super) type ModulePath = Vec<String>;
@@ -46,7 +46,7 @@ impl Crate {
     pub(super) fn read(folder: &Path) -> Result<Self, String> {
         let src = folder.join("src");
         let mut files = Vec::new();
-        for path in rust_files(&src) {
+        for path in files_below(&src, "rs") {
             let text = fs::read_to_string(&path).unwrap_or_default();
             let path = path.strip_prefix(&src).expect("it was found there").to_owned();
             files.push((path, text));

@@ -72,20 +72,20 @@ fn every_flaw_has_its_sentence() {
             r#"{"forge":1,"attempt":"build.T2/implement#2"}"#.to_owned(),
             "`attempt` is `build.T2/implement#2`, and this attempt is `build.T2/implement#3`",
         ),
-        (blocked, "`status` is blocked, and `blocker` does not say by what"),
+        (blocked, "`status` is blocked, but `blocker` does not say by what"),
         (
             with("").replace("done", "finished"),
-            "`result.json` is not as agreed: unknown variant `finished`, expected one of `done`, `partial`, `blocked`, in line 1, column 63",
+            "`result.json` is not valid: unknown variant `finished`, expected one of `done`, `partial`, `blocked`, in line 1, column 63",
         ),
         (
             with(r#","commit":7"#),
-            "`result.json` is not as agreed: invalid type: integer `7`, expected a string, in line 1, column 89",
+            "`result.json` is not valid: invalid type: integer `7`, expected a string, in line 1, column 89",
         ),
         (
             with(
                 r#","findings":[{"severity":"minor","what":"","proof":{"quote":"","command":""}}]"#,
             ),
-            "`result.json` is not as agreed: a proof is either `command` and `output`, or `quote`, in line 1, column 155",
+            "`result.json` is not valid: a proof is either `command` and `output`, or `quote`, in line 1, column 155",
         ),
         (
             with(r#","findings":[{"severity":"minor","what":"","path":"../a"}]"#),
@@ -150,17 +150,17 @@ fn every_limit_can_be_reached() {
     let many = vec![finding; 201].join(",");
     assert_eq!(
         flaw(&with(&format!(r#","findings":[{many}]"#)), &[]),
-        "there are 201 findings, and may be 200"
+        "there are 201 findings; at most 200 are allowed"
     );
     let text = "x".repeat(4_001);
     assert_eq!(
         flaw(&with(&format!(r#","memory":["","{text}"]"#)), &[]),
-        "`memory[1]` has 4001 characters, and may have 4000"
+        "`memory[1]` has 4001 characters; at most 4000 are allowed"
     );
     let many = vec!["\"\""; 3_001].join(",");
     assert_eq!(
         flaw(&with(&format!(r#","decisions":[{many}]"#)), &[]),
-        "`decisions` has 3001 entries, and may have 3000"
+        "`decisions` has 3001 entries; at most 3000 are allowed"
     );
     let huge = " ".repeat(1024 * 1024 + 1);
     assert_eq!(flaw(&huge, &[]), "`result.json` is larger than 1048576 bytes");
@@ -179,7 +179,7 @@ fn a_result_is_read_only_if_it_is_a_file_in_the_outbox() {
     let home = tempfile::tempdir().unwrap();
     let read = || read_result(home.path(), CALL, &[]);
     let file = home.path().join(RESULT_FILE);
-    assert_eq!(read().unwrap_err().to_string(), "there is no `result.json` in the outbox");
+    assert_eq!(read().unwrap_err().to_string(), "no `result.json` in the outbox");
     fs::write(home.path().join("real.json"), with("")).unwrap();
     symlink("real.json", &file).unwrap();
     assert_eq!(read().unwrap_err().to_string(), "`result.json` is not a regular file");

@@ -58,13 +58,15 @@ pub fn play(args: Vec<OsString>) -> ExitCode {
     };
     let Some(play) = parsed.play_in(stage.turn, &stage.role, &stage.call) else {
         let (role, call) = (&stage.role, &stage.call);
-        let message = format!("{name}: nobody plays role `{role}` in call `{call}`");
+        let message = format!("{name}: no play has the role `{role}` (call `{call}`)");
         return complain(NOBODY_PLAYS_EXIT, &message);
     };
     let session = parsed.sessions.then(|| stage.session());
     match stage.perform(play, session.as_deref()) {
         Ok(code) => ExitCode::from(code),
-        Err(error) => complain(FAILED_EXIT, &format!("cannot play `{}`: {error}", stage.call)),
+        Err(error) => {
+            complain(FAILED_EXIT, &format!("cannot run the play `{}`: {error}", stage.call))
+        }
     }
 }
 

@@ -297,7 +297,7 @@ fn starts_and_ends_are_logged_one_line_each() {
 fn a_call_which_nobody_plays_is_an_error_of_its_own() {
     let played = Theatre::new().play("role = \"somebody else\"");
     assert_eq!(played.code(), Some(i32::from(NOBODY_PLAYS_EXIT)));
-    let sentence = format!("nobody plays role `writer` in call `{CALL}`");
+    let sentence = format!("no play has the role `writer` (call `{CALL}`)");
     assert!(played.stderr.contains(&sentence), "{}", played.stderr);
 }
 

@@ -120,9 +120,9 @@ impl ProbeState {
             Self::NoModel => "does not get this model",
             Self::NoNetwork => "does not reach its provider",
             Self::Limited => "has reached a limit",
-            Self::ProviderTrouble => "gets no answer, because its provider has error",
-            Self::Refused => "does not want to",
-            Self::NoResult => "answers, but leaves no result that could be used",
+            Self::ProviderTrouble => "gets no answer: its provider has errors",
+            Self::Refused => "refuses the task",
+            Self::NoResult => "answers, but leaves no usable result",
             Self::TooSlow => "does not answer in time",
             Self::TooDear => "costs more than a check may",
             Self::Broken => "fails",
@@ -179,7 +179,10 @@ impl Roster {
                 Ok(())
             }
             (Allowed::No, _) => Err(Error::person(
-                format!("you have not allowed the agent `{name}` that this repository sets up"),
+                format!(
+                    "you have not allowed the agent `{name}`, which this repository \
+                         configures"
+                ),
                 format!("forge agents check {name} --allow"),
             )),
         }
@@ -289,7 +292,7 @@ impl Probe<'_> {
             AgentEnd::Done => match self.one_shot(None).result(summary, folder) {
                 Ok(_) => (ProbeState::Ready, None, None),
                 Err(flaw) => {
-                    let next = "look at what it printed; its brief lies beside it".to_owned();
+                    let next = "see what it printed; its brief is beside it".to_owned();
                     bad(ProbeState::NoResult, &flaw, next)
                 }
             },
@@ -307,11 +310,11 @@ impl Probe<'_> {
                 bad(ProbeState::TooSlow, &what, again)
             }
             AgentEnd::Stopped(Watchdog::Output) => {
-                let next = "look at what it printed".to_owned();
-                bad(ProbeState::Broken, "it printed more than it may", next)
+                let next = "see what it printed".to_owned();
+                bad(ProbeState::Broken, "it printed more than allowed", next)
             }
             AgentEnd::NotStarted { why } => {
-                bad(ProbeState::Broken, why, format!("mend agents.{}.command", self.name))
+                bad(ProbeState::Broken, why, format!("fix agents.{}.command", self.name))
             }
             AgentEnd::Interrupted => bad(ProbeState::Interrupted, "you stopped it", again),
             AgentEnd::Lost => bad(ProbeState::Broken, "its keeper is gone", again),
@@ -327,7 +330,7 @@ impl Probe<'_> {
         let kind = self.kind();
         let log_in = || {
             kind.how_to_log_in().map_or_else(
-                || format!("log in to {} as its own words say", self.name),
+                || format!("log in to {} as its message says", self.name),
                 str::to_owned,
             )
         };
@@ -336,7 +339,7 @@ impl Probe<'_> {
             ErrorClass::Permission => (
                 ProbeState::NotAllowed,
                 what.to_owned(),
-                format!("see what your account may do; or, with another one, {}", log_in()),
+                format!("check what your account may do; or, with another one: {}", log_in()),
             ),
             ErrorClass::NoModel => {
                 let model = self.model.map(|model| format!("`{model}`: ")).unwrap_or_default();
@@ -358,7 +361,7 @@ impl Probe<'_> {
                 } else {
                     String::new()
                 };
-                (ProbeState::Broken, format!("{what}\n{words}"), "look at what it printed".into())
+                (ProbeState::Broken, format!("{what}\n{words}"), "see what it printed".into())
             }
         };
         (state, Some(what.trim().to_owned()), Some(next))
@@ -384,10 +387,11 @@ fn limited(limit: &Limit, again: &str) -> (ProbeState, Option<String>, Option<St
     let next = match (state, until) {
         (ProbeState::NoNetwork, _) => {
             format!(
-                "see whether you are online, and whether a proxy or address of the provider that is set in your environment is right; then: {again}"
+                "check your connection, and any proxy or provider address in your environment; \
+                 then: {again}"
             )
         }
-        (_, Some(until)) => format!("wait{until}; a run waits by itself"),
+        (_, Some(until)) => format!("wait{until}; a run waits automatically"),
         (_, None) => format!("wait a little; then: {again}"),
     };
     (state, Some(what), Some(next))
@@ -401,9 +405,9 @@ fn brief(kind: AgentKind) -> String {
         "Write it as the file `result.json` into the folder that the variable FORGE_OUTBOX names."
     };
     format!(
-        "This is a check whether you can be reached. There is nothing to be done: read nothing, change nothing.\n\n\
-         Leave exactly this result, and end:\n\n\
-         {{\"forge\": 1, \"attempt\": \"{CALL}\", \"status\": \"done\", \"summary\": \"ready\"}}\n\n{how}\n"
+        "This checks whether you can be reached. There is nothing to do: read nothing, change \
+         nothing.\n\nLeave exactly this result, and stop:\n\n{{\"forge\": 1, \"attempt\": \
+         \"{CALL}\", \"status\": \"done\", \"summary\": \"ready\"}}\n\n{how}\n"
     )
 }
 

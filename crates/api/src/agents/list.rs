@@ -202,13 +202,13 @@ impl Roster {
         }
         if RESERVED.contains(&name) {
             return Err(Error::usage(
-                format!("this Forge does not know the agent `{name}` yet"),
-                format!("`[agents.{name}] command = [\"…\"]` makes it any program"),
+                format!("this version does not know the agent `{name}` yet"),
+                format!("set its program: `[agents.{name}] command = [\"…\"]`"),
             ));
         }
         let near = nearest(name, self.settings.agents.keys().map(String::as_str));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        Err(Error::usage(format!("there is no agent `{name}`{near}"), "forge agents"))
+        Err(Error::usage(format!("unknown agent `{name}`{near}"), "forge agents"))
     }
 
     /// Makes an agent the one of all runs of this person, in the person's own settings. Returns the file that says so,
@@ -279,7 +279,7 @@ impl Roster {
             return;
         }
         if !self.is_allowed(&row.name) {
-            row.wrong = Some("this repository set it up, and you have not allowed it".into());
+            row.wrong = Some("this repository configures it, and you have not allowed that".into());
             row.next = Some(format!("forge agents check {}", row.name));
             return;
         }
@@ -333,12 +333,12 @@ impl Roster {
             Some(path) => Program::At(path),
             None => Program::Nowhere {
                 why: if program.contains('/') {
-                    format!("{program} is no program that could be run")
+                    format!("{program} is not an executable program")
                 } else {
-                    format!("there is no program `{program}` in PATH")
+                    format!("program `{program}` not found in PATH")
                 },
                 next: kind.how_to_install().map_or_else(
-                    || format!("install it, or mend agents.{name}.command"),
+                    || format!("install it, or fix agents.{name}.command"),
                     str::to_owned,
                 ),
             },
@@ -355,7 +355,7 @@ pub(crate) fn command(table: &AgentTable) -> Vec<String> {
 /// Returns what is said of a version that is too old for this Forge.
 pub(crate) fn too_old(kind: AgentKind, version: &str) -> Option<String> {
     let oldest = kind.oldest_version().filter(|oldest| is_older(version, oldest))?;
-    Some(format!("version {version} is too old: this Forge works with {oldest} and later"))
+    Some(format!("version {version} is too old: Forge needs {oldest} or newer"))
 }
 
 fn unsupported(name: &str) -> Option<AgentRow> {
@@ -371,9 +371,10 @@ fn unsupported(name: &str) -> Option<AgentRow> {
         can: Vec::new(),
         is_default: false,
         roles: Vec::new(),
-        wrong: Some("this Forge does not speak its language yet".to_owned()),
+        wrong: Some("this version does not support it yet".to_owned()),
         next: Some(format!(
-            "`[agents.{name}] command = [\"…\"]` makes it any program, which reads a brief and leaves a result"
+            "use it as a program that reads a brief and leaves a result: `[agents.{name}] command \
+             = [\"…\"]`"
         )),
     })
 }
@@ -413,10 +414,10 @@ fn version_within(program: &Path, args: &[&str], wait: Duration) -> Result<Strin
     let _is_gone_already = child.wait();
     let status = end.map_err(|error| format!("it cannot be waited for: {error}"))?;
     let Some(status) = status else {
-        return Err(format!("it did not say its version in {wait:?}"));
+        return Err(format!("it did not print its version within {wait:?}"));
     };
     if !status.success() {
-        return Err(format!("it does not say its version ({status})"));
+        return Err(format!("it does not print its version ({status})"));
     }
     let mut said = vec![0; VERSION_BYTES_MAX];
     let mut out = child.stdout.take().expect("its output is piped");
@@ -425,7 +426,7 @@ fn version_within(program: &Path, args: &[&str], wait: Duration) -> Result<Strin
         .and_then(|()| out.read(&mut said))
         .unwrap_or(0);
     let said = String::from_utf8_lossy(&said[..read]).into_owned();
-    numbers_in(&said).ok_or_else(|| "it does not say a version".to_owned())
+    numbers_in(&said).ok_or_else(|| "it prints no version".to_owned())
 }
 
 /// Returns the first word of a text that is made of numbers with points between them.
@@ -498,6 +499,6 @@ mod tests {
         }
         let little = Duration::from_millis(50);
         let said = version_within(Path::new("/bin/sh"), &["-c", "yes 1.2.3 & sleep 600"], little);
-        assert_eq!(said, Err("it did not say its version in 50ms".to_owned()));
+        assert_eq!(said, Err("it did not print its version within 50ms".to_owned()));
     }
 }

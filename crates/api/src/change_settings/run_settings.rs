@@ -46,7 +46,7 @@ impl RunSettings {
             ["limits", "silence_minutes"] => frozen.silence_ms = fresh.silence_ms,
             ["limits", "output_mib"] => frozen.output_bytes = fresh.output_bytes,
             ["limits", "budget"] => {
-                let what = "the budget of a run has a flag of its own";
+                let what = "the budget of a run is set with --budget";
                 return Err(Error::usage(what, "forge resume RUN --budget AMOUNT"));
             }
             ["workspace", "setup"] => frozen.setup = fresh.setup,
@@ -82,8 +82,7 @@ impl RunSettings {
                 self.sessions = Before::Void;
             }
             _ => {
-                let what =
-                    format!("`{key}` is not one that can be changed in a run that has begun");
+                let what = format!("`{key}` cannot be changed in a run that has started");
                 return Err(Error::usage(what, "start a new run with it"));
             }
         }
@@ -112,7 +111,7 @@ impl RunSettings {
         let table = &settings.agents[name];
         if table.like.plays_scenario() {
             let what =
-                format!("`{name}` plays from a scenario, which a run has from its start or never");
+                format!("`{name}` needs a scenario, which can only be given when a run starts");
             return Err(Error::usage(what, "forge agents"));
         }
         self.frozen.agents.insert(name.to_owned(), FrozenAgent::new(name, table));

@@ -142,7 +142,7 @@ impl Forge {
         let is_whole = projector.shown().ok() == Some(seq) && projector.state_shown() == Some(seq);
         (!is_whole).then(|| Fixable {
             what: format!("the files that show {run} are behind its journal"),
-            fix: "makes them anew".to_owned(),
+            fix: "writes them again".to_owned(),
             consent: Consent::Nobodys,
             how: RepairAction::Show { run: run.to_owned() },
         })
@@ -169,8 +169,8 @@ fn kept_beside(path: &Path) -> Result<PathBuf, Error> {
         }
     }
     Err(Error::surroundings(
-        format!("{} was mended {BACKUPS_MAX} times already", path.display()),
-        format!("look at {}.before-fix, and remove those that you do not need", path.display()),
+        format!("{} was repaired {BACKUPS_MAX} times already", path.display()),
+        format!("see {}.before-fix, and remove those that you do not need", path.display()),
     ))
 }
 
@@ -186,7 +186,7 @@ fn stale(dir: &Path, is_own: fn(&str) -> bool) -> Vec<Fixable> {
         let age = found.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
         if found.uid() == uid && age.is_some_and(|age| age >= STALE) {
             all.push(Fixable {
-                what: format!("{name} in {} was left by a Forge that died", dir.display()),
+                what: format!("{name} in {} was left by a crashed process", dir.display()),
                 fix: "removes it".to_owned(),
                 consent: Consent::Nobodys,
                 how: RepairAction::Remove { path: entry.path() },

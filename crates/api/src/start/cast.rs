@@ -107,8 +107,8 @@ impl Forge {
         let offers = installed(settings);
         let (name, picked) = match offers.as_slice() {
             [] => {
-                let what = "no agent is installed that Forge could use";
-                return Err(Error::surroundings(what, "forge agents (says how to get one)"));
+                let what = "no usable agent is installed";
+                return Err(Error::surroundings(what, "forge agents (shows how to install one)"));
             }
             [only] => (only.name.clone(), Picked::OnlyOne),
             several => match asks.agent(several) {
@@ -122,7 +122,7 @@ impl Forge {
                     let names: Vec<&str> = several.iter().map(|offer| &*offer.name).collect();
                     return Err(Error::usage(
                         format!(
-                            "several agents are installed, and none is set: {}",
+                            "several agents are installed, and none is chosen: {}",
                             names.join(", ")
                         ),
                         format!(
@@ -149,16 +149,16 @@ impl Forge {
         let set = set.and_then(|set| self.home.repository.top.as_ref().map(|top| top.join(set)));
         let Some(path) = request.scenario.clone().or(set) else {
             return Err(Error::usage(
-                "the scripted agent has no scenario to play from",
+                "the scripted agent has no scenario",
                 "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
             ));
         };
         let text = read_text(&path, SCENARIO_BYTES_MAX)?.ok_or_else(|| {
-            let what = format!("there is no scenario {}", path.display());
+            let what = format!("no scenario {}", path.display());
             Error::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
         })?;
         let scenario = forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
-            Error::usage(format!("{}, {flaw}", path.display()), "mend the scenario, then try again")
+            Error::usage(format!("{}, {flaw}", path.display()), "fix the scenario, then try again")
         })?;
         let plays = |role: &&&str| {
             scenario
@@ -169,7 +169,7 @@ impl Forge {
         // Nobody has to look at a request before it begins.
         let is_needed = |role: &&&str| Some(**role) != coherence;
         if let Some(role) = roles.iter().filter(is_needed).find(|role| !plays(role)) {
-            let what = format!("{}: nobody plays the role `{role}`", path.display());
+            let what = format!("{}: no play has the role `{role}`", path.display());
             return Err(Error::usage(what, format!("add a [[play]] with role = \"{role}\"")));
         }
         Ok((text, if scenario.sessions { Sessions::Kept } else { Sessions::Unknown }))
@@ -199,7 +199,7 @@ fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<Stri
     }
     commands.truncate(AGENTS_PROPOSED);
     if commands.is_empty() {
-        commands.push("forge agents (says which there are)".to_owned());
+        commands.push("forge agents (lists all)".to_owned());
     }
     commands
 }
@@ -231,8 +231,8 @@ fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Error> {
     };
     if !is_there {
         return Err(Error::surroundings(
-            format!("the agent `{name}` needs the program `{program}`, which is not there"),
-            format!("forge agents (says how to get it), or set agents.{name}.command"),
+            format!("the agent `{name}` needs the program `{program}`, which is not installed"),
+            format!("forge agents (shows how to install it), or set agents.{name}.command"),
         ));
     }
     if path.is_absolute() && !is_executable(path) {

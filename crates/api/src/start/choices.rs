@@ -21,9 +21,9 @@ use crate::start::{
 
 /// What is asked about a request before it begins.
 const QUESTIONS: [&str; 3] = [
-    "What belongs to it, and what does not?",
-    "What must stay as it is? Which limits are there: versions, interfaces, speed, style?",
-    "How will you know that it is done?",
+    "What is in scope, and what is not?",
+    "What must stay as it is? Any limits: versions, interfaces, speed, style?",
+    "How will you know it is done?",
 ];
 
 /// The choices for a run, complete.
@@ -73,7 +73,7 @@ impl Ready {
             Reply::Stop => return Err(stopped()),
             Reply::Nobody => {
                 return Err(Error::usage(
-                    "`--discuss` asks at a terminal, and there is none; say it in the request instead",
+                    "`--discuss` needs a terminal; put the details into the request instead",
                     "forge run \"show totals; leave the export as it is; done when the tests pass\"",
                 ));
             }
@@ -114,9 +114,9 @@ impl Ready {
             (Some(BranchChoice::Current), _) => {
                 let current = self.branch.clone().filter(|_| self.lands).ok_or_else(|| {
                     let what = if self.lands {
-                        "no branch is checked out that could follow the result"
+                        "no branch is checked out that could be fast-forwarded"
                     } else {
-                        "this flow changes no code, so that no branch can follow it"
+                        "this flow changes no code, so there is no branch to fast-forward"
                     };
                     Error::usage(what, request.said_again(&[("--branch", "new")], &[]))
                 })?;
@@ -124,7 +124,8 @@ impl Ready {
             }
             (None, Some(branch)) => {
                 let note = format!(
-                    "the result goes to a branch of its own; with `--branch current`, `{branch}` can follow it"
+                    "the result goes to its own branch; `--branch current` can fast-forward \
+                     `{branch}` to it"
                 );
                 Ok((None, Some(note)))
             }
@@ -147,14 +148,14 @@ impl Ready {
         match reply {
             Reply::Said(()) => {
                 chosen.approvals = Approvals::ByPeople;
-                chosen.without_auto = Some(format!("it goes on without `--auto`. {why}"));
+                chosen.without_auto = Some(format!("the run continues without `--auto`: {why}"));
                 Ok(())
             }
             Reply::Stop => Err(stopped()),
             Reply::Nobody => {
                 let ways = self.ways_without_auto(request, chosen).join("\n  ");
                 Err(Error::person(
-                    format!("`--auto` cannot be with {why}"),
+                    format!("`--auto` is not possible with {why}"),
                     format!("one of\n  {ways}"),
                 ))
             }
@@ -175,7 +176,7 @@ impl Ready {
         let ways = self.ways_without_auto(request, chosen);
         let ways: Vec<String> = ways.iter().map(|way| format!("`{way}`")).collect();
         Some(format!(
-            "whether it goes on without `--auto`, which cannot be with {why}. One of {}",
+            "whether to continue without `--auto`, which is not possible with {why}. One of {}",
             ways.join(" or ")
         ))
     }
@@ -188,7 +189,7 @@ impl Ready {
         }
         let effort = chosen.params.get(EFFORT);
         let because = effort.map(|effort| format!(" with effort {effort}")).unwrap_or_default();
-        Some(format!("{}{because}: every checkpoint is for a person", self.found.flow.name))
+        Some(format!("{}{because}: every checkpoint needs a person", self.found.flow.name))
     }
 
     /// Returns the commands that go on without automatic approvals, or with an effort that can have them.

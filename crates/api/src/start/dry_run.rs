@@ -270,7 +270,7 @@ impl Ready {
                 player: stage.work.role().and_then(|role| self.player(role)),
                 rounds: stage.rounds,
                 then: match stage.exhausted {
-                    Exhausted::Ask => "a person is asked",
+                    Exhausted::Ask => "you are asked",
                     Exhausted::PassWithNotes => "it passes with notes",
                     Exhausted::Fail => "it fails",
                 }
@@ -323,32 +323,32 @@ fn does(stage: &Stage) -> String {
         Work::Agent { role } => format!("an agent as {role}"),
         Work::Command { run } => format!("`{run}`"),
         Work::Each { list, at_once, items_max, .. } => {
-            format!("for each of {list}, {at_once} at once, at most {items_max}")
+            format!("for each of {list}, {at_once} in parallel, at most {items_max}")
         }
         Work::Flow { name, .. } => format!("the flow {name}"),
         Work::Deliver { what } => match what {
-            Delivery::PullRequest => "writes down what a pull request would say; makes none",
+            Delivery::PullRequest => "writes the text of a pull request, but opens none",
             Delivery::Summary => "writes summary.md",
-            Delivery::Comment => "tells whoever asked",
-            Delivery::Commit => "commits artifacts, summary and state",
+            Delivery::Comment => "comments at the issue",
+            Delivery::Commit => "commits the record of the run (land.record)",
         }
         .to_owned(),
-        Work::Nothing => "only its gates".to_owned(),
+        Work::Nothing => "checks only".to_owned(),
     };
     match stage.order {
         StageOrder::WorkFirst => does,
-        StageOrder::GatesFirst => format!("{does}, only if its gates find something"),
+        StageOrder::GatesFirst => format!("{does}, only if its checks find something"),
     }
 }
 
 fn wants(gate: &Gate) -> String {
     match &gate.check {
-        Check::Artifact { name } => format!("{name} is there"),
+        Check::Artifact { name } => format!("{name} exists"),
         Check::Command { run } => format!("`{run}` succeeds"),
         Check::Review { role } => format!("review as {role}"),
         Check::Human { question, .. } => format!("a question to you: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
-        Check::Land => "the change lands".to_owned(),
+        Check::Land => "the change is merged".to_owned(),
         Check::BuiltIn { check } => format!("check {}", check.as_str()),
     }
 }

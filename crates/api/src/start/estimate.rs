@@ -1,11 +1,14 @@
 //! What a run is likely to take: calls, minutes, dollars.
 //!
-//! By earlier runs of the same repository, flow and effort; where there are none, by the tokens and prices of data
+//! By earlier runs of the same repository, flow, effort and kinds of agents; where there are none, by the tokens and prices of data
 //! files, and then it says that it is rough. Not here: what a run may take at most (`Limits`).
 //!
 //! Invariant: an estimate decides nothing.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use forge_agents::{TokenCounts, prices::Prices};
 use forge_core::{
@@ -94,7 +97,8 @@ impl Forge {
         frozen: &Frozen,
     ) -> Option<Estimate> {
         let params = all_params(flow, params);
-        let earlier = self.earlier_runs(name, params.get(EFFORT)).unwrap_or_default();
+        let earlier =
+            self.earlier_runs(name, params.get(EFFORT), &kinds(flow, frozen)).unwrap_or_default();
         if earlier.is_empty() {
             return rough(&pruned(flow, &params), frozen);
         }
@@ -112,8 +116,13 @@ impl Forge {
         })
     }
 
-    /// Reads the latest runs of a flow that were done with the same effort.
-    fn earlier_runs(&self, flow: &str, effort: Option<&String>) -> Result<Vec<EarlierRun>, Error> {
+    /// Reads the latest runs of a flow that were done with the same effort and kinds of agents.
+    fn earlier_runs(
+        &self,
+        flow: &str,
+        effort: Option<&String>,
+        agents: &BTreeSet<String>,
+    ) -> Result<Vec<EarlierRun>, Error> {
         let Some(store) = self.find_store()? else { return Ok(Vec::new()) };
         let (rows, _) = self.rows(ROWS_MAX)?;
         let is_like = |row: &&RunRow| row.flow == flow && row.standing == Standing::Done;
@@ -133,7 +142,10 @@ impl Forge {
                 last = Some((*epoch, *at));
                 run.apply_record(&Record { at: *at, facts: facts(record)? });
             }
-            if run.definition().start.params.get(EFFORT) == effort {
+            let definition = run.definition();
+            if definition.start.params.get(EFFORT) == effort
+                && kinds(&definition.flow, &self.frozen(&run)?) == *agents
+            {
                 let calls = run_spending(&store, &row.run)?;
                 found.push(EarlierRun {
                     calls: stats(&calls, Axis::Day).total.calls.into(),
@@ -147,6 +159,13 @@ impl Forge {
         }
         Ok(found)
     }
+}
+
+/// Returns the kinds of agents that run as the roles of a flow.
+fn kinds(flow: &Flow, frozen: &Frozen) -> BTreeSet<String> {
+    let roles = flow.roles();
+    let agents = roles.iter().filter_map(|role| frozen.who_plays(role));
+    agents.map(|agent| agent.like.name().to_owned()).collect()
 }
 
 /// Estimates a run by the figures of the data files.

@@ -63,8 +63,8 @@ fn joined(own: Option<String>, files: &[(&str, String)]) -> Option<String> {
             String::new()
         };
         parts.push(format!(
-            "From the project's `{name}`. Where this brief says otherwise, the brief counts.\n\n\
-             <project-file name=\"{name}\">\n{start}{cut}\n</project-file>"
+            "From the project's `{name}`. If this brief contradicts it, follow the \
+             brief.\n\n<project-file name=\"{name}\">\n{start}{cut}\n</project-file>"
         ));
     }
     (!parts.is_empty()).then(|| parts.join("\n\n"))

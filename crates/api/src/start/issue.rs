@@ -54,8 +54,8 @@ impl Issue {
                 "gh api repos/OWNER/REPO/issues/7 > issue.json && forge run --issue issue.json",
             )
         };
-        let text = read_text(path, ISSUE_BYTES_MAX)?
-            .ok_or_else(|| wrong("there is no such file".to_owned()))?;
+        let text =
+            read_text(path, ISSUE_BYTES_MAX)?.ok_or_else(|| wrong("no such file".to_owned()))?;
         let value: Value = serde_json::from_str(&within_range(&text))
             .map_err(|error| wrong(format!("it is not JSON: {error}")))?;
         Self::parse(&value, points).map_err(wrong)
@@ -100,7 +100,8 @@ impl Issue {
                 points: None,
             });
         }
-        Err("it is no issue of GitHub (`number`, `title`, `body`) or of Jira (`key`, `fields`)"
+        Err("it is neither a GitHub issue (`number`, `title`, `body`) nor a Jira issue (`key`, \
+             `fields`)"
             .to_owned())
     }
 }
@@ -265,9 +266,9 @@ mod tests {
     #[test]
     fn what_is_no_issue_is_refused_in_words() {
         for (value, why) in [
-            (json!({}), "no issue of GitHub"),
-            (json!([1]), "no issue of GitHub"),
-            (json!({"title": "x"}), "no issue of GitHub"),
+            (json!({}), "neither a GitHub issue"),
+            (json!([1]), "neither a GitHub issue"),
+            (json!({"title": "x"}), "neither a GitHub issue"),
             (json!({"number": 1, "title": " "}), "no `title`"),
             (json!({"fields": {"summary": "x"}}), "no `key`"),
             (json!({"key": "A-1", "fields": {}}), "no `fields.summary`"),

@@ -39,7 +39,7 @@ pub(super) fn given_params(
             if flow.accepts(PULL_REQUEST, "no").is_err() {
                 return Err(Error::usage(
                     format!(
-                        "the flow `{}` offers no pull request that `--no-pr` could leave out",
+                        "the flow `{}` has no pull request that `--no-pr` could skip",
                         flow.name
                     ),
                     request.said_again(&[], &[NO_PR]),
@@ -59,20 +59,20 @@ pub(super) fn given_params(
 fn known_effort(effort: &str, request: &Request, flow: &Flow) -> Result<String, Error> {
     let Some(param) = flow.params.get(EFFORT) else {
         return Err(Error::usage(
-            format!("the flow `{}` knows no effort that could be chosen", flow.name),
+            format!("the flow `{}` has no effort setting", flow.name),
             request.said_again(&[], &["--effort"]),
         ));
     };
     if let Some(known) = param.values.iter().find(|known| known.eq_ignore_ascii_case(effort)) {
         return Ok(known.clone());
     }
-    let what = if effort.eq_ignore_ascii_case(TOO_SMALL) {
-        let smallest = param.values.first().map_or("", String::as_str);
-        format!(
-            "there is no effort XS: what needs no design and no review is sooner done by hand; {smallest} is the smallest"
-        )
+    let smallest = param.values.first().unwrap_or(&param.default);
+    let (what, instead) = if effort.eq_ignore_ascii_case(TOO_SMALL) {
+        let what = "there is no effort XS; `--quick` skips the design and the tasks".to_owned();
+        (what, smallest)
     } else {
-        format!("`effort` can be {}, not `{effort}`", param.values.join(", "))
+        let what = format!("`effort` can be {}, not `{effort}`", param.values.join(", "));
+        (what, &param.default)
     };
-    Err(Error::usage(what, request.said_again(&[("--effort", &param.default)], &[])))
+    Err(Error::usage(what, request.said_again(&[("--effort", instead)], &[])))
 }

@@ -100,6 +100,6 @@ impl Asks for Nobody {
 
 /// Returns that a person wanted no run after all.
 pub(super) fn stopped() -> Error {
-    let what = "you stopped before the run began; nothing was made".to_owned();
+    let what = "stopped before the run started; nothing was created".to_owned();
     Error { kind: Kind::Interrupted, what, next: None }
 }

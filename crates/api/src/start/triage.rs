@@ -93,7 +93,7 @@ impl Forge {
             TriageResult::Blocked(coherence, found) => {
                 keep_refused(&self.home, role, &coherence)?;
                 let (why, paid) = (coherence.summary.trim(), paid(&coherence.spent));
-                let mut what = format!("nobody could act on this request: {why}");
+                let mut what = format!("the request is not clear enough to act on: {why}");
                 for found in &found {
                     what.push_str("\n- ");
                     what.push_str(found);
@@ -103,11 +103,11 @@ impl Forge {
             TriageResult::Stopped(coherence) => {
                 keep_refused(&self.home, role, &coherence)?;
                 let paid = paid(&coherence.spent);
-                let what = format!("you stopped before the run began; nothing was made{paid}");
+                let what = format!("stopped before the run started; nothing was created{paid}");
                 Err(Error { kind: forge_project::error::Kind::Interrupted, what, next: None })
             }
             TriageResult::Unseen(coherence) => {
-                let note = format!("the request was not looked at: {}", coherence.summary.trim());
+                let note = format!("the request was not checked: {}", coherence.summary.trim());
                 // Nothing is said of a look that cost nothing, as if there had been none.
                 let is_free = coherence.spent == Spent::NOTHING;
                 let paid = (!is_free).then(|| Coherence { summary: note.clone(), ..coherence });
@@ -157,9 +157,9 @@ fn paid(spent: &Spent) -> String {
         Cost::Known(Money(0)) => return String::new(),
         Cost::Known(known) => Amount { known, ..Amount::default() },
         Cost::Estimated(estimated) => Amount { estimated, ..Amount::default() },
-        Cost::Unknown => return "\nwhat this look cost is unknown".to_owned(),
+        Cost::Unknown => return "\nthe cost of this check is unknown".to_owned(),
     };
-    format!("\nthis look cost {}", amount.to_text())
+    format!("\nthis check cost {}", amount.to_text())
 }
 
 /// Returns what the look may cost: no more than any other call, and no more than the run.
@@ -222,7 +222,7 @@ impl TriageCall<'_> {
             | AgentEnd::Overflowed { what }
             | AgentEnd::OverBudget { what } => Err(what),
             AgentEnd::SessionGone => Err("its session is gone".to_owned()),
-            AgentEnd::Stopped(_) => Err("it took or printed more than it may".to_owned()),
+            AgentEnd::Stopped(_) => Err("it took longer or printed more than allowed".to_owned()),
             AgentEnd::NotStarted { why } => Err(why),
             AgentEnd::Lost => Err("its keeper is gone".to_owned()),
         };
@@ -242,7 +242,7 @@ impl TriageCall<'_> {
             Ok(AgentResult { verdict: Some(ReportedVerdict::Revise) | None, .. }) => {
                 TriageResult::Unseen(cost(
                     TriageOutcome::Nothing,
-                    &format!("{} said neither pass nor block", self.name),
+                    &format!("{} answered neither pass nor block", self.name),
                 ))
             }
         })
@@ -323,8 +323,8 @@ mod tests {
     fn a_refusal_tells_what_it_cost() {
         let of = |cost: Cost| paid(&Spent { cost, ..Spent::NOTHING });
         assert_eq!(of(Cost::Known(Money(0))), "");
-        assert_eq!(of(Cost::Known(Money(40_000))), "\nthis look cost $0.04");
-        assert_eq!(of(Cost::Estimated(Money(40_000))), "\nthis look cost about $0.04");
-        assert_eq!(of(Cost::Unknown), "\nwhat this look cost is unknown");
+        assert_eq!(of(Cost::Known(Money(40_000))), "\nthis check cost $0.04");
+        assert_eq!(of(Cost::Estimated(Money(40_000))), "\nthis check cost about $0.04");
+        assert_eq!(of(Cost::Unknown), "\nthe cost of this check is unknown");
     }
 }

@@ -88,9 +88,7 @@ fn refuse_flags(text: &str) -> Result<(), Error> {
     }
     let flag = before.map_or_else(|| last.to_owned(), |before| format!("{before} {last}"));
     Err(Error::usage(
-        format!(
-            "the request ends with `{flag}`, which is no part of it if it stands inside the quotes"
-        ),
+        format!("the request ends with `{flag}`; a flag inside the quotes has no effect"),
         format!(
             "forge run {flag} {}",
             quoted(text.trim_end().strip_suffix(&*flag).unwrap_or(text).trim_end())
@@ -103,34 +101,34 @@ fn cannot_fetch(address: &str, host: &str, path: &str) -> Error {
     let words: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (what, fetch) = match words.as_slice() {
-        [owner, repo, "issues", number, ..] if host == "github.com" && is_number(number) => (
-            "an issue of GitHub",
-            format!("gh api repos/{owner}/{repo}/issues/{number} > issue.json"),
-        ),
+        [owner, repo, "issues", number, ..] if host == "github.com" && is_number(number) => {
+            ("a GitHub issue", format!("gh api repos/{owner}/{repo}/issues/{number} > issue.json"))
+        }
         [_, _, "pull", ..] if host == "github.com" => {
-            return refused(format!("`{}` is a pull request, and no issue", shown(address)));
+            return refused(format!("`{}` is a pull request, not an issue", shown(address)));
         }
         [.., "browse", key] if is_issue_key(key) => (
-            "an issue of Jira",
+            "a Jira issue",
             format!(
                 "curl -u \"$JIRA_USER:$JIRA_TOKEN\" https://{host}/rest/api/3/issue/{key} > issue.json"
             ),
         ),
         _ if host == "github.com" || host.ends_with(".atlassian.net") => {
             return refused(format!(
-                "`{}` is no address of an issue, such as https://github.com/OWNER/REPO/issues/7 or https://HOST/browse/KEY-7",
+                "`{}` is not the address of an issue, such as \
+                 https://github.com/OWNER/REPO/issues/7 or https://HOST/browse/KEY-7",
                 shown(address)
             ));
         }
         _ => {
             return refused(format!(
-                "`{}` is an address that Forge knows nothing about; say in words what you want",
+                "`{}` is an address that Forge cannot read; say in words what you want",
                 shown(address)
             ));
         }
     };
     Error::usage(
-        format!("`{}` is {what}, which this version cannot fetch by itself", shown(address)),
+        format!("`{}` is {what}, which this version cannot fetch", shown(address)),
         format!("save it and name the file:\n  {fetch}\n  forge run --issue issue.json"),
     )
 }
@@ -234,7 +232,7 @@ mod tests {
         assert!(jira.contains("https://me.atlassian.net/rest/api/3/issue/AB2-1"), "{jira}");
         assert!(jira.contains("forge run --issue issue.json"), "{jira}");
         assert!(why("https://github.com/o/r/pull/42").contains("pull request"));
-        assert!(why("https://github.com/o/r").contains("no address of an issue"));
-        assert!(why("https://example.org/x").contains("knows nothing about"));
+        assert!(why("https://github.com/o/r").contains("not the address of an issue"));
+        assert!(why("https://example.org/x").contains("cannot read"));
     }
 }

@@ -127,7 +127,7 @@ impl Forge {
         if briefs.is_empty() {
             let what = match role {
                 Some(_) => format!("{call} has no brief yet: its agent has not started"),
-                None => format!("{call} is not an agent's, so it has no brief"),
+                None => format!("{call} is not an agent's work, so it has no brief"),
             };
             return Err(Error::usage(what, format!("forge watch {} {call}", short_id(id))));
         }

@@ -306,27 +306,27 @@ fn end_text(end: &AgentEnd) -> String {
         AgentEnd::Limited(limit) => format!("it has to wait: {}", limit.what),
         AgentEnd::Failed { what, .. } => format!("it failed: {what}"),
         AgentEnd::Refused { what } => format!("the model refused: {what}"),
-        AgentEnd::Overflowed { what } => format!("it was more text than the model takes: {what}"),
+        AgentEnd::Overflowed { what } => format!("the text is too long for the model: {what}"),
         AgentEnd::OverBudget { what } => what.clone(),
-        AgentEnd::SessionGone => "the session that was to go on is gone".to_owned(),
-        AgentEnd::Stopped(Watchdog::Wall) => "it took longer than it may".to_owned(),
-        AgentEnd::Stopped(Watchdog::Silence) => "it said nothing for too long".to_owned(),
-        AgentEnd::Stopped(Watchdog::Output) => "it printed more than it may".to_owned(),
+        AgentEnd::SessionGone => "the session to continue is gone".to_owned(),
+        AgentEnd::Stopped(Watchdog::Wall) => "it took too long".to_owned(),
+        AgentEnd::Stopped(Watchdog::Silence) => "it printed nothing for too long".to_owned(),
+        AgentEnd::Stopped(Watchdog::Output) => "it printed more than allowed".to_owned(),
         AgentEnd::NotStarted { why } => format!("it was not started: {why}"),
         AgentEnd::Interrupted => "it was interrupted".to_owned(),
-        AgentEnd::Lost => "nobody knows how it ended".to_owned(),
+        AgentEnd::Lost => "how it ended is unknown".to_owned(),
     }
 }
 
 fn exit_text(how: Option<&ExitReason>) -> String {
     match how {
-        None => "nobody knows how it ended".to_owned(),
+        None => "how it ended is unknown".to_owned(),
         Some(ExitReason::Exited { code }) => format!("exit code {code}"),
         Some(ExitReason::Signalled { signal }) => format!("killed by signal {signal}"),
-        Some(ExitReason::TimedOut) => "it took longer than it may".to_owned(),
-        Some(ExitReason::Silent) => "it said nothing for too long".to_owned(),
-        Some(ExitReason::TooMuchOutput) => "it printed more than it may".to_owned(),
-        Some(ExitReason::OverBudget) => "it cost more than it may".to_owned(),
+        Some(ExitReason::TimedOut) => "it took too long".to_owned(),
+        Some(ExitReason::Silent) => "it printed nothing for too long".to_owned(),
+        Some(ExitReason::TooMuchOutput) => "it printed more than allowed".to_owned(),
+        Some(ExitReason::OverBudget) => "it reached its budget".to_owned(),
         Some(ExitReason::Interrupted) => "it was interrupted".to_owned(),
         Some(ExitReason::NotStarted { why }) => format!("it was not started: {why}"),
     }

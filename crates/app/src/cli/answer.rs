@@ -16,7 +16,10 @@ use super::{
 };
 use crate::{
     format, terminal_output,
-    text::{answer_text::answer_commands, status_text::next_command},
+    text::{
+        answer_text::{OpenQuestions, answer_commands},
+        status_text::next_command,
+    },
 };
 
 /// Answer a question by its number, without continuing the run
@@ -101,7 +104,7 @@ impl AnswerArgs {
             AnswerChoice::Waive => {
                 if words.is_empty() {
                     return Err(Error::usage(
-                        "the check to waive has to be named",
+                        "name the check to override",
                         format!(
                             "forge answer {} {question} waive CHECK \"why\"",
                             format::short_id(&run)
@@ -119,10 +122,8 @@ impl AnswerArgs {
             }
             Sent::Journaled => {
                 let view = forge.view(&run)?;
-                let now = format!(
-                    "{question} is answered; the run is now {}",
-                    view.row.standing.as_str()
-                );
+                let now =
+                    format!("{question} is answered; the run is now {}", view.row.standing.label());
                 terminal_output::print(&match view.row.standing.course() {
                     Course::Driven if forge.is_attended(&run) => {
                         format!("{question} is answered, and the run continues where it is shown")
@@ -178,12 +179,13 @@ fn missing_answer(forge: &Forge, run: Option<&str>) -> Result<Error, Error> {
     };
     for run in runs {
         let id = format::short_id(&run);
-        if let Some(asked) = forge.view(&run)?.asked.first() {
+        let all = forge.view(&run)?.asked;
+        if let Some(asked) = all.first() {
             let what = format!(
                 "QUESTION and CHOICE are missing; {id} asks {}: {}",
                 asked.question, asked.text
             );
-            return Ok(Error::usage(what, answer_commands(id, asked)));
+            return Ok(Error::usage(what, answer_commands(id, asked, OpenQuestions::new(&all))));
         }
     }
     let what = match run {

@@ -90,12 +90,16 @@ fn show_screen(forge: &Forge, run: &str) -> Result<ExitCode, Error> {
 /// Builds the error for a run that could continue but has no driver.
 fn not_driven(run: &str, standing: Standing) -> Error {
     let (why, next) = match standing.course() {
-        Course::Asking => {
-            (": it waits for your answer", format!("forge status {run} (what it asks), then "))
-        }
+        Course::Asking => (
+            ": it needs your answer",
+            format!(
+                "forge status {run} (shows the question), then \
+                                                    "
+            ),
+        ),
         Course::Driven | Course::Held | Course::Failed | Course::Over => ("", String::new()),
     };
-    Error::usage(format!("nobody drives {run}{why}"), format!("{next}forge resume {run}"))
+    Error::usage(format!("{run} is not running{why}"), format!("{next}forge resume {run}"))
 }
 
 fn has_driver_or_screen(forge: &Forge, run: &str) -> bool {
@@ -108,7 +112,7 @@ fn wait_for_driver(forge: &Forge, run: &str) {
     while forge.is_driven(run) {
         if began.elapsed() >= DRIVER_EXIT_WAIT {
             terminal_output::print_note(&format!(
-                "{run} is still being written down where it is driven"
+                "{run} is still being saved by the process that runs it"
             ));
             return;
         }

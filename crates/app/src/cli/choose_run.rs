@@ -48,7 +48,7 @@ impl RunAction {
     fn words(self) -> (String, String) {
         let (command, past_participle) = match self {
             Self::Resume => ("resume", "resumed"),
-            Self::Attach => ("attach", "looked at"),
+            Self::Attach => ("attach", "shown"),
             Self::Pause => ("pause", "paused"),
             Self::Stop => ("stop", "stopped"),
             Self::Abandon => ("abandon", "abandoned"),

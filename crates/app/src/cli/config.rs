@@ -271,7 +271,7 @@ fn print_change(
     let (path, key) = (file.path().display(), &change.key);
     terminal_output::print(&match &change.value {
         Some(value) => format!("{path}: {key} = {value}"),
-        None => format!("{path}: {key} is taken out"),
+        None => format!("{path}: {key} removed"),
     });
     match (target, change.file_existed) {
         (SettingsTarget::Local, false) => {
@@ -295,7 +295,7 @@ fn print_change(
                 terminal_output::print(&format!("note: {place} sets another value, and wins"));
             }
             (None, Some(place)) => {
-                terminal_output::print(&format!("now {} counts ({place})", value_text(&row)));
+                terminal_output::print(&format!("now {} is used ({place})", value_text(&row)));
             }
             (Some(_) | None, Some(_) | None) => {}
         }
@@ -321,7 +321,7 @@ fn approve(flow: Option<&str>) -> Result<ExitCode, Error> {
     let unapproved = forge.unapproved(&settings, &found)?;
     if unapproved.is_empty() {
         terminal_output::print(if trust::commands(&settings, &found).is_empty() {
-            "this repository makes Forge run no commands; there is nothing to allow"
+            "this repository runs no commands; there is nothing to allow"
         } else {
             "all commands of this repository are allowed already"
         });

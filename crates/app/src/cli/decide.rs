@@ -29,7 +29,7 @@ use crate::{
     format,
     picker::pick,
     terminal_output,
-    text::{answer_text::answer_commands, question_text::answer_options},
+    text::answer_text::{OpenQuestions, answer_commands, answer_options},
 };
 
 /// Approve what a run asks about, and continue it
@@ -167,7 +167,7 @@ impl DecideArgs {
         let question = self.choose_question(id, verb, &asked)?;
         let offered = answer_options(question);
         if !offered.iter().any(|option| option.answer == verb.answer()) {
-            return Err(not_offered(id, verb, question));
+            return Err(not_offered(id, verb, question, OpenQuestions::new(&asked)));
         }
         let number = question.question.parse().expect("a view names questions as they are");
         let answer =
@@ -225,13 +225,13 @@ impl DecideArgs {
         let id = format::short_id(run);
         let standing = forge.view(run)?.row.standing;
         let next = match (sent, standing.course()) {
-            (Sent::ToDriver, _) => "the run continues where it is driven".to_owned(),
+            (Sent::ToDriver, _) => "the run continues in its own process".to_owned(),
             // The same end as that of `forge resume`, which starts nothing then.
             (Sent::Journaled, Course::Over) if standing == Standing::Done && !self.no_resume => {
                 return self.drive_args.resume(forge, run, None);
             }
             (Sent::Journaled, Course::Failed | Course::Over) => {
-                format!("the run is {}", standing.as_str())
+                format!("the run is {}", standing.label())
             }
             (Sent::Journaled, _) if forge.is_attended(run) => {
                 "the run continues where it is shown".to_owned()
@@ -248,10 +248,10 @@ impl DecideArgs {
 }
 
 /// Builds the error for an answer that a question does not offer; it names those that it does.
-fn not_offered(id: &str, verb: Verb, question: &QuestionView) -> Error {
+fn not_offered(id: &str, verb: Verb, question: &QuestionView, open: OpenQuestions) -> Error {
     let number = &question.question;
     let what = format!("{number} of {id} does not offer {}: {}", verb.command(), question.text);
-    Error::usage(what, answer_commands(id, question))
+    Error::usage(what, answer_commands(id, question, open))
 }
 
 /// Splits `[RUN] WORDS...`. A first word before a quoted text is a run, also if there is none of this name.

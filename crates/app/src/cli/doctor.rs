@@ -57,7 +57,10 @@ impl DoctorArgs {
             match report {
                 report if self.json => print_json(&report),
                 Some(report) => terminal_output::print(&restored_text(&report)),
-                None => terminal_output::print("the journal is whole; there is nothing to restore"),
+                None => terminal_output::print(
+                    "the journal is intact; there is nothing to \
+                                                restore",
+                ),
             }
             return Ok(ExitCode::SUCCESS);
         }
@@ -70,11 +73,11 @@ impl DoctorArgs {
             }
             let Rebuilt { n_made, driven, failed } = rebuilt;
             terminal_output::print(&format!(
-                "made the files of {} anew",
+                "wrote the files of {} again",
                 format::count(n_made, "run")
             ));
             for run in driven {
-                terminal_output::print(&format!("left {run} to its driver"));
+                terminal_output::print(&format!("left {run} alone: it is running"));
             }
             for failure in failed {
                 terminal_output::print(&format!("could not: {failure}"));
@@ -114,7 +117,7 @@ impl DoctorArgs {
                 Consent::ThePersons if self.yes => Confirmation::Given,
                 Consent::ThePersons => {
                     terminal_output::print_stderr(&sanitize(&found.what));
-                    confirm(&format!("--fix {}: go on? [y/N]", found.fix))
+                    confirm(&format!("--fix {}: continue? [y/N]", found.fix))
                 }
             };
             // Repairs go to stderr; the findings that remain are the data.
@@ -129,7 +132,7 @@ impl DoctorArgs {
                 Confirmation::Refused => terminal_output::print_stderr("left   as it is"),
                 Confirmation::NoTerminal => {
                     terminal_output::print_stderr(
-                        "left   nobody can be asked: forge doctor --fix --yes",
+                        "left   cannot ask here: forge doctor --fix --yes",
                     );
                     code = 3;
                 }
@@ -140,7 +143,7 @@ impl DoctorArgs {
 }
 
 fn restored_text(report: &Salvaged) -> String {
-    let mut lines = vec!["the journal is whole again".to_owned()];
+    let mut lines = vec!["the journal is intact again".to_owned()];
     lines.extend(report.runs.iter().map(|run| format!("  {}  {} records", run.run, run.records)));
     lines.extend(report.notes.iter().map(|note| format!("  note: {note}")));
     lines.push(format!("the damaged files are kept in {}", report.folder));
@@ -158,7 +161,7 @@ fn salvage_text(report: &Salvaged) -> String {
     }
     lines.extend(report.notes.iter().map(|note| format!("  note: {note}")));
     lines.push(
-        "the damaged journal is not written any more; to start anew, move .git/forge aside"
+        "the damaged journal is no longer written; to start with a new one, move .git/forge away"
             .to_owned(),
     );
     lines.join("\n")

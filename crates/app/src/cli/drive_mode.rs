@@ -20,7 +20,7 @@ use forge_api::{
 use forge_core::{
     event::{Event, Hold, Record},
     money::Money,
-    view::{RunLine, Standing, sanitize, sentence},
+    view::{LogLevel, Names, RunLine, Standing, sanitize, sentence},
 };
 
 use super::{
@@ -32,6 +32,7 @@ use crate::{
     live::{self, ScreenExit, ScreenTask},
     terminal_info, terminal_output,
     text::{
+        answer_text::OpenQuestions,
         end_card::end_card,
         plan_text::plan_text,
         question_text::{QuestionLayout, question_text},
@@ -98,11 +99,12 @@ impl OutputFormat {
     pub(crate) fn print_record(self, run: &str, record: &Record) {
         match self {
             Self::Sentences => {
-                for fact in &record.facts {
+                let facts = record.facts.iter();
+                for fact in facts.filter(|fact| LogLevel::new(fact) <= LogLevel::Check) {
                     let beginning = format!("{}  ", format::clock_time(record.at));
                     terminal_output::print_fact(&terminal_output::fact_line(
                         &beginning,
-                        &sentence(fact),
+                        &sentence(fact, Names::Short),
                     ));
                     if let Some(hint) = hint_for(run, fact) {
                         terminal_output::print_stderr(&hint);
@@ -236,9 +238,7 @@ pub(crate) fn report_outcome(
     form: OutputFormat,
 ) -> Result<ExitCode, Error> {
     if let Some(behind) = &outcome.behind {
-        terminal_output::print_note(&format!(
-            "the files that show the run are not up to date: {behind}"
-        ));
+        terminal_output::print_note(&format!("the files of the run are not up to date: {behind}"));
     }
     let standing = match outcome.how {
         DriveEnd::Stopped(standing) => standing,
@@ -281,13 +281,13 @@ pub(crate) fn report_outcome(
                 end_card(&view, &result, &files, width)
             ));
             for question in &view.asked {
-                let question =
-                    question_text(&outcome.run, question, QuestionLayout::Printed, width);
+                let question = question_text(
+                    &outcome.run,
+                    question,
+                    QuestionLayout::Printed { open: OpenQuestions::new(&view.asked) },
+                    width,
+                );
                 terminal_output::print_progress(&format!("\n{question}"));
-            }
-            if standing == Standing::Waiting {
-                let id = format::short_id(&outcome.run);
-                terminal_output::print_progress(&format!("\nThen: forge resume {id}"));
             }
             if let (Standing::Done, Some(_)) = (standing, &view.head) {
                 offer_fast_forward(forge, &outcome.run)?;
@@ -305,7 +305,7 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
     let out = OpenOptions::new().create(true).append(true).open(&log).map_err(file)?;
     let err = out.try_clone().map_err(file)?;
     let cannot = |error| {
-        let what = format!("a driver cannot be started: {error}");
+        let what = format!("the background process cannot be started: {error}");
         Error::surroundings(what, format!("forge resume {run}"))
     };
     let program = env::current_exe().map_err(cannot)?;
@@ -324,7 +324,7 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
         // It may have finished already.
         if let Some(status) = child.try_wait().map_err(cannot)? {
             if status.code() == Some(2) {
-                let what = format!("the driver could not go on; why: {}", log.display());
+                let what = format!("the background process failed: {}", log.display());
                 return Err(Error::surroundings(what, format!("forge resume {run} --plain")));
             }
             break;

@@ -26,7 +26,7 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     row(
         "approvals",
         match dry.approvals {
-            Approvals::Automatic => "automatic, where every review passed",
+            Approvals::Automatic => "automatic, if every review passes",
             Approvals::ByPeople => "by people",
         },
     );
@@ -35,7 +35,7 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
         row("branch", &format!("{branch}{}", onto.unwrap_or_default()));
     }
     if let Some(player) = &dry.looked_at_by {
-        row("first", &format!("the request is looked at as {}", role_text(player)));
+        row("first", &format!("the request is checked by {}", role_text(player)));
     }
     lines.push(String::new());
     for stage in &dry.stages {
@@ -65,7 +65,8 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     row(
         "caps",
         &format!(
-            "run {}, call {}; {} at once; a call takes at most {} min, and is silent for at most {} min",
+            "run {}, one call {}; {} in parallel; a call may take {} min, and be silent for {} \
+             min",
             money(dry.caps.budget),
             money(dry.caps.call_budget),
             dry.caps.at_once,
@@ -80,7 +81,7 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
             ChecksFrom::Settings if checks.is_empty() => "none, as it is set".to_owned(),
             ChecksFrom::Settings => checks,
             ChecksFrom::Found => format!("{checks} (found)"),
-            ChecksFrom::Nothing => "none: what is made stays unverified".to_owned(),
+            ChecksFrom::Nothing => "none: the result stays unverified".to_owned(),
         },
     );
     for command in &dry.setup {
@@ -104,7 +105,7 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
     let skipped = |runs: Runs| match runs {
         Runs::Yes => "",
         Runs::Skipped => "skipped: ",
-        Runs::Perhaps => "depends on the item: ",
+        Runs::Perhaps => "depends on the task: ",
     };
     let player = stage.player.as_ref().map(|player| format!(" = {}", agent_text(player)));
     let budget = stage.budget.map(|budget| format!(", at most {budget}")).unwrap_or_default();
@@ -120,8 +121,10 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
     }
     for gate in &stage.gates {
         let player = gate.player.as_ref().map(|player| format!(" = {}", agent_text(player)));
-        let rounds =
-            gate.player.as_ref().map(|_| format!(", {} rounds, then {}", stage.rounds, stage.then));
+        let rounds = gate
+            .player
+            .as_ref()
+            .map(|_| format!(", {} revisions, then {}", stage.rounds, stage.then));
         let phase = gate.phase.as_ref().map(|phase| format!(" [{phase}]")).unwrap_or_default();
         let what = format!(
             "{}{}{}{}{phase}",

@@ -98,7 +98,7 @@ impl EditArgs {
             }
         };
         if content == found.content {
-            let what = format!("`{}` is as it was; nothing is changed", found.name);
+            let what = format!("`{}` is unchanged", found.name);
             return Err(Error::usage(what, format!("forge edit {run} {name} --why REASON")));
         }
         forge.edit_artifact(run, &found.unit, &found.name, &content, why)

@@ -97,7 +97,7 @@ impl FlowArgs {
 
 fn check_text(found: &FoundFlow) -> String {
     let most = found.flow.calls_max().0;
-    format!("`{}` is right; it makes at most {most} agent calls by itself", found.flow.name)
+    format!("`{}` is valid; at most {most} agent calls", found.flow.name)
 }
 
 fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Error> {
@@ -113,7 +113,7 @@ fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<Ex
         for row in &rows {
             let most = row.calls_max.unwrap_or_default();
             terminal_output::print(&match &row.problem {
-                None => format!("{}: right, at most {most} agent calls by itself", row.name),
+                None => format!("{}: valid, at most {most} agent calls", row.name),
                 Some(problem) => format!("{}: {problem}", row.name),
             });
         }
@@ -143,7 +143,7 @@ fn flow_rows(catalog: &Catalog, names: &[String]) -> Vec<FlowRow> {
 
 fn origin_text(origin: &Origin) -> String {
     match origin {
-        Origin::Shipped => "shipped".to_owned(),
+        Origin::Shipped => "built in".to_owned(),
         Origin::Project(path) => path.display().to_string(),
     }
 }
@@ -160,14 +160,14 @@ fn flow_text(found: &FoundFlow) -> String {
         );
     }
     if let Some(role) = coherence {
-        let _ = write!(text, "\n  your request is looked at first, by an agent as {role}");
+        let _ = write!(text, "\n  an agent checks your request first, as {role}");
     }
     if !manual.0.is_empty() {
         let _ = write!(text, "\n  --auto is refused{}", condition_text(manual));
     }
     push_stages(&mut text, stages, 1);
     let most = found.flow.calls_max().0;
-    let _ = write!(text, "\n\nat most {most} agent calls by itself");
+    let _ = write!(text, "\n\nat most {most} agent calls");
     text
 }
 
@@ -178,7 +178,7 @@ fn push_stages(text: &mut String, stages: &[Stage], depth: usize) {
             Work::Agent { role } => format!("agent as {role}"),
             Work::Command { run } => format!("command: {run}"),
             Work::Each { list, at_once, items_max, .. } => {
-                format!("for each of {list}, {at_once} at once, at most {items_max}")
+                format!("for each of {list}, {at_once} in parallel, at most {items_max}")
             }
             Work::Flow { name, .. } => format!("the flow {name}"),
             Work::Deliver { what } => format!("delivers {}", delivery_text(*what)),
@@ -186,7 +186,7 @@ fn push_stages(text: &mut String, stages: &[Stage], depth: usize) {
         };
         let order = match stage.order {
             StageOrder::WorkFirst => "",
-            StageOrder::GatesFirst => ", only if its gates find something",
+            StageOrder::GatesFirst => ", only if its checks find something",
         };
         let _ = write!(
             text,
@@ -203,25 +203,28 @@ fn push_stages(text: &mut String, stages: &[Stage], depth: usize) {
 
 const fn delivery_text(what: Delivery) -> &'static str {
     match what {
-        Delivery::PullRequest => "the verified result, as a pull request",
+        Delivery::PullRequest => {
+            "the text of a pull request for the verified result (forge pr \
+                                  opens it)"
+        }
         Delivery::Summary => "summary.md",
         Delivery::Comment => "a comment where the request came from",
-        Delivery::Commit => "a last commit with what was written on the way",
+        Delivery::Commit => "a last commit with the record of the run",
     }
 }
 
 fn gate_line(stage: &Stage, gate: &Gate) -> String {
     let check = match &gate.check {
-        Check::Artifact { name } => format!("{name} is there"),
+        Check::Artifact { name } => format!("{name} exists"),
         Check::Command { run } => format!("`{run}` succeeds"),
         Check::Review { role } => format!("review as {role}"),
         Check::Human { question, .. } => format!("you are asked: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
-        Check::Land => "the change lands".to_owned(),
+        Check::Land => "the change is merged".to_owned(),
         Check::BuiltIn { check } => format!("check {}", check.as_str()),
     };
     let back = match (&gate.redo, gate.weight) {
-        (_, GateWeight::Advisory) => "; only advises".to_owned(),
+        (_, GateWeight::Advisory) => "; advisory".to_owned(),
         (Some(redo), GateWeight::Binding) => format!("; sends back to {redo}"),
         (None, GateWeight::Binding) => String::new(),
     };
@@ -231,7 +234,7 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
             Exhausted::PassWithNotes => "it passes with notes",
             Exhausted::Fail => "it fails",
         };
-        format!(", {} rounds, then {then}", stage.rounds)
+        format!(", {} revisions, then {then}", stage.rounds)
     } else {
         String::new()
     };
@@ -244,7 +247,7 @@ fn condition_text(when: &When) -> String {
         .iter()
         .map(|condition| match condition {
             Condition::Param { name, is } => format!("{name} is {}", is.join(" or ")),
-            Condition::Item { tag, is } => format!("the item's {tag} is {}", is.join(" or ")),
+            Condition::Item { tag, is } => format!("the task's {tag} is {}", is.join(" or ")),
         })
         .collect();
     if words.is_empty() { String::new() } else { format!(" (if {})", words.join(" and ")) }

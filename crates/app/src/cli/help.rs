@@ -79,7 +79,7 @@ const EXAMPLES: [(&str, &[&str]); 34] = [
         &[
             "forge run \"add CSV export\"    start a run, and approve its design when it asks",
             "forge status                  what runs, what needs you",
-            "forge diff; forge merge       look at the result, and take it",
+            "forge diff; forge merge       see the result, and merge it",
         ],
     ),
     ("abandon", &["forge abandon oqmd"]),

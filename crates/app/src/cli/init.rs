@@ -63,7 +63,7 @@ impl InitArgs {
         terminal_output::print(&format!("wrote {}{allowed}", path.display()));
         if project.verify.is_empty() {
             terminal_output::print(
-                "no checks were found: put yours into [verify] commands, or work stays unverified",
+                "no checks found: add yours to [verify] commands, or results stay unverified",
             );
         } else if tried.iter().any(|one| one.colour == Colour::Red && one.purpose == Purpose::SetUp)
         {
@@ -72,14 +72,12 @@ impl InitArgs {
             );
         } else if tried.iter().any(|one| one.colour == Colour::Red) {
             terminal_output::print(
-                "something is red before any agent has touched it; it is written down in forge.toml",
+                "a check fails before any agent has changed anything; forge.toml says so",
             );
         }
         terminal_output::print("next: git add forge.toml && git commit -m \"Settings for Forge\"");
         if forge.settings_at(Some(&head))?.agent.is_none() {
-            terminal_output::print(
-                "once: forge agents (who can work here), forge config set --user agent NAME",
-            );
+            terminal_output::print("once: forge agents (lists agents), forge agents use NAME");
         }
         terminal_output::print("then: forge run \"what you want\"");
         Ok(ExitCode::SUCCESS)

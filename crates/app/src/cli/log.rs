@@ -8,7 +8,7 @@ use forge_core::{
     Run,
     event::{Event, Record},
     run::Phase,
-    view::{LogLevel, LogLine, sanitize, sentence},
+    view::{LogLevel, LogLine, Names, sanitize, sentence},
 };
 
 use super::common::{json_line, named_or_latest, open_forge};
@@ -145,12 +145,12 @@ impl LogArgs {
     fn fact_lines(&self, seq: u64, record: &Record) -> Vec<String> {
         let level = self.level();
         let at = format::date_and_time(record.at);
-        let beginning = match level {
-            LogLevel::Milestone | LogLevel::Check => format!("{at}  "),
-            LogLevel::Fact => format!("{seq:>5}  {at}  "),
+        let (beginning, names) = match level {
+            LogLevel::Milestone | LogLevel::Check => (format!("{at}  "), Names::Short),
+            LogLevel::Fact => (format!("{seq:>5}  {at}  "), Names::Exact),
         };
         self.shown(record)
-            .map(|fact| terminal_output::fact_line(&beginning, &sentence(fact)))
+            .map(|fact| terminal_output::fact_line(&beginning, &sentence(fact, names)))
             .collect()
     }
 }

@@ -26,7 +26,7 @@ pub(crate) enum Confirmation {
 
 /// Shows the commands of a repository on stderr and asks for consent to run them.
 pub(crate) fn confirm_commands(commands: &[String]) -> Confirmation {
-    terminal_output::print_stderr("this repository makes Forge run, on this machine and as you:");
+    terminal_output::print_stderr("this repository runs these commands on this machine, as you:");
     for command in commands {
         for (position, line) in sanitize(command).lines().enumerate() {
             terminal_output::print_stderr(&format!(
@@ -109,7 +109,7 @@ fn read_confirmation(input: &mut impl BufRead, question: &str) -> Confirmation {
 
 fn print_not_an_answer(answer: &str) {
     let answer = format::one_line(answer, ANSWER_SHOWN);
-    terminal_output::print_stderr(&sanitize(&format!("`{answer}` is none of the answers")));
+    terminal_output::print_stderr(&sanitize(&format!("`{answer}` is not one of the answers")));
 }
 
 #[cfg(test)]

@@ -94,14 +94,21 @@ const QUICK: &str = "quick";
 /// The last line of a new request in the editor, which is not a part of it.
 const EDITOR_HINT: &str =
     "\n<!-- Say what you want above this line, save, and close the editor. -->\n";
-/// Returns the arguments of `forge run` if a request was given without it: the first argument has a space in it, so it
-/// is no command.
+/// The global flags that take a value.
+const WITH_VALUE: [&str; 2] = ["-C", "--color"];
+
+/// Returns the arguments of `forge run` if a request was given without it: the first argument that is not a global
+/// flag has a space in it or is an address, so it is not a command.
 pub(crate) fn with_run(args: &[OsString]) -> Option<Vec<OsString>> {
-    let first = args.get(1)?.to_str()?;
-    let is_request = !first.starts_with('-') && first.trim().contains(char::is_whitespace);
+    let mut at = 1;
+    while let Some(flag) = args.get(at)?.to_str().filter(|word| word.starts_with('-')) {
+        at += if WITH_VALUE.contains(&flag) { 2 } else { 1 };
+    }
+    let first = args.get(at)?.to_str()?.trim();
+    let is_request = first.contains(char::is_whitespace) || first.contains("://");
     is_request.then(|| {
         let mut args = args.to_vec();
-        args.insert(1, "run".into());
+        args.insert(at, "run".into());
         args
     })
 }

@@ -62,8 +62,8 @@ impl Asks for TerminalPrompts {
         if !can_ask() {
             return Reply::Nobody;
         }
-        terminal_output::print_stderr(&format!("`--auto` cannot be with {why}"));
-        let question = "[c] go on without it, [s] stop";
+        terminal_output::print_stderr(&format!("`--auto` is not possible with {why}"));
+        let question = "[c] continue without it, [s] stop";
         let go_on = |answer: &str| ["c", "continue"].contains(&answer).then_some(());
         ask(&mut io::stdin().lock(), question, &go_on)
     }
@@ -72,7 +72,7 @@ impl Asks for TerminalPrompts {
         if !can_ask() {
             return Reply::Nobody;
         }
-        terminal_output::print_stderr("a few words first; each answer ends with an empty line");
+        terminal_output::print_stderr("end each answer with an empty line");
         let mut input = io::stdin().lock();
         let mut answers = Vec::new();
         for question in questions {
@@ -101,15 +101,15 @@ pub(crate) fn offer_fast_forward(forge: &Forge, run: &str) -> Result<(), Error> 
     let FastForwardOffer { branch, onto, cannot, by_hand, .. } = &offer;
     if let Some(why) = cannot {
         terminal_output::print_progress(&format!(
-            "{onto} does not follow by itself: {why}; by hand: {by_hand}"
+            "{onto} was not fast-forwarded: {why}; by hand: {by_hand}"
         ));
         return Ok(());
     }
     if !can_ask() {
-        terminal_output::print_progress(&format!("let {onto} follow: {by_hand}"));
+        terminal_output::print_progress(&format!("fast-forward {onto}: {by_hand}"));
         return Ok(());
     }
-    let question = format!("let {onto} follow {branch} now ({by_hand})? [y/n]");
+    let question = format!("fast-forward {onto} to {branch} now ({by_hand})? [y/n]");
     let reply = ask(&mut io::stdin().lock(), &question, &|answer| match answer {
         "y" | "yes" => Some(true),
         "" | "n" | "no" => Some(false),
@@ -122,7 +122,7 @@ pub(crate) fn offer_fast_forward(forge: &Forge, run: &str) -> Result<(), Error> 
         }
         Reply::Said(false) | Reply::Stop | Reply::Nobody => {
             terminal_output::print_progress(&format!(
-                "nothing of yours was changed; by hand: {by_hand}"
+                "your branch was not changed; by hand: {by_hand}"
             ));
         }
     }

@@ -107,7 +107,7 @@ fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
     let tokens = &total.tokens;
     let short = format::short_number;
     let used = if tokens.total() == 0 {
-        "of unknown tokens".to_owned()
+        "unknown tokens".to_owned()
     } else {
         format!(
             "{} tokens in, {} out, {} from caches, {} into caches",

@@ -15,6 +15,7 @@ use crate::{
     live::{TerminalFeatures, tree_text},
     terminal_info, terminal_output,
     text::{
+        answer_text::OpenQuestions,
         question_text::{QuestionLayout, question_text},
         state_words::{DrivenBy, standing_symbol},
         status_text::next_command,
@@ -115,7 +116,9 @@ fn list_text(
             (standing_symbol(row.standing).0, row.standing.label())
         };
         let id = format::short_id(&row.run);
-        let last = row.asks.as_deref().or(row.branch.as_deref()).unwrap_or_default();
+        let has_result = row.standing == Standing::Done && row.why.is_empty();
+        let branch = row.branch.as_deref().filter(|_| has_result);
+        let last = row.asks.as_deref().or(branch).unwrap_or_default();
         let line = format!(
             "{symbol} {id:<6}{}{}{}{:>COST_WIDTH$}  {:>AGE_WIDTH$}{}",
             text_width::pad(state, STATE_WIDTH),
@@ -154,11 +157,12 @@ fn run_text(
 ) -> String {
     let view = &snapshot.view;
     let mut text = tree_text(snapshot, driven_by, width, features);
-    if let (Some(branch), Some(head)) = (&view.branch, &view.head) {
+    if let (Some(branch), Some(head)) = (&view.row.branch, &view.head) {
         let _ = write!(text, "\n\n Branch  {branch} at {}", short_commit(head));
     }
+    let layout = QuestionLayout::Printed { open: OpenQuestions::new(&view.asked) };
     for question in &view.asked {
-        let question = question_text(&view.row.run, question, QuestionLayout::Printed, width);
+        let question = question_text(&view.row.run, question, layout, width);
         let _ = write!(text, "\n\n{}", sanitize(&question));
     }
     if let (Some(next), DrivenBy::Nothing) = (next_command(view), driven_by) {

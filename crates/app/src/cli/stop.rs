@@ -58,7 +58,7 @@ impl StopArgs {
         });
         let id = format::short_id(&run);
         terminal_output::print(&format!("continue it:  forge resume {id}"));
-        terminal_output::print(&format!("give it up:   forge abandon {id}"));
+        terminal_output::print(&format!("abandon it:   forge abandon {id}"));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -71,7 +71,7 @@ impl AbandonArgs {
         let folder = forge.home.run(&run);
         let alive = forge.wait_for_calls(&run)?;
         terminal_output::print(&format!(
-            "{run} is abandoned; what it made is in {}",
+            "{run} is abandoned; its files are in {}",
             folder.display()
         ));
         if alive > 0 {

@@ -10,7 +10,10 @@ use super::{
     status_message::StatusMessage,
     tests::{HERE, LARGE, SMALL, asking, keep_all, text},
 };
-use crate::text::question_text::{QuestionLayout, question_text};
+use crate::text::{
+    answer_text::OpenQuestions,
+    question_text::{QuestionLayout, question_text},
+};
 
 fn frame(dialog: &QuestionDialog, snapshot: &RunSnapshot, size: ScreenSize) -> Vec<ScreenLine> {
     dialog.frame(snapshot, &snapshot.view.asked[0], HERE, size).0
@@ -142,7 +145,12 @@ fn of_a_red_check_the_lines_that_tell_why_are_printed() {
         output: lines.join("\n"),
     };
     snapshot.view.asked[0].findings[0].proof = Some(proof);
-    let shown = question_text("r", &snapshot.view.asked[0], QuestionLayout::Printed, 80);
+    let shown = question_text(
+        "r",
+        &snapshot.view.asked[0],
+        QuestionLayout::Printed { open: OpenQuestions::One },
+        80,
+    );
     assert!(shown.contains("not ok 21 - adds"), "{shown}");
     assert!(shown.contains("all 60 lines: forge status r --json"), "{shown}");
 }

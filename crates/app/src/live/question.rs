@@ -22,8 +22,9 @@ use super::{
     },
     status_message::StatusMessage,
 };
-use crate::text::question_text::{
-    ALL_KEY, AnswerOption, PROOF_LINES, QuestionLayout, answer_options, question_text,
+use crate::text::{
+    answer_text::{AnswerOption, answer_options},
+    question_text::{ALL_KEY, PROOF_LINES, QuestionLayout, question_text},
 };
 
 /// The most lines about one possible answer.

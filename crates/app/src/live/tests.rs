@@ -179,8 +179,8 @@ pub(super) fn asking() -> RunSnapshot {
             "options": [
                 { "answer": "approve", "does": "it passes, and `design` is done" },
                 { "answer": "revise", "does": "`design` is done again, with your words in its brief" },
-                { "answer": "waive checkpoint-a", "does": "`checkpoint-a` is waived in your name, and `design` is done" },
-                { "answer": "give-up", "does": "`design` fails; what does not wait for it goes on" },
+                { "answer": "waive checkpoint-a", "does": "`checkpoint-a` is overridden in your name, and `design` is done" },
+                { "answer": "give-up", "does": "`design` fails; work that does not depend on it continues" },
             ],
             "summary": "a token bucket for each key, kept in memory",
             "shown": { "approach": "token bucket", "key_changes": ["src/limit.rs", "src/main.rs"], "risk": "medium" },

@@ -3,6 +3,7 @@
 use forge_api::watch::events::{TurnName, UnitEvent};
 use forge_core::{
     Time,
+    id::CallId,
     money::{Cost, Spent},
     view::moment,
 };
@@ -26,6 +27,7 @@ pub(crate) fn event_text(seen: &UnitEvent) -> EventText {
     let (at, label, text) = match seen {
         UnitEvent::Fact { at, sentence } => (Some(*at), "", sentence.clone()),
         UnitEvent::Call { at, call, agent, model, is_over } => {
+            let call = call.parse::<CallId>().map_or_else(|_| call.clone(), |call| call.label());
             let agent = agent.as_ref().map(|agent| format!(", agent {agent}"));
             let model = model.as_ref().map(|model| format!(" with {model}"));
             let over = if *is_over { " (ended)" } else { "" };

@@ -1,20 +1,87 @@
-//! The commands that answer a question of a run.
+//! The possible answers to a question of a run: their keys on the live screen, and the commands that give them.
 
-use forge_core::{event::Answer, view::QuestionView};
+use forge_core::{
+    event::Answer,
+    view::{AnswerWords, OptionView, QuestionView},
+};
 
-use super::question_text::answer_options;
+/// A possible answer on the live screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AnswerOption {
+    pub(crate) key: char,
+    /// An older key that still works.
+    alias: Option<char>,
+    pub(crate) label: &'static str,
+    /// Its effect.
+    pub(crate) does: String,
+    pub(crate) answer: Answer,
+    pub(crate) words: AnswerWords,
+}
+
+impl AnswerOption {
+    pub(crate) fn has_key(&self, letter: char) -> bool {
+        self.key == letter || self.alias == Some(letter)
+    }
+}
+
+/// Returns the possible answers to a question.
+pub(crate) fn answer_options(question: &QuestionView) -> Vec<AnswerOption> {
+    let gate = question.gate.clone().unwrap_or_default();
+    let to_option = |option: &OptionView| {
+        let (key, alias, label, answer) = match option.answer.split(' ').next()? {
+            "approve" => ('a', None, "approve", Answer::Approve),
+            "revise" => ('r', None, "request changes", Answer::Revise),
+            "retry" => ('t', None, "retry", Answer::Retry),
+            "waive" => ('o', Some('w'), "override", Answer::Waive { gate: gate.clone() }),
+            "give-up" => ('x', Some('g'), "reject", Answer::GiveUp),
+            _ => return None,
+        };
+        let (does, words) = (option.does.clone(), option.words);
+        Some(AnswerOption { key, alias, label, does, answer, words })
+    };
+    question.options.iter().filter_map(to_option).collect()
+}
+
+/// The number of open questions of a run: where there are several, a command names the one that it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenQuestions {
+    One,
+    Several,
+}
+
+impl OpenQuestions {
+    pub(crate) const fn new(asked: &[QuestionView]) -> Self {
+        if asked.len() > 1 { Self::Several } else { Self::One }
+    }
+}
+
+/// Returns the command that gives an answer.
+pub(crate) fn answer_command(
+    id: &str,
+    number: &str,
+    option: &AnswerOption,
+    open: OpenQuestions,
+) -> String {
+    let named = match open {
+        OpenQuestions::One => String::new(),
+        OpenQuestions::Several => format!(" --question {number}"),
+    };
+    let words = match option.words {
+        AnswerWords::Possible => " [-m \"WORDS\"]",
+        AnswerWords::None | AnswerWords::Needed => "",
+    };
+    match &option.answer {
+        Answer::Approve => format!("forge approve {id}{named}{words}"),
+        Answer::Revise => format!("forge revise {id}{named} \"WORDS\""),
+        Answer::Retry => format!("forge retry {id}{named}{words}"),
+        Answer::GiveUp => format!("forge reject {id}{named}"),
+        Answer::Waive { gate } => format!("forge answer {id} {number} waive {gate} \"WHY\""),
+    }
+}
 
 /// Returns the commands that answer a question, each on a line.
-pub(crate) fn answer_commands(id: &str, question: &QuestionView) -> String {
-    let number = &question.question;
-    let command = |answer: &Answer| match answer {
-        Answer::Approve => format!("forge approve {id}"),
-        Answer::Revise => format!("forge revise {id} \"WORDS\""),
-        Answer::Retry => format!("forge retry {id}"),
-        Answer::GiveUp => format!("forge reject {id}"),
-        Answer::Waive { gate } => format!("forge answer {id} {number} waive {gate} \"WHY\""),
-    };
+pub(crate) fn answer_commands(id: &str, question: &QuestionView, open: OpenQuestions) -> String {
     let options = answer_options(question);
-    let commands: Vec<String> = options.iter().map(|option| command(&option.answer)).collect();
-    commands.join("\n   or: ")
+    let commands = options.iter().map(|one| answer_command(id, &question.question, one, open));
+    commands.collect::<Vec<_>>().join("\n   or: ")
 }

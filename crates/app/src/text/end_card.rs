@@ -35,7 +35,7 @@ pub(crate) fn end_card(
     if row.standing != Standing::Done && !row.why.is_empty() {
         push("Why", &row.why);
     }
-    if let (Some(branch), Some(_)) = (&view.branch, &view.head) {
+    if let (Some(branch), Some(_)) = (&row.branch, &view.head) {
         push("Branch", &branch_text(branch, result, files));
     }
     if row.standing == Standing::Done && !result.evidence.is_empty() {

@@ -69,7 +69,7 @@ fn budget_text(plan: &StartPlan) -> Option<String> {
         (None, _) => (!plan.agents.is_empty()).then(|| "none".to_owned()),
         (Some(budget), None) => Some(format!("stops at {budget} (--budget)")),
         (Some(budget), Some(calls)) => {
-            Some(format!("stops at {budget} (--budget), or after {calls} calls that tell no price"))
+            Some(format!("stops at {budget} (--budget), or after {calls} calls of unknown price"))
         }
     }
 }

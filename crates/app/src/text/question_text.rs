@@ -6,10 +6,11 @@ use std::{fmt::Write as _, path::Path};
 
 use forge_api::test_output::excerpt;
 use forge_core::{
-    event::Answer,
     verdict::Proof,
-    view::{AnswerWords, ChangeKind, ListView, OptionView, QuestionView},
+    view::{ChangeKind, ListView, QuestionView},
 };
+
+use super::answer_text::{OpenQuestions, answer_command, answer_options};
 
 use crate::{
     format,
@@ -38,48 +39,11 @@ pub(crate) const ALL_KEY: char = 'f';
 #[derive(Clone, Copy)]
 pub(crate) enum QuestionLayout<'a> {
     /// Printed, with the commands that answer it.
-    Printed,
+    Printed { open: OpenQuestions },
     /// On the live screen, answered by keys. One text has at most `lines` lines.
     Screen { lines: usize },
     /// In a pager: not answered there, so nothing is cut. `folder` is that of the run.
     FullText { folder: &'a Path },
-}
-
-/// A possible answer on the live screen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct AnswerOption {
-    pub(crate) key: char,
-    /// An older key that still works.
-    alias: Option<char>,
-    pub(crate) label: &'static str,
-    /// Its effect.
-    pub(crate) does: String,
-    pub(crate) answer: Answer,
-    pub(crate) words: AnswerWords,
-}
-
-impl AnswerOption {
-    pub(crate) fn has_key(&self, letter: char) -> bool {
-        self.key == letter || self.alias == Some(letter)
-    }
-}
-
-/// Returns the possible answers to a question.
-pub(crate) fn answer_options(question: &QuestionView) -> Vec<AnswerOption> {
-    let gate = question.gate.clone().unwrap_or_default();
-    let to_option = |option: &OptionView| {
-        let (key, alias, label, answer) = match option.answer.split(' ').next()? {
-            "approve" => ('a', None, "approve", Answer::Approve),
-            "revise" => ('r', None, "request changes", Answer::Revise),
-            "retry" => ('t', None, "retry", Answer::Retry),
-            "waive" => ('o', Some('w'), "override", Answer::Waive { gate: gate.clone() }),
-            "give-up" => ('x', Some('g'), "reject", Answer::GiveUp),
-            _ => return None,
-        };
-        let (does, words) = (option.does.clone(), option.words);
-        Some(AnswerOption { key, alias, label, does, answer, words })
-    };
-    question.options.iter().filter_map(to_option).collect()
 }
 
 /// Formats a question with all that helps to choose, and how to answer it.
@@ -130,7 +94,7 @@ pub(crate) fn question_text(
     match layout {
         // A key shows what was written.
         QuestionLayout::Screen { .. } if !question.change.is_nothing() => {}
-        QuestionLayout::Printed
+        QuestionLayout::Printed { .. }
         | QuestionLayout::Screen { .. }
         | QuestionLayout::FullText { .. } => {
             for name in &question.artifacts {
@@ -141,7 +105,7 @@ pub(crate) fn question_text(
     }
     writer.push_changes(question);
     match layout {
-        QuestionLayout::Printed => writer.push_answers(question),
+        QuestionLayout::Printed { open } => writer.push_answers(question, open),
         // The effects are shown beside the keys.
         QuestionLayout::Screen { .. } => {}
         QuestionLayout::FullText { folder } => {
@@ -171,7 +135,7 @@ impl QuestionWriter<'_> {
     /// On a screen long words are broken; in printed text they stay whole, so that commands can be copied.
     const fn long_words(&self) -> LongWords {
         match self.layout {
-            QuestionLayout::Printed => LongWords::Whole,
+            QuestionLayout::Printed { .. } => LongWords::Whole,
             QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => LongWords::Broken,
         }
     }
@@ -179,7 +143,7 @@ impl QuestionWriter<'_> {
     /// Says how to get the full text of what is cut.
     fn full_text_hint(&self) -> String {
         match self.layout {
-            QuestionLayout::Printed => format!("forge status {} --json", self.run),
+            QuestionLayout::Printed { .. } => format!("forge status {} --json", self.run),
             QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
                 format!("key {ALL_KEY}")
             }
@@ -191,7 +155,7 @@ impl QuestionWriter<'_> {
             return;
         }
         let text = match self.layout {
-            QuestionLayout::Printed => format::one_line(value, TEXT_COLUMNS_MAX),
+            QuestionLayout::Printed { .. } => format::one_line(value, TEXT_COLUMNS_MAX),
             QuestionLayout::Screen { lines } => {
                 let columns = self.width.saturating_sub(VALUES) * lines;
                 format::one_line(value, columns.max(TEXT_COLUMNS_MAX))
@@ -211,7 +175,7 @@ impl QuestionWriter<'_> {
     /// Appends a line of its own, such as a command. Where it has to be broken, it is indented further.
     fn push_line(&mut self, line: &str) {
         let line = match self.layout {
-            QuestionLayout::Printed => line.to_owned(),
+            QuestionLayout::Printed { .. } => line.to_owned(),
             QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
                 text_width::wrap(line, 3, 6, self.width, LongWords::Broken)
             }
@@ -223,7 +187,7 @@ impl QuestionWriter<'_> {
     fn push_verbatim(&mut self, lines: &[&str]) {
         for line in lines {
             let line = match self.layout {
-                QuestionLayout::Printed | QuestionLayout::Screen { .. } => {
+                QuestionLayout::Printed { .. } | QuestionLayout::Screen { .. } => {
                     format::cut_end(line, self.width.saturating_sub(VALUES))
                 }
                 QuestionLayout::FullText { .. } => (*line).to_owned(),
@@ -236,7 +200,7 @@ impl QuestionWriter<'_> {
     fn push_output(&mut self, output: &str) {
         let lines: Vec<&str> = output.lines().collect();
         let most = match self.layout {
-            QuestionLayout::Printed => PROOF_LINES,
+            QuestionLayout::Printed { .. } => PROOF_LINES,
             QuestionLayout::Screen { lines } => lines,
             QuestionLayout::FullText { .. } => lines.len(),
         };
@@ -252,7 +216,7 @@ impl QuestionWriter<'_> {
     fn push_quote(&mut self, quote: &str) {
         let lines: Vec<&str> = quote.lines().collect();
         let shown = match self.layout {
-            QuestionLayout::Printed => lines.len().min(QUOTE_LINES),
+            QuestionLayout::Printed { .. } => lines.len().min(QUOTE_LINES),
             QuestionLayout::Screen { lines: most } => lines.len().min(most.max(QUOTE_LINES)),
             QuestionLayout::FullText { .. } => lines.len(),
         };
@@ -292,7 +256,7 @@ impl QuestionWriter<'_> {
             );
         }
         match self.layout {
-            QuestionLayout::Printed => {
+            QuestionLayout::Printed { .. } => {
                 for name in &question.artifacts {
                     self.push_line(&format!("forge show {run} {}", artifact_path(unit, name)));
                 }
@@ -310,7 +274,7 @@ impl QuestionWriter<'_> {
         }
         if !question.changed.is_empty() {
             self.push_line(&format!(
-                "fix it by hand: forge edit {run} --code {unit} (prints the folder)"
+                "fix it by hand: forge open {run} {unit}, then forge edit {run} --code {unit} --why REASON"
             ));
         }
         // Only an attempt without a result can be retried.
@@ -320,22 +284,11 @@ impl QuestionWriter<'_> {
     }
 
     /// Appends the exact commands with their effects.
-    fn push_answers(&mut self, question: &QuestionView) {
-        for option in &question.options {
-            let command = answer_command(self.run, &question.question, option);
+    fn push_answers(&mut self, question: &QuestionView, open: OpenQuestions) {
+        for option in answer_options(question) {
+            let command = answer_command(self.run, &question.question, &option, open);
             let does = format::hanging_indent("      ", &option.does, self.width);
             let _ = write!(self.text, "\n   {command}\n{does}");
         }
     }
-}
-
-/// Returns the exact command for an answer.
-pub(crate) fn answer_command(run: &str, question: &str, option: &OptionView) -> String {
-    let words = match option.words {
-        AnswerWords::Needed if option.answer.starts_with("waive") => " \"WHY\"",
-        AnswerWords::Needed => " \"WORDS\"",
-        AnswerWords::Possible => " [\"WORDS\"]",
-        AnswerWords::None => "",
-    };
-    format!("forge answer {run} {question} {}{words}", option.answer)
 }

@@ -12,6 +12,7 @@ use forge_core::{
     view::{ProofState, RemainingFinding, RemarkView, ResultView, RunRow, Standing, short_commit},
 };
 
+use super::state_words::standing_symbol;
 use crate::{
     document::{Document, DocumentFormat},
     format,
@@ -20,7 +21,9 @@ use crate::{
 /// Formats the result of a run.
 pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
     let row = &view.row;
-    let mut text = format!("{}  {}{}", row.run, row.standing.as_str(), done_but(row));
+    let symbol = standing_symbol(row.standing).0;
+    let id = format::short_id(&row.run);
+    let mut text = format!("{symbol} {id}  {}{}", row.standing.label(), done_but(row));
     let mut push = |name: &str, value: &str| {
         let _ = write!(text, "\n{}", format::hanging_indent(&format!("  {name:<9}"), value, width));
     };
@@ -31,25 +34,25 @@ pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
         push("from", &format!("{}{}", short_commit(base), from_branch.unwrap_or_default()));
     }
     if let Some(head) = &view.head {
-        let branch = view.branch.as_deref().map(|branch| format!(" on {branch}"));
+        let branch = row.branch.as_deref().map(|branch| format!(" on {branch}"));
         push("result", &format!("{}{}", short_commit(head), branch.unwrap_or_default()));
     }
-    push("proof", proof_text(view.proof));
+    push("checks", proof_text(view.proof));
     for evidence in &view.evidence {
         let colour = match evidence.colour {
-            Colour::Green => "green",
-            Colour::Red => "RED",
+            Colour::Green => "passed",
+            Colour::Red => "FAILED",
         };
         push("", &format!("{colour}  {}", evidence.command));
     }
     for waived in &view.waived {
         let words = if waived.words.is_empty() { "no reason given" } else { &waived.words };
         let what = format!("{} of {} by {}: {words}", waived.gate, waived.unit, waived.who);
-        push("WAIVED", &what);
+        push("OVERRIDE", &what);
     }
     push_section(
         &mut text,
-        "landed",
+        "merged",
         view.landed.iter().map(|landed| {
             let attempts = match landed.attempts {
                 1 => String::new(),
@@ -61,10 +64,10 @@ pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
         }),
         width,
     );
-    push_section(&mut text, "to know", view.notes.iter().cloned(), width);
+    push_section(&mut text, "notes", view.notes.iter().cloned(), width);
     push_section(
         &mut text,
-        "noted",
+        "open findings",
         view.noted.iter().map(|RemainingFinding { unit, finding, .. }| {
             format!("{} {unit}: {}", finding.severity.as_str(), finding.to_line())
         }),
@@ -98,16 +101,16 @@ pub(crate) fn done_but(row: &RunRow) -> String {
 
 /// Returns the commands that make use of the result.
 pub(crate) fn next_steps(view: &ResultView) -> Vec<String> {
-    let run = &view.row.run;
+    let run = format::short_id(&view.row.run);
     let mut next = Vec::new();
     if view.head.is_some() {
-        next.push(format!("see the change    forge show {run} --diff"));
+        next.push(format!("see the change    forge diff {run}"));
     }
     if let Some(artifact) = view.artifacts.first() {
         next.push(format!("read an artifact  forge show {run} {}", artifact.name));
     }
-    if let (Standing::Done, Some(_), Some(branch)) = (view.row.standing, &view.head, &view.branch) {
-        next.push(format!("take it over      git merge {branch}"));
+    if let (Standing::Done, Some(_)) = (view.row.standing, &view.head) {
+        next.push(format!("merge it          forge merge {run}"));
     }
     next
 }
@@ -115,10 +118,10 @@ pub(crate) fn next_steps(view: &ResultView) -> Vec<String> {
 /// Says whether the result is verified.
 pub(crate) const fn proof_text(proof: ProofState) -> &'static str {
     match proof {
-        ProofState::NothingLanded => "nothing landed",
+        ProofState::NothingLanded => "nothing was merged",
         ProofState::Verified => "verified: Forge ran the checks on exactly this code",
-        ProofState::Unverified => "UNVERIFIED: no check was run on this code",
-        ProofState::Red => "RED: a check failed on exactly this code",
+        ProofState::Unverified => "UNVERIFIED: no check ran on this code",
+        ProofState::Red => "FAILED: a check failed on exactly this code",
     }
 }
 
@@ -177,8 +180,7 @@ pub(crate) fn artifact_document(name: &str, bytes: Vec<u8>) -> Document {
 /// Parses the name of a unit.
 pub(crate) fn parse_unit_id(text: &str) -> Result<UnitId, Error> {
     text.parse().map_err(|_| {
-        let what =
-            format!("`{text}` is not the name of a unit, such as plan or build.T2/implement");
+        let what = format!("`{text}` is not a stage or task, such as design or T2");
         Error::usage(what, "forge status RUN")
     })
 }

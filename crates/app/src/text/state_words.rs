@@ -113,7 +113,7 @@ fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
         }
         (UnitState::Judging, UnitActivity::UnderWay) => match unit.gate.as_deref() {
             Some("land") => "merging".to_owned(),
-            Some("verify") => "in checks".to_owned(),
+            Some("verify" | "form" | "changes" | "guarded") => "in checks".to_owned(),
             Some(gate) => format!("in {gate}"),
             None => "in review".to_owned(),
         },

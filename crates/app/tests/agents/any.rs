@@ -208,7 +208,7 @@ fn many_long_findings_arrive_whole() {
     fs::write(world.beside("findings"), serde_json::to_string(&findings).unwrap()).unwrap();
     let said = world.run("draft", &["--auto"]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["wants changes"]);
+    has(&said.out, &["requested changes"]);
     let brief = fs::read_to_string(world.beside("writer-write_2")).unwrap();
     assert_eq!(brief, world.brief(&world.latest(), "write#2"));
     assert!(brief.len() > 150_000, "{}", brief.len());
@@ -242,7 +242,7 @@ fn lines_of_ours_are_shown_by_watch_and_log() {
         &[],
     );
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work#1 ended ($0.02)"]);
+    has(&said.out, &["work finished ($0.02)"]);
     let run = world.latest();
     has(&world.ok(&["watch", &run, "work"]), &["I look around.", "Read", "README.md"]);
     has(&world.ok(&["stats", &run, "--by", "model"]), &["tiny-1"]);

@@ -24,15 +24,15 @@ fn one_big_turn_over_the_cap_is_stopped_and_nobody_is_started_again() {
     has(
         &said.out,
         &[
-            "work#1 ended without a result ($1.00): it spent more than it may",
-            "parked: the run's budget of $0.10 is used up",
+            "work failed without a result ($1.00): it spent more than its budget",
+            "out of budget: the run's budget of $0.10 is used up",
         ],
     );
     let run = world.latest();
     assert_eq!(adds_up(&world, &run).known, 1_000_000, "over by one turn");
     has(
         &world.refused(&["resume", &run]),
-        &["the budget of $0.10 is used up: $1.00 is spent or held back", "--budget AMOUNT"],
+        &["the budget of $0.10 is used up: $1.00 is spent or reserved", "--budget AMOUNT"],
     );
     assert_eq!(begun(&world), ["work#1"]);
 }
@@ -42,7 +42,7 @@ fn tiny_turns_without_end_are_stopped_at_the_cap_within_a_turn() {
     let (world, said) =
         mine::run("while :; do spend 1000; sleep 0.02; done", &["--budget", "0.02"]);
     assert_eq!(said.code, PARKED, "{said}");
-    has(&said.out, &["it spent more than it may"]);
+    has(&said.out, &["it spent more than its budget"]);
     let known = adds_up(&world, &world.latest()).known;
     assert!((21_000..=40_000).contains(&known), "{known}");
 }
@@ -73,7 +73,7 @@ fn a_turn_without_a_price_does_not_make_the_cap_forget_the_others() {
         &["--budget", "0.02"],
     );
     assert_eq!(said.code, PARKED, "{said}");
-    has(&said.out, &["(at least $0.02", "it spent more than it may"]);
+    has(&said.out, &["(at least $0.02", "it spent more than its budget"]);
     let run = world.latest();
     assert_eq!(adds_up(&world, &run).unknown_calls, 1);
     let counts_as = world.view(&run)["unknown_at_most"].as_u64().unwrap();
@@ -95,14 +95,14 @@ fn a_silent_call_counts_as_the_cap_of_a_call_and_the_run_parks_and_says_so() {
     assert_eq!(world.view(&run)["unknown_at_most"], 500_000);
     let wrong = ["resume", &run, "--set", "limits.call_bugdet=1"];
     has(&world.refused(&wrong), &["limits.call_bugdet", "limits.call_budget"]);
-    has(&world.refused(&["resume", &run, "--set", "flow=draft"]), &["`flow` is not one that can"]);
+    has(&world.refused(&["resume", &run, "--set", "flow=draft"]), &["`flow` cannot be changed"]);
     let set = ["--set", "limits.call_budget=0.20", "--set", "verify.commands=[]", "--model", "m2"];
     let said = world.forge(&[&["resume", &run, "--budget", "1"], &set[..]].concat());
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(begun(&world), ["work#1", "more#1"]);
     assert_eq!(adds_up(&world, &run).unknown_calls, 2);
     assert_eq!(world.view(&run)["unknown_at_most"], 700_000, "the new cap of a call");
-    let line = "set limits.call_budget = 0.20, model = m2, verify.commands = []; evidence made before counts no more";
+    let line = "set limits.call_budget = 0.20, model = m2, verify.commands = []; earlier evidence no longer counts";
     has(&world.ok(&["show", &run]), &["limits.call_budget = 0.20"]);
     has(&world.ok(&["log", &run]), &[line]);
 }
@@ -123,7 +123,7 @@ fn what_is_estimated_from_tokens_counts_and_is_called_an_estimate() {
     let script = "echo '{\"type\":\"spent\",\"model\":\"claude-sonnet-4-5\",\"input\":100000,\"output\":1000}'";
     let (world, said) = mine::run(&format!("{script}\nresult x"), &["--budget", "10"]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work#1 ended (about $0.32)", "about $0.32"]);
+    has(&said.out, &["work finished (about $0.32)", "about $0.32"]);
     let run = world.latest();
     let sum = adds_up(&world, &run);
     assert_eq!((sum.known, sum.estimated, sum.unknown_calls), (0, 315_000, 0));
@@ -164,7 +164,7 @@ fn a_call_is_held_to_its_own_cap_and_a_stage_to_its() {
         assert_eq!(said.code, WAITS, "{said}");
         has(
             &said.out,
-            &[&format!("It reached its cap of {cap} before it had a result. What now?")],
+            &[&format!("It reached its budget of {cap} before it had a result. What now?")],
         );
         assert_eq!(begun(&world), ["work#1"], "it would spend the same again: {said}");
         let known = adds_up(&world, &world.latest()).known;

@@ -58,7 +58,7 @@ fn a_request_alone_is_a_run_with_the_only_agent_the_found_checks_and_the_default
         &[
             "Agent    mine, the only one found; change it with: forge agents use NAME",
             "Checks   make test (found in the project)",
-            "Budget   stops at $10.00 (--budget), or after 60 calls that tell no price",
+            "Budget   stops at $10.00 (--budget), or after 60 calls of unknown price",
             "Estimate 2 calls",
             "(rough, from runs elsewhere)",
         ],
@@ -115,7 +115,7 @@ fn without_any_agent_a_run_says_how_to_get_one() {
     let world = world(&[]);
     let said = run(&world, &["add a file with one line"]);
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.err, &["no agent is installed", "forge agents"]);
+    has(&said.err, &["no usable agent is installed", "forge agents"]);
     assert!(world.is_untouched());
 }
 

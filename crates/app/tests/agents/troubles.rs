@@ -13,7 +13,7 @@ use crate::{
 fn reads(script: &str, expected: &[&str]) -> World {
     let (world, said) = mine::run(script, &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["ended without a result", "retry", "give-up"]);
+    has(&said.out, &["failed without a result", "forge retry", "forge reject"]);
     has(&said.out, expected);
     world
 }
@@ -26,7 +26,7 @@ fn a_program_that_is_not_there_or_not_executable_is_refused_before_anything_star
     fs::rename(&path, world.beside("elsewhere")).unwrap();
     let said = world.run("one", &[]);
     assert_eq!(said.code, 2, "{said}");
-    has(&said.err, &["the agent `mine` needs the program", &shown, "not there", "help: "]);
+    has(&said.err, &["the agent `mine` needs the program", &shown, "not installed", "help: "]);
     fs::write(&path, "#!/bin/sh\n").unwrap();
     let said = world.run("one", &[]);
     assert_eq!(said.code, 2, "{said}");
@@ -67,7 +67,7 @@ fn a_line_of_a_hundred_megabytes_is_stopped_at_the_limit_and_no_more_than_that_i
     world.write("forge.toml", format!("{settings}[limits]\noutput_mib = 1\n"));
     let said = world.run("one", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["it printed more than it may"]);
+    has(&said.out, &["it printed more than allowed"]);
     let transcript = world.attempt(&world.latest(), "work#1").join("transcript");
     assert!(fs::metadata(transcript).unwrap().len() <= 1024 * 1024 + 64 * 1024);
 }
@@ -110,7 +110,7 @@ fn a_limit_that_a_program_tells_of_is_a_timer() {
         &[],
     );
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work#1 has to wait", "five hours are used up", "work#2 ended"]);
+    has(&said.out, &["work rate-limited", "five hours are used up", "work (attempt 2) finished"]);
     let sum = adds_up(&world, &world.latest());
     assert_eq!((sum.known, sum.unknown_calls), (1_000, 1));
 }
@@ -129,8 +129,8 @@ fn who_says_that_it_ended_and_spends_on_is_stopped_at_its_cap() {
         "echo '{\"type\":\"ended\",\"ok\":true}'; spend 600000; spend 600000; read x < pipe";
     let (world, said) =
         mine::run(&format!("mkfifo pipe; exec 3<>pipe; {script}"), &["--budget", "1"]);
-    has(&said.out, &["it spent more than it may"]);
-    assert!(!said.out.contains("work#1 ended ("), "{said}");
+    has(&said.out, &["it spent more than its budget"]);
+    assert!(!said.out.contains("work finished ("), "{said}");
     assert!(adds_up(&world, &world.latest()).known >= 1_000_000);
 }
 
@@ -171,5 +171,5 @@ fn nobody_changes_the_program_of_the_agent_that_reviews_it() {
     let said = world.run("change", &["--auto"]);
     assert_ne!(said.code, DONE, "{said}");
     has(&said.out, &["`agent.sh` belongs to the agent `mine`"]);
-    assert!(!said.out.contains("T1/implement landed"), "{said}");
+    assert!(!said.out.contains("T1 implement merged"), "{said}");
 }

@@ -65,7 +65,7 @@ fn repair_brief(world: &World, run: &str) -> String {
 /// Starts a run and waits until a turn has begun.
 fn started(world: &World, turn: &str) -> (Running, String) {
     let mut running = world.start(&["run", "--flow", "one", "--budget", "5", "do it"]);
-    running.until_says("work#1 started");
+    running.until_says("work started");
     let run = world.latest();
     until_turn(world, &run, turn);
     (running, run)
@@ -76,10 +76,10 @@ fn a_missing_artifact_is_mended_in_the_same_call_and_both_turns_are_paid_once() 
     let world = world(&format!("{KEPT}{FORGETS}{MENDS}"));
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work#1 ended ($0.03)"]);
+    has(&said.out, &["work finished ($0.03)"]);
     let run = world.latest();
     assert_eq!(turns(&world, &run), ["work#1", "work#1 repair"]);
-    has(&repair_brief(&world, &run), &["`work#1`", "notes.md", "Mend exactly that", "result.json"]);
+    has(&repair_brief(&world, &run), &["`work#1`", "notes.md", "Fix exactly that", "result.json"]);
     assert_eq!(adds_up(&world, &run).known, 30_000);
 }
 
@@ -110,7 +110,7 @@ fn what_is_still_wrong_after_the_repair_is_a_fault_and_there_is_no_second_repair
     ));
     let said = world.run("one", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["work#1 ended without a result ($0.03)", "notes.md"]);
+    has(&said.out, &["work failed without a result ($0.03)", "notes.md"]);
     let run = world.latest();
     assert_eq!(turns(&world, &run), ["work#1", "work#1 repair"]);
     assert_eq!(adds_up(&world, &run).known, 30_000);
@@ -222,7 +222,7 @@ fn a_limited_attempt_goes_on_in_its_session_when_the_time_has_come() {
     ));
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work#1 has to wait until"]);
+    has(&said.out, &["work rate-limited until"]);
     let run = world.latest();
     assert_eq!(turns(&world, &run), ["work#1", "work#2 resume"]);
     assert_eq!(adds_up(&world, &run).known, 30_000);

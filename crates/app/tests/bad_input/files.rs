@@ -28,7 +28,7 @@ fn refused_by_those_who_look(world: &World, name: &str, expected: &[&str]) {
         has(&said, expected);
     }
     let said = world.refused(&["run", "--flow", name, "do it"]);
-    has(&said, &[&format!("there is no flow `{name}`"), "help: "]);
+    has(&said, &[&format!("unknown flow `{name}`"), "help: "]);
     assert!(!said.contains(&format!("did you mean `{name}`")), "{said}");
     assert!(world.is_untouched());
 }
@@ -48,7 +48,7 @@ fn a_flow_that_is_wrong_is_refused_with_its_place() {
         (format!("{command}agent = \"worker\"\n"), &["stage `a` has more than one of"]),
         (
             format!("{stage}agent = \"nobody\"\n"),
-            &["role `nobody`", "help: write .forge/roles/nobody.md"],
+            &["role `nobody`", "help: create .forge/roles/nobody.md"],
         ),
         (format!("{stage}agent = \"../nobody\"\n"), &["stage `a`", "`../nobody`"]),
         (
@@ -98,8 +98,8 @@ fn a_flow_that_is_wrong_is_refused_with_its_place() {
         (format!("{command}misses = 0\n"), &["misses = 0"]),
         (format!("{command}rounds = -1\n"), &["line 5"]),
         (format!("{command}budget = \"much\"\n"), &["budget = \"much\""]),
-        (format!("{stage}flow = \"nowhere\"\n"), &["there is no flow `nowhere`", "help: "]),
-        (format!("format = 2\n{command}"), &["it has format 2, and this Forge reads format 1"]),
+        (format!("{stage}flow = \"nowhere\"\n"), &["unknown flow `nowhere`", "help: "]),
+        (format!("format = 2\n{command}"), &["it has format 2, but this version reads format 1"]),
     ] {
         world.flow("f", &text);
         refused(&world, "f", expected);
@@ -227,7 +227,7 @@ fn a_role_that_is_wrong_is_refused() {
     let world = World::new();
     world.flow("f", "[[stage]]\nname = \"a\"\nagent = \"worker\"\n");
     for (text, expected) in [
-        ("", "it says nothing"),
+        ("", "it is empty"),
         ("+++\nmust = [\"verdict\"]\n", "no closing line"),
         ("+++\nmust = [\"opinion\"]\n+++\nYou work.", "`opinion`"),
         ("+++\nmsut = []\n+++\nYou work.", "did you mean `must`?"),
@@ -246,7 +246,7 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
     for (text, expected) in [
         ("agent = \"scripted", &["line 1"][..]),
         ("agnt = \"scripted\"", &["line 1", "did you mean `agent`?"]),
-        ("agent = \"claudius\"", &["there is no agent `claudius`"]),
+        ("agent = \"claudius\"", &["unknown agent `claudius`"]),
         ("agent = 3", &["line 1"]),
         ("[limits]\nat_once = 0", &["limits.at_once: invalid value: 0"]),
         ("[limits]\nat_once = -1", &["line 2"]),
@@ -262,13 +262,13 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
             "[agents.scripted]\nscenrio = \"x\"",
             &["line 2", "did you mean `agents.scripted.scenario`?"],
         ),
-        ("agent = \"codex\"", &["line 1: this Forge does not know the agent `codex` yet"]),
+        ("agent = \"codex\"", &["line 1: this version does not know the agent `codex` yet"]),
         ("agent = \"mine\"\n[agents.mine]\nmodel = \"x\"", &["agent `mine` has no command"]),
         ("[agents.claude]\ncomand = []", &["line 2", "did you mean `agents.claude.command`?"]),
-        ("[agents.Claude]\n", &["line 1: \"Claude\" is no name", "small letters"]),
+        ("[agents.Claude]\n", &["line 1: \"Claude\" is not a valid name", "small letters"]),
         ("[roles.writer]\nagent = \"cloude\"", &["line 2", "did you mean `claude`?"]),
         ("[roles.writer]\nmodel = \"--help\"", &["line 2: roles.writer.model: \"--help\""]),
-        ("[agents.mine]\npass = [\"A=B\"]", &["\"A=B\" is no name of a variable"]),
+        ("[agents.mine]\npass = [\"A=B\"]", &["\"A=B\" is not a valid variable name"]),
         ("[secrets]\nfiles = [\"../.env\"]", &["leads out of the checkout"]),
     ] {
         world.write("forge.toml", text);
@@ -328,7 +328,7 @@ fn a_scenario_that_is_wrong_is_refused_with_its_line_and_column() {
     }
     has(
         &world.refused(&["run", "do it", "--scenario", "gone.toml"]),
-        &["there is no scenario gone.toml", "help: "],
+        &["no scenario gone.toml", "help: "],
     );
     has(&world.refused(&["run", "do it", "--scenario", "."]), &["is not a file"]);
     has(&world.refused(&["run", "do it"]), &["no agent is installed", "forge agents"]);

@@ -123,8 +123,8 @@ fn a_flipped_byte_in_a_record_is_named_and_everything_before_it_is_brought_out()
     assert!(salvage(&world).iter().all(|(_, n)| *n == 4), "the copy fills the gap");
     stays_as_it_is(&world, &run);
     let said = world.ok(&["doctor", "--restore"]);
-    has(&said, &["the journal is whole again", "damaged-1"]);
-    has(&world.ok(&["doctor"]), &["the journal is whole: 2 runs, 8 records"]);
+    has(&said, &["the journal is intact again", "damaged-1"]);
+    has(&world.ok(&["doctor"]), &["the journal is intact: 2 runs, 8 records"]);
     world.ok(&["answer", &run, "Q1", "approve"]);
 }
 
@@ -137,7 +137,7 @@ fn a_log_that_was_lost_or_cut_after_a_crash_is_named_and_restore_brings_its_fact
         let wait = "while [ ! -e $HOME/go ]; do sleep 0.02; done";
         world.flow("slow", &format!("[[stage]]\nname = \"a\"\ncommand = \"{wait}\"\n"));
         let mut running = world.start(&["run", "--flow", "slow", "do two"]);
-        running.until_says("a#1 started");
+        running.until_says("a started");
         let run = world.latest();
         let records = ["log", &run, "--json"];
         let before = world.ok(&records);
@@ -153,9 +153,9 @@ fn a_log_that_was_lost_or_cut_after_a_crash_is_named_and_restore_brings_its_fact
         }
         has(&world.refused(&["status"]), &["forge.db", "help: "]);
         stays_as_it_is(&world, &run);
-        has(&world.ok(&["doctor", "--restore"]), &["the journal is whole again"]);
+        has(&world.ok(&["doctor", "--restore"]), &["the journal is intact again"]);
         assert_eq!(world.ok(&records), before, "lost: {is_lost}");
-        has(&world.ok(&["doctor"]), &["the journal is whole: 2 runs"]);
+        has(&world.ok(&["doctor"]), &["the journal is intact: 2 runs"]);
         world.go();
         let said = world.forge(&["resume", &run]);
         assert_eq!(said.code, DONE, "{said}");

@@ -157,7 +157,7 @@ fn a_driver_whose_repository_is_moved_away_stops_and_says_to_move_it_back() {
     let wait = "while [ ! -e $HOME/go ]; do sleep 0.02; done";
     world.flow("slow", &format!("[[stage]]\nname = \"slow\"\ncommand = \"{wait}\"\n"));
     let mut running = world.start(&["run", "--flow", "slow", "do it"]);
-    running.until_says("slow#1 started");
+    running.until_says("slow started");
     let run = world.latest();
     until("its keeper", || {
         world.find_attempt(&run, "slow#1")?.join("claim").exists().then_some(())
@@ -169,10 +169,7 @@ fn a_driver_whose_repository_is_moved_away_stops_and_says_to_move_it_back() {
     assert_eq!(said.code, WRONG, "{said}");
     has(
         &said.err,
-        &[
-            "/repo/.git/forge is not there any more",
-            "help: move the repository back, then forge resume",
-        ],
+        &["/repo/.git/forge is gone", "help: move the repository back, then forge resume"],
     );
     assert!(!world.repo.exists(), "nothing is made anew where it was");
     fs::rename(&elsewhere, &world.repo).unwrap();

@@ -27,12 +27,12 @@ const GOOD: &str = r#"{"forge":1,"attempt":"a#1","status":"done","summary":"x"}"
 #[track_caller]
 fn result(script: &str, why: &str) {
     let (_, log) = log_of(PLAIN, &format!("cd $FORGE_OUTBOX\n{script}"));
-    has(&log, &[&format!("a#1 ended without a result (cost unknown): {why}")]);
+    has(&log, &[&format!("a#1 failed without a result (cost unknown): {why}")]);
 }
 
 #[test]
 fn a_result_that_is_missing_or_of_another_attempt_is_none() {
-    result("true", "it left no result: there is no `result.json` in the outbox");
+    result("true", "it left no result: no `result.json` in the outbox");
     let other = GOOD.replace("a#1", "a#2");
     result(
         &format!("echo '{other}' > result.json"),
@@ -87,7 +87,7 @@ fn an_artifact_that_is_missing_or_too_large_is_not_taken() {
 fn the_secret_of_somebody_else_is_never_read_through_a_link() {
     let world = artifact(
         "rm plan.md; ln -s /etc/shadow plan.md",
-        &["`plan.md` is not a regular file, or lies behind a symlink"],
+        &["`plan.md` is not a regular file, or is behind a symlink"],
     );
     let blobs = world.place().join("blobs");
     let secret = fs::read("/etc/shadow").unwrap_or_default();
@@ -132,10 +132,7 @@ fn a_list_that_nobody_could_work_off_is_not_taken() {
     world.scenario(&format!("[[play]]\nresult = {{ lists = {{ tasks = {circle} }} }}\n"));
     let said = world.run("f", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(
-        &said.out,
-        &["the list `tasks` cannot be worked off: `A` waits for itself, by way of other items"],
-    );
+    has(&said.out, &["the list `tasks` is not valid: `A` waits for itself, by way of other items"]);
     let run = world.latest();
     let started = |fact: &serde_json::Value| fact.to_string().contains("tasks#1");
     assert!(!world.facts(&run).iter().any(started), "{said}");
@@ -151,8 +148,8 @@ fn an_agent_that_floods_its_output_or_removes_its_folder_ends_no_driver() {
         "[limits]\noutput_mib = 1\n[agents.scripted]\nscenario = \"play.toml\"\n",
     );
     world.scenario("[[play]]\nhuge_output_bytes = 3000000\n");
-    has(&world.run("f", &[]).out, &["it printed more than it may"]);
-    let nothing = "it left no result: there is no `result.json` in the outbox";
+    has(&world.run("f", &[]).out, &["it printed more than allowed"]);
+    let nothing = "it left no result: no `result.json` in the outbox";
     world.scenario("[[play]]\nrun = 'rm -rf $FORGE_INBOX $FORGE_OUTBOX'\nno_result = true\n");
     has(&world.run("f", &[]).out, &[nothing]);
     world.scenario("[[play]]\nrun = 'rm -rf \"$PWD\"'\nno_result = true\n");

@@ -66,5 +66,5 @@ fn a_usage_window_says_until_when() {
 #[test]
 fn a_refusal_is_told_as_one() {
     let script = Script::new([ScriptStep::default().ending(AnswerEnding::Refusal)]);
-    check_says(script, Credential::ApiKey, &["does not want to"]);
+    check_says(script, Credential::ApiKey, &["refuses the task"]);
 }

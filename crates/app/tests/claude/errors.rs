@@ -36,9 +36,9 @@ fn met(stage: Stage, url: Option<&str>) -> Met {
     let url = url.unwrap_or(stage.key.url());
     let args = ["run", "--flow", "solo", "do it"];
     let mut running = Running::of(&mut stage.command_at(url, &args));
-    running.until_says("work#1 started");
+    running.until_says("work started");
     // A fact is words only when it is durable.
-    running.until_says("work#1 ");
+    running.until_says("work ");
     let run = stage.world.latest();
     let outcome = stage.ended(&run)[0]["outcome"].clone();
     let is_limited = outcome.get("limited").is_some();
@@ -82,7 +82,7 @@ impl Met {
         let until = self.outcome["limited"]["until"].as_u64().unwrap_or_else(|| panic!("{what}"));
         assert!(until >= self.at + at_least_ms - 1000, "{until} {what}");
         assert!(until <= self.at + at_least_ms + 5000, "{until} {what}");
-        has(&self.log, &["work#1 has to wait until"]);
+        has(&self.log, &["work#1 rate-limited until"]);
         has(&self.log, words);
         has(&self.status, &["limited until "]);
         has(&self.status, words);
@@ -152,7 +152,7 @@ fn a_usage_window_is_a_timer_that_ends_exactly_at_its_reset_and_costs_no_person(
         .fail_after_last();
     let Some(stage) = Stage::of(script, Credential::Subscription) else { return };
     let (mut running, run) = stage.start(&[]);
-    running.until_says("work#1 has to wait");
+    running.until_says("work rate-limited");
     let first = stage.ended(&run)[0].clone();
     assert_eq!(first["outcome"]["limited"]["until"], reset * 1000, "{first}");
     let view = stage.world.view(&run);

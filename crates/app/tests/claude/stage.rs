@@ -125,7 +125,7 @@ impl Stage {
     pub(crate) fn start(&self, more: &[&str]) -> (Running, String) {
         let args = [&["run", "--flow", "solo", "do it"], more].concat();
         let mut running = Running::of(&mut self.command_at(self.key.url(), &args));
-        running.until_says("work#1 started");
+        running.until_says("work started");
         let run = self.world.latest();
         (running, run)
     }

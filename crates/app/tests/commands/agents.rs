@@ -83,11 +83,11 @@ fn agents_are_listed_with_their_programs_their_roles_and_what_is_wrong() {
             "resumes its sessions, structured results",
             "mine        a program",
             "runs as reviewer",
-            "not usable: there is no program `no-such-agent` in PATH",
-            "help: install it, or mend agents.gone.command",
+            "not usable: program `no-such-agent` not found in PATH",
+            "help: install it, or fix agents.gone.command",
             "scripted    part of Forge",
             "codex       found",
-            "this Forge does not speak its language yet",
+            "this version does not support it yet",
         ],
     );
     assert!(!said.out.contains("gemini"), "what is not there is not listed: {said}");
@@ -96,7 +96,7 @@ fn agents_are_listed_with_their_programs_their_roles_and_what_is_wrong() {
     let settings = fs::read_to_string(world.repo.join("forge.local.toml")).unwrap();
     world.write("forge.local.toml", settings.replace("agent = \"mine\"", "agent = \"gone\""));
     let said = finish(&mut world.agents(&[]));
-    has(&said.out, &["error: there is no program `no-such-agent` in PATH"]);
+    has(&said.out, &["error: program `no-such-agent` not found in PATH"]);
     world.write("forge.local.toml", settings);
     let said = finish(&mut world.agents(&["--json"]));
     let claude = row(&said, "claude");
@@ -128,12 +128,9 @@ fn without_a_repository_there_are_the_agents_of_the_person() {
 fn a_program_that_is_old_silent_or_broken_is_named() {
     let world = World::new();
     for (script, wrong) in [
-        (
-            "echo '2.1.9 (Claude Code)'",
-            "version 2.1.9 is too old: this Forge works with 2.1.310 and later",
-        ),
-        ("exit 3", "it does not say its version"),
-        ("echo hello", "it does not say a version"),
+        ("echo '2.1.9 (Claude Code)'", "version 2.1.9 is too old: Forge needs 2.1.310 or newer"),
+        ("exit 3", "it does not print its version"),
+        ("echo hello", "it prints no version"),
     ] {
         world.program("claude", &format!("#!/bin/sh\n{script}\n"));
         let said = finish(&mut world.agents(&["--json"]));
@@ -150,7 +147,7 @@ fn a_program_that_is_too_old_is_refused_by_run_and_check_before_anything_is_paid
         "if [ \"$1\" = --version ]; then echo '2.1.9 (Claude Code)'; else touch $HOME/called; fi";
     world.program("claude", &format!("#!/bin/sh\n{calls}\n"));
     world.user_settings("agent = \"claude\"\n");
-    let old = "version 2.1.9 is too old: this Forge works with 2.1.310 and later";
+    let old = "version 2.1.9 is too old: Forge needs 2.1.310 or newer";
     let next = "help: npm install -g @anthropic-ai/claude-code@2.1.325";
     let path = format!("{}:/usr/bin:/bin", world.beside("bin").display());
     for more in [&[][..], &["--budget", "5"]] {
@@ -177,7 +174,7 @@ fn what_a_repository_made_of_an_agent_is_started_only_if_a_person_allows_it() {
     world.write("forge.toml", format!("[agents.claude]\ncommand = [{evil:?}]\n"));
     let said = finish(&mut world.agents(&[]));
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["this repository set it up, and you"]);
+    has(&said.out, &["this repository configures it, and you"]);
     let said = finish(&mut world.agents(&["check", "claude"]));
     assert_eq!(said.code, WAITS, "{said}");
     has(&said.err, &["evil.sh", "you have not allowed", "help: forge agents check claude --allow"]);
@@ -217,7 +214,7 @@ fn a_result_that_cannot_be_used_is_shown_with_its_flaw_and_what_was_printed_is_k
     let said = finish(&mut world.agents(&["check", "claude"]));
     assert_eq!(said.code, WRONG, "{said}");
     has(&said.out, &["claude is not installed", "help: npm install -g @anthropic-ai/claude-code"]);
-    has(&finish(&mut world.agents(&["check", "mime"])).err, &["no agent `mime`", "`mine`?"]);
+    has(&finish(&mut world.agents(&["check", "mime"])).err, &["unknown agent `mime`", "`mine`?"]);
     has(&finish(&mut world.agents(&["check", "gemini"])).err, &["does not know the agent"]);
     assert_eq!(world.left_behind().len(), 3, "what was not called leaves nothing");
 }

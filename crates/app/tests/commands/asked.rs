@@ -70,7 +70,7 @@ fn who_stops_at_a_question_has_no_run() {
     for keys in ["q\n", "\u{4}"] {
         let (code, seen) = at_a_terminal(&world, &args, &[("[s] stop", keys)]);
         assert_eq!(code, INTERRUPTED, "{seen}");
-        has(&seen, &["you stopped before the run began; nothing was made"]);
+        has(&seen, &["stopped before the run started; nothing was created"]);
     }
     assert!(world.is_untouched());
 }
@@ -84,7 +84,13 @@ fn automatic_approvals_where_there_can_be_none_are_given_up_or_the_run_is() {
     assert!(world.is_untouched());
     let (code, seen) = at_a_terminal(&world, &args, &[("[s] stop", "c\n")]);
     assert_eq!(code, WAITS, "{seen}");
-    has(&seen, &["`--auto` cannot be with sized with effort L", "it goes on without `--auto`"]);
+    has(
+        &seen,
+        &[
+            "`--auto` is not possible with sized with effort L",
+            "the run continues without `--auto`",
+        ],
+    );
     assert_eq!(start_of(&world)["approvals"], "by_people");
 }
 
@@ -93,17 +99,17 @@ fn a_discussion_becomes_part_of_the_request_word_for_word() {
     let world = sized();
     let args = ["run", "--flow", "sized", "--effort", "S", "--discuss", "show the sum"];
     let typed = [
-        ("what does not?", "only the list;\n  not the export\n\n"),
+        ("what is not?", "only the list;\n  not the export\n\n"),
         ("must stay as it is?", "\n"),
-        ("that it is done?", "the \"tests\" pass\n\n"),
+        ("know it is done?", "the \"tests\" pass\n\n"),
     ];
     let (code, seen) = at_a_terminal(&world, &args, &typed);
     assert_eq!(code, DONE, "{seen}");
     assert_eq!(
         start_of(&world)["request"],
         "show the sum\n\n## Discussion\n\
-         \nWhat belongs to it, and what does not?\n\nonly the list;\n  not the export\n\
-         \nHow will you know that it is done?\n\nthe \"tests\" pass\n"
+         \nWhat is in scope, and what is not?\n\nonly the list;\n  not the export\n\
+         \nHow will you know it is done?\n\nthe \"tests\" pass\n"
     );
 }
 
@@ -117,7 +123,7 @@ fn at_the_end_the_branch_follows_after_a_yes_and_only_then() {
         world.git(&["checkout", "--quiet", "-b", "mine"]);
         let before = world.git(&["rev-parse", "mine"]);
         let args = ["run", "--flow", "landing", "--branch", "current", "show the sum"];
-        let (code, seen) = at_a_terminal(&world, &args, &[("let mine follow", keys)]);
+        let (code, seen) = at_a_terminal(&world, &args, &[("fast-forward mine", keys)]);
         assert_eq!(code, DONE, "{seen}");
         let branch = format!("forge/{}", world.latest());
         let result = world.git(&["rev-parse", &branch]);
@@ -139,12 +145,9 @@ fn where_nobody_can_say_yes_the_command_is_printed() {
     let before = world.git(&["rev-parse", "mine"]);
     let said = world.run("landing", &["--branch", "current"]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &[&format!("let mine follow: git merge --ff-only forge/{}", world.latest())]);
+    has(&said.out, &[&format!("fast-forward mine: git merge --ff-only forge/{}", world.latest())]);
     assert_eq!(world.git(&["rev-parse", "mine"]), before);
     world.write("README.md", "changed by hand\n");
     let said = world.run("landing", &["--branch", "current"]);
-    has(
-        &said.out,
-        &["mine does not follow by itself: the checkout has changes", "git switch mine"],
-    );
+    has(&said.out, &["mine was not fast-forwarded: the checkout has changes", "git switch mine"]);
 }

@@ -129,7 +129,7 @@ fn a_red_check_sends_back_with_the_part_of_its_output_that_matters() {
     assert_eq!(said.code, DONE, "{said}");
     has(
         &said.out,
-        &["build#1/verify#1 wants changes (`sh check.sh` red", "build sent back by verify"],
+        &["build: verify requested changes (`sh check.sh` failed", "build sent back by verify"],
     );
     let run = world.latest();
     let brief = world.brief(&run, "build#2");
@@ -145,7 +145,7 @@ fn without_any_check_the_work_is_unverified_and_only_waiving_by_name_goes_on() {
     world.scenario("[[play]]\nfiles = { \"src/b.txt\" = \"broken\\n\" }\n");
     let said = world.run("one", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["build#1/verify#1 cannot prove it", "Nothing proves that it works"]);
+    has(&said.out, &["build: verify could not verify it", "Nothing verifies this change"]);
     let run = world.latest();
     let before = world.records(&run);
     for wrong in [
@@ -165,12 +165,12 @@ fn without_any_check_the_work_is_unverified_and_only_waiving_by_name_goes_on() {
     has(
         &log,
         &[
-            "ada answered Q1 with waive: it is only text",
-            "verify waived by the answer to Q1",
-            "build landed as",
+            "ada answered Q1 (override): it is only text",
+            "verify overridden by the answer to Q1",
+            "build merged as",
         ],
     );
-    assert!(!log.contains("verify#1 passed"), "unverified is never passed: {log}");
+    assert!(!log.contains(": verify passed"), "unverified is never passed: {log}");
 }
 
 #[test]
@@ -184,7 +184,10 @@ fn a_commit_hook_that_refuses_sends_back_with_what_it_said() {
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
-    has(&said.out, &["build#1/changes#1 wants changes", "the commit hook `pre-commit` refuses it"]);
+    has(
+        &said.out,
+        &["build: changes requested changes", "the commit hook `pre-commit` refuses it"],
+    );
     has(
         &world.brief(&run, "build#2"),
         &["git commit (hook pre-commit)", "no forbidden words, please"],
@@ -227,7 +230,7 @@ fn changes_outside_of_what_an_item_declared_send_back() {
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
     let what = "`src/c.txt` is outside what T1 may change (src/b.txt)";
-    has(&said.out, &["build.T1/make sent back by changes", what]);
+    has(&said.out, &["T1 make sent back by changes", what]);
     has(&world.brief(&run, "build.T1/make#2"), &[what, "It may change: `src/b.txt`"]);
     assert_eq!(landed(&world, &run, "src/b.txt"), "b");
     let there = world.git(&["ls-tree", "-r", "--name-only", &format!("forge/{run}")]);
@@ -264,7 +267,10 @@ fn an_agent_that_changes_the_settings_is_sent_back_and_checked_as_before() {
     let run = world.latest();
     has(
         &said.out,
-        &["build sent back by changes", "build#2/verify#1 wants changes (`sh check.sh` red"],
+        &[
+            "build sent back by changes",
+            "build (attempt 2): verify requested changes (`sh check.sh` failed",
+        ],
     );
     has(&world.brief(&run, "build#2"), &["(critical) forge.toml", "belongs to Forge's settings"]);
     assert_eq!(landed(&world, &run, "forge.toml"), settings.trim());
@@ -290,7 +296,7 @@ fn changed_guards_need_the_word_of_a_person() {
     world.ok(&["answer", &run, "Q2", "approve", "it was useless"]);
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&world.ok(&["log", &run]), &["ada answered Q2 with approve: it was useless"]);
+    has(&world.ok(&["log", &run]), &["ada answered Q2 (approve): it was useless"]);
     assert_eq!(landed(&world, &run, "tests/a_test.sh"), "true");
 }
 
@@ -300,7 +306,7 @@ fn new_tests_need_nobody() {
     world.scenario("[[play]]\nfiles = { \"tests/b_test.sh\" = \"true\\n\" }\n");
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["build#1/guarded#1 passed\n"]);
+    has(&said.out, &["build: guarded passed\n"]);
 }
 
 #[test]
@@ -318,7 +324,7 @@ fn what_a_reader_changes_is_discarded_and_noted() {
     let notes = notes(&world, &run);
     has(
         &notes,
-        &["it changed code, which its role does not; discarded: ", "src/a.txt", "src/new.txt"],
+        &["it changed code, but its role only reads; discarded: ", "src/a.txt", "src/new.txt"],
     );
     assert_eq!(fs::read_to_string(world.beside("seen")).unwrap(), "a.txt\n");
     assert_eq!(count(&world, &run, "landed"), 0);
@@ -338,7 +344,7 @@ fn commits_that_an_agent_made_itself_are_folded_into_one() {
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
-    has(&notes(&world, &run), &["2 commits of its own were folded in"]);
+    has(&notes(&world, &run), &["2 commits of its own were squashed"]);
     let branch = format!("forge/{run}");
     let log = world.git(&["log", "--format=%an%n%B", &format!("main..{branch}")]);
     has(

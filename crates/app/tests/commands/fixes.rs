@@ -24,14 +24,14 @@ fn settings_with_older_names_are_rewritten_once_a_person_says_so() {
     let refused = world.refused(&["config", "list"]);
     has(
         &refused,
-        &["forge.toml, line 4", "called verify.timeout_minutes now: `forge doctor --fix`"],
+        &["forge.toml, line 4", "now called verify.timeout_minutes: `forge doctor --fix`"],
     );
     let said = world.forge(&["doctor"]);
     assert_eq!(said.code, WRONG, "{said}");
     has(&said.out, &["verify.timeout is called verify.timeout_minutes now", "forge doctor --fix"]);
     // Nobody can be asked.
     let said = world.forge(&["doctor", "--fix"]);
-    has(&said.err, &["nobody can be asked: forge doctor --fix --yes"]);
+    has(&said.err, &["cannot ask here: forge doctor --fix --yes"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), OLD);
     let said = world.forge(&["doctor", "--fix", "--yes"]);
     assert_eq!(said.code, DONE, "{said}");
@@ -42,7 +42,7 @@ fn settings_with_older_names_are_rewritten_once_a_person_says_so() {
     has(&world.ok(&["config", "explain", "verify.timeout_minutes"]), &["5"]);
     let again = world.forge(&["doctor", "--fix", "--yes"]);
     assert!(again.code == DONE && again.err.is_empty(), "nothing is left to be mended: {again}");
-    has(&again.out, &["ok     forge.toml is right\n"]);
+    has(&again.out, &["ok     forge.toml is valid\n"]);
     // What was kept stays, however often something is mended.
     let other = OLD.replace("# ours", "# theirs");
     fs::write(&path, &other).unwrap();
@@ -64,7 +64,7 @@ fn at_a_terminal_a_person_is_asked_and_no_is_no() {
         finish(&mut script)
     };
     let said = fix("n");
-    has(&said.out, &["go on? [y/N]", "left   as it is"]);
+    has(&said.out, &["continue? [y/N]", "left   as it is"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), OLD);
     has(&fix("y").out, &["fixed  rewrote"]);
     assert!(fs::read_to_string(&path).unwrap().contains("timeout_minutes = 5 # minutes"));
@@ -93,7 +93,7 @@ fn files_that_are_behind_are_made_anew_and_what_was_left_lying_is_removed() {
     make_old(&mine);
     let doctor = |args: &[&str]| finish(world.command(args).env("TMPDIR", world.beside("")));
     let said = doctor(&["doctor"]);
-    has(&said.out, &["are behind its journal", "forge doctor --fix (makes them anew)"]);
+    has(&said.out, &["are behind its journal", "forge doctor --fix (writes them again)"]);
     let said = doctor(&["doctor", "--fix"]);
     assert_eq!(said.code, DONE, "{said}");
     has(&said.err, &["brought the files of", "removed", "forge-check-0123abcd"]);
@@ -113,7 +113,7 @@ fn what_the_predecessor_set_and_checkouts_that_were_left_are_only_named() {
     assert_eq!(world.run("draft", &["--auto"]).code, DONE);
     let run = world.latest();
     let said = world.ok(&["doctor", "--fix"]);
-    has(&said, &["is of another program", "forge run --auto --no-pr --effort L"]);
+    has(&said, &["belongs to another program", "forge run --auto --no-pr --effort L"]);
     has(&said, &["1 run that ended left checkouts in", &format!("/{run}")]);
     assert!(world.checkouts(&run).is_dir() && world.repo.join(".specs/preferences.json").exists());
 }

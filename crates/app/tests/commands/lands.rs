@@ -65,18 +65,18 @@ fn of_two_that_change_the_same_place_the_second_comes_back_once_with_both_sides(
     ];
     world.scenario(&tasks(&plays.concat()));
     let mut running = world.start(&["run", "--flow", "both", "do it"]);
-    running.until_says("left.T1/make landed");
+    running.until_says("T1 make merged as");
     let run = world.latest();
     world.go();
     let said = running.end();
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["right.T1/make sent back, it does not land", "right.T1/make landed"]);
+    has(&said.out, &["T1 make sent back, it conflicts with merged work", "T1 make merged as"]);
     let brief = world.brief(&run, "right.T1/make#2");
     has(
         &brief,
         &[
             "src/lines.txt",
-            "landed meanwhile:",
+            "merged meanwhile:",
             "this change:",
             "> left",
             "> right",
@@ -87,7 +87,8 @@ fn of_two_that_change_the_same_place_the_second_comes_back_once_with_both_sides(
     has(&marked, &["<<<<<<<", "left", "right", ">>>>>>>"]);
     assert_eq!(landed(&world, &run, "src/lines.txt").lines().next(), Some("left and right"));
     assert_eq!(count(&world, &run, "landed"), 2);
-    assert!(!said.out.contains("left.T1/make#2"), "what landed is not done again: {said}");
+    let again = world.story(&run).iter().any(|line| line.contains("left.T1/make#2"));
+    assert!(!again, "what landed is not done again: {said}");
 }
 
 #[test]
@@ -122,21 +123,21 @@ fn what_does_not_land_twice_is_put_before_a_person() {
     ];
     world.scenario(&tasks(&plays.concat()));
     let mut running = world.start(&["run", "--flow", "three", "do it"]);
-    running.until_says("left.T1/make landed");
+    running.until_says("T1 make merged as");
     touch(&world, "go-right");
-    running.until_says("right.T1/make#2 started");
+    running.until_says("T1 make (attempt 2) started");
     // It must have its checkout before anything else lands.
     crate::world::until("the second try", || world.beside("resolved").exists().then_some(()));
     touch(&world, "go-middle");
-    running.until_says("middle.T1/make landed");
+    running.until_says("T1 make merged as");
     touch(&world, "go-again");
     let said = running.end();
     assert_eq!(said.code, WAITS, "{said}");
     has(
         &said.out,
         &[
-            "It does not fit to what landed meanwhile, twice",
-            "landed meanwhile:",
+            "It conflicts with work that was merged meanwhile, twice",
+            "merged meanwhile:",
             "middle",
             "right",
         ],
@@ -159,15 +160,12 @@ fn two_that_are_green_alone_and_red_together_do_not_land_together() {
     ];
     world.scenario(&tasks(&plays.concat()));
     let mut running = world.start(&["run", "--flow", "both", "do it"]);
-    running.until_says("left.T1/make landed");
+    running.until_says("T1 make merged as");
     world.go();
     let said = running.end();
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
-    has(
-        &said.out,
-        &["right.T1/make#1/verify#1 passed", "right.T1/make sent back, it does not land"],
-    );
+    has(&said.out, &["T1 make: verify passed", "T1 make sent back, it conflicts with merged work"]);
     has(&world.brief(&run, "right.T1/make#2"), &["not together"]);
     assert_eq!(landed(&world, &run, "src/both"), "b");
     assert_eq!(count(&world, &run, "landed"), 2);
@@ -195,7 +193,7 @@ fn one_after_the_other(settings: &str) -> World {
 fn a_base_that_has_moved_on_is_told_with_what_both_change() {
     let world = one_after_the_other("");
     let mut running = world.start(&["run", "--flow", "two", "do it"]);
-    running.until_says("build.T1/make landed");
+    running.until_says("T1 make merged as");
     let run = world.latest();
     world.write("src/c.txt", "mine\n");
     world.git(&["add", "src/c.txt"]);
@@ -235,7 +233,7 @@ fn a_branch_that_the_user_has_checked_out_is_left_alone_and_told() {
 fn a_branch_on_which_the_user_committed_is_left_alone_and_told() {
     let world = one_after_the_other("");
     let mut running = world.start(&["run", "--flow", "two", "do it"]);
-    running.until_says("build.T1/make landed");
+    running.until_says("T1 make merged as");
     let run = world.latest();
     let branch = format!("refs/heads/forge/{run}");
     let tree = format!("{branch}^{{tree}}");
@@ -248,7 +246,7 @@ fn a_branch_on_which_the_user_committed_is_left_alone_and_told() {
     world.go();
     let said = running.end();
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["was moved to", "by somebody else, so it is left alone"]);
+    has(&said.out, &["was moved to", "by another program, so it is left alone"]);
     assert_eq!(world.git(&["rev-parse", &branch]), mine);
     let head = format!("refs/forge/{run}/head:src/c.txt");
     assert_eq!(world.git(&["show", &head]), "c");
@@ -261,7 +259,7 @@ fn two_runs(claims: &str) -> (World, crate::world::Running, crate::world::Runnin
         "[[play]]\nfiles = {{ \"src/b.txt\" = \"b\\n\" }}\nrun = \"{UNTIL_GO}\"\n"
     ));
     let mut first = world.start(&["run", "--flow", "one", "the first"]);
-    first.until_says("build#1 started");
+    first.until_says("build started");
     let mut command = world.command(&["run", "--flow", "one", "the second"]);
     let second = crate::world::Running::of(command.env("FORGE_WORKSPACE_CLAIMS", claims));
     (world, first, second)
@@ -280,7 +278,7 @@ fn two_runs_that_may_write_the_same_paths_are_told_of_each_other() {
 #[test]
 fn a_run_that_defers_waits_until_the_other_is_through() {
     let (world, first, mut second) = two_runs("defer");
-    has(&second.until_says("build#1 waits"), &["may write the same paths"]);
+    has(&second.until_says("build waits"), &["may write the same paths"]);
     let waiting = world.ids().into_iter().find(|id| id.contains("the-second")).unwrap();
     assert_eq!(world.agents_started(&waiting), 0);
     world.go();
@@ -295,7 +293,7 @@ fn a_run_that_blocks_asks_a_person_and_goes_on_when_told() {
     let (world, first, second) = two_runs("block");
     let said = second.end();
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["It cannot go on: ", "may write the same paths", "retry"]);
+    has(&said.out, &["It is blocked: ", "may write the same paths", "retry"]);
     world.go();
     assert_eq!(first.end().code, DONE);
     let run = world.ids().into_iter().find(|id| id.contains("the-second")).unwrap();

@@ -91,7 +91,7 @@ fn what_is_put_off_stays_on_the_screen_with_the_words_that_were_typed_and_can_be
     person.press("q");
     assert_eq!(person.end(), WAITS, "{}", person.screen());
     let run = world.latest();
-    person.until_sees("Then: forge resume ");
+    person.until_sees("forge reject ");
     has(&person.bytes(), &["Q1: your words were not sent:\r\nhalf a sen"]);
     let mut person = Person::at(&world, &["resume", &run]);
     person.until_sees("Is this the document you want?");
@@ -246,7 +246,7 @@ fn a_run_that_is_detached_goes_on_alone_and_whoever_attaches_can_answer_and_leav
     assert_eq!(person.end(), DONE, "{}", person.screen());
     has(&world.ok(&["status", &run]), &["done"]);
     let log = fs::read_to_string(world.place().join("runs").join(&run).join("driver.log")).unwrap();
-    has(&log, &["write#1/review#1 started"]);
+    has(&log, &["write: review started"]);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen()
     let run = run_of(&world);
     has(&person.until_sees("Running in the background"), &[&format!("run {run}")]);
     let mut plain = Person::at(&world, &["attach", &run, "--plain"]);
-    plain.until_sees("write#1 started");
+    plain.until_sees("write started");
     world.go();
     plain.until_sees("the run is done");
     assert_eq!(plain.end(), DONE);
@@ -297,7 +297,7 @@ fn who_pauses_a_run_and_leaves_finds_it_paused_and_the_same_key_continues_it() {
     // What was under way may end, and is not paid for twice.
     world.go();
     let resumed = world.ok(&["resume", &run]);
-    assert!(!resumed.contains("write#2"), "{resumed}");
+    assert!(!resumed.contains("write (attempt 2)"), "{resumed}");
     has(&world.ok(&["status", &run]), &["done"]);
 }
 
@@ -389,7 +389,7 @@ fn without_colours_and_on_a_dumb_terminal_nothing_is_coloured() {
     let mut dumb = Person::with(&world, &words("TERM=dumb"));
     assert_eq!(dumb.end(), DONE);
     dumb.until_sees("✓ Done");
-    has(&dumb.bytes(), &["write#1 started"]);
+    has(&dumb.bytes(), &["write started"]);
     assert!(!dumb.bytes().contains('\x1b'), "{}", dumb.bytes());
     let mut grey = Person::with(&world, &words("NO_COLOR=1"));
     assert_eq!(grey.end(), DONE);

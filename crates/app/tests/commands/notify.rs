@@ -252,7 +252,7 @@ fn the_desktop_is_told_by_its_own_program_and_it_is_noted_once_if_that_is_not_th
     assert_eq!(forge(&["resume", &run]).code, WAITS);
     until_quiet(&world, &run);
     let log = log(&world, &run);
-    has(&log, &["the desktop was not told: notify-send cannot be started"]);
+    has(&log, &["the desktop notification failed: notify-send cannot be started"]);
     assert_eq!(log.lines().count(), 1, "{log}");
     let program = bin.join("notify-send");
     let script = "#!/bin/sh\nfor word; do echo \"<$word>\"; done > $HOME/shown.new\nmv $HOME/shown.new $HOME/shown\n";
@@ -299,7 +299,7 @@ fn what_could_not_be_told_while_a_run_goes_on_is_a_fact() {
     until("the failure to be a fact", || {
         world
             .ok(&["log", &run])
-            .contains("not everybody was told: question: sh ended with 7")
+            .contains("some notifications failed: question: sh ended with 7")
             .then_some(())
     });
     has(&world.ok(&["log", &run]), &["it is Sunday"]);
@@ -319,7 +319,7 @@ fn what_a_repository_wants_to_tell_needs_a_persons_word() {
     let run = ["run", "--flow", "draft", "do it", "--auto"];
     let said = finish(&mut world.command_as_it_is(&run));
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["$ sh -c '", "# is told of stops"]);
+    has(&said.err, &["$ sh -c '", "# runs when a run stops"]);
     // A person's own notifier takes its place, so that nobody has to allow the other one.
     world.write("forge.local.toml", shell("true"));
     let said = finish(&mut world.command_as_it_is(&["run", "--flow", "draft", "do it"]));

@@ -112,12 +112,12 @@ fn what_a_hook_refused_stays_refused_until_it_is_gone_and_never_becomes_history(
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
     for n in [1, 2] {
-        let refused = format!("build.T1/make#{n}/changes#1 wants changes");
-        has(&said.out, &[&refused, "the commit hook `pre-commit` refuses it"]);
+        let refused = ["T1 make: changes requested", "T1 make (attempt 2): changes requested"];
+        has(&said.out, &[refused[n - 1], "the commit hook `pre-commit` refuses it"]);
         let brief = world.brief(&run, &format!("build.T1/make#{}", n + 1));
         has(&brief, &["no such words"]);
     }
-    assert!(!said.out.contains("make#2/verify"), "nothing looks further: {said}");
+    assert!(!said.out.contains("make (attempt 2): verify"), "nothing looks further: {said}");
     assert_eq!(landed(&world, &run, "src/b.txt"), "allowed");
     assert_eq!(landed(&world, &run, "src/c.txt"), "c");
     let made = format!("refs/forge/{run}/base..forge/{run}");
@@ -136,8 +136,8 @@ fn what_lands_is_always_looked_at_and_verified_in_its_own_stage() {
     };
     let (changes, verify, land) =
         ("{ check = \"changes\" }", "{ verify = true }", "{ land = true }");
-    let unlooked = "nothing looks at what it changes";
-    let unverified = "lands what nothing verifies";
+    let unlooked = "nothing checks the changed files";
+    let unverified = "merges unverified code";
     let elsewhere = format!(
         "{}[[stage]]\nname = \"landing\"\ngates = [{land}]\n",
         one(&format!("{changes}, {verify}"))
@@ -219,7 +219,7 @@ fn an_item_that_changes_nothing_is_not_blamed_for_what_landed_before_it() {
     ));
     let said = world.run("items", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["build.T2/make#1/changes#1 passed", "nothing changed. Is that right?"]);
+    has(&said.out, &["T2 make: changes passed", "nothing changed. Is that right?"]);
     assert!(!said.out.contains("sent back"), "{said}");
     let run = world.latest();
     world.ok(&["answer", &run, "Q1", "waive", "land", "nothing was to do"]);
@@ -246,7 +246,7 @@ fn all_defer(requests: &[&str]) -> Vec<Said> {
     for request in requests {
         let mut command = world.command(&["run", "--flow", "one", request]);
         let mut run = Running::of(command.env("FORGE_WORKSPACE_CLAIMS", "defer"));
-        run.until_says(if at_work.is_empty() { "build#1 started" } else { "build#1 waits" });
+        run.until_says(if at_work.is_empty() { "build started" } else { "build#1 waits" });
         at_work.push(run);
     }
     world.go();
@@ -295,9 +295,9 @@ fn a_verify_that_a_person_waived_by_name_lands_without_another_proof_and_is_show
         assert_eq!(said.code, DONE, "{said}");
         assert_eq!(proofs(&world), before, "nobody asks again what was waived: {said}");
         assert_eq!(landed(&world, &run, "src/b.txt"), "broken");
-        has(&notes(&world, &run), &["it lands without proof: `verify` was waived"]);
+        has(&notes(&world, &run), &["merged without proof: `verify` was overridden"]);
         let shown = world.ok(&["show", &run]);
-        has(&shown, &["WAIVED   verify of build by ada: it was red before"]);
+        has(&shown, &["OVERRIDE verify of build by ada: it was red before"]);
         assert!(!shown.contains("verified: "), "{shown}");
     }
 }
@@ -310,7 +310,7 @@ fn landing_never_passes_what_is_unverified_unless_a_person_said_so() {
         assert_ne!(said.code, DONE, "{said}");
         let run = world.latest();
         assert_eq!(count(&world, &run, "landed"), 0, "{said}");
-        assert!(!said.out.contains("land#1 passed"), "{said}");
+        assert!(!said.out.contains(": land passed"), "{said}");
         assert_eq!(world.git(&["branch", "--list", "forge/*"]), "");
     }
 }
@@ -326,7 +326,7 @@ fn a_result_whose_branch_could_not_be_made_is_named_where_it_is() {
     let run = world.latest();
     let there = format!("refs/forge/{run}/head");
     has(&said.out, &[&format!("Branch  {there}")]);
-    has(&world.ok(&["show", &run]), &[&format!(" on {there}"), &format!("git merge {there}")]);
+    has(&world.ok(&["show", &run]), &[&format!(" on {there}"), "forge merge "]);
     has(&world.ok(&["status", &run]), &[&there]);
     assert_eq!(world.git(&["show", &format!("{there}:src/b.txt")]), "b");
 }
@@ -346,7 +346,7 @@ fn the_change_of_a_landed_item_is_its_own_and_nobody_elses() {
             ),
         ));
         let mut running = world.start(&["run", "--flow", "items", "do it"]);
-        running.until_says("build.T1/make landed");
+        running.until_says("T1 make merged as");
         world.go();
         let said = running.end();
         assert_eq!(said.code, DONE, "{said}");
@@ -484,15 +484,15 @@ fn conflicting() -> (World, String) {
     world.scenario(&planned("{ id = \"T1\", title = \"one\" }", &plays.concat()));
     let touch = |name: &str| fs::write(world.beside(name), "").unwrap();
     let mut running = world.start(&["run", "--flow", "three", "do it"]);
-    running.until_says("left.T1/make landed");
+    running.until_says("T1 make merged as");
     touch("go-right");
     until("the second try", || world.beside("resolved").exists().then_some(()));
     touch("go-middle");
-    running.until_says("middle.T1/make landed");
+    running.until_says("T1 make merged as");
     touch("go-again");
     let said = running.end();
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["It does not fit to what landed meanwhile, twice"]);
+    has(&said.out, &["It conflicts with work that was merged meanwhile, twice"]);
     let run = world.latest();
     (world, run)
 }
@@ -520,7 +520,7 @@ fn a_conflict_that_a_person_merges_by_hand_lands() {
         world.ok(&["edit", &run, "--code", unit, "--why", "merged by hand"]);
         let said = world.forge(&["resume", &run]);
         assert_eq!(said.code, DONE, "{said}");
-        has(&said.out, &["right.T1/make landed"]);
+        has(&said.out, &["T1 make merged as"]);
         let result = landed(&world, &run, "src/lines.txt");
         assert_eq!(result.lines().last(), Some("middle and right"));
         assert_eq!(result.lines().next(), Some("right"));
@@ -589,10 +589,10 @@ fn ctrl_c_at_any_moment_of_a_run_that_lands_is_an_interruption_and_no_accident()
     let moments = [
         "started the flow",
         "plan#1 started",
-        "build.T1/make#1 started",
+        "T1 make started",
         "build.T1/make#1/changes#1 passed",
         "build.T1/make#1/verify#1 passed",
-        "build.T1/make landed",
+        "T1 make merged as",
     ];
     // Every third of them, by the seed, or all.
     let seed: usize =

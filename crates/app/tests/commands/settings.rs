@@ -166,7 +166,7 @@ fn setting_a_value_keeps_the_rest_of_the_file_and_says_who_overrules_it() {
         (["limits.budgt", "3"], "did you mean `limits.budget`?"),
         (["limits.at_once", "0"], "between 1 and 256"),
         (["workspace.copy", "../x"], "leads out of the checkout"),
-        (["verify.commands", "[\"a\""], "it may be a list of commands"),
+        (["verify.commands", "[\"a\""], "expected a list of commands"),
     ] {
         let said = world.refused(&["config", "set", args[0], args[1]]);
         has(&said, &["error: ", expected, "help: "]);
@@ -181,7 +181,7 @@ fn a_table_of_an_agent_is_set_shown_and_taken_out_like_any_other_key() {
     let text = || fs::read_to_string(world.repo.join("forge.toml")).unwrap();
     has(
         &world.refused(&["config", "set", "agent", "mine"]),
-        &["there is no agent `mine`", "help: ", "[agents.mine] command"],
+        &["unknown agent `mine`", "help: ", "[agents.mine] command"],
     );
     assert!(!world.repo.join("forge.toml").exists());
     world.ok(&["config", "set", "agents.mine.command", "[\"./a.sh\", \"--fast\"]"]);
@@ -194,10 +194,10 @@ fn a_table_of_an_agent_is_set_shown_and_taken_out_like_any_other_key() {
     assert_eq!(all["variable"], "FORGE_AGENTS_MINE_COMMAND");
     has(&world.ok(&["config", "list"]), &["agents.mine.command", "[\"/b.sh\"]"]);
     let said = world.ok(&["config", "unset", "--local", "agents.mine.command"]);
-    has(&said, &["agents.mine.command is taken out", "now [\"./a.sh\", \"--fast\"] counts"]);
+    has(&said, &["agents.mine.command removed", "now [\"./a.sh\", \"--fast\"] is used"]);
     // Whoever plays needs it.
     let before = text();
-    has(&world.refused(&["config", "unset", "agents.mine.command"]), &["there is no agent `mine`"]);
+    has(&world.refused(&["config", "unset", "agents.mine.command"]), &["unknown agent `mine`"]);
     assert_eq!(text(), before);
     world.ok(&["config", "unset", "agent"]);
     world.ok(&["config", "unset", "agents.mine.command"]);
@@ -263,14 +263,14 @@ fn a_variable_that_is_wrong_is_refused_and_one_of_our_own_is_not() {
         ("FORGE_LIMIT_BUDGET", "5", "did you mean `FORGE_LIMITS_BUDGET`?"),
         ("FORGE_LIMITS_BUDGET", "much", "FORGE_LIMITS_BUDGET: limits.budget: \"much\""),
         ("FORGE_VERIFY_FINAL", "", "\"pristine\" or \"cached\""),
-        ("FORGE_AGENTS_MINE_MODEL", "x", "FORGE_AGENTS_MINE_MODEL sets nothing"),
+        ("FORGE_AGENTS_MINE_MODEL", "x", "FORGE_AGENTS_MINE_MODEL is not a setting"),
     ] {
         let said = finish(world.command(&["run", "do it"]).env(name, value));
         assert_eq!(said.code, crate::world::WRONG, "{said}");
         has(&said.err, &["error: the variable ", expected, "help: unset"]);
     }
     let said = finish(world.command(&["run", "do it"]).env("FORGE_AGENT", "cloude"));
-    has(&said.err, &["FORGE_AGENT: there is no agent `cloude`; did you mean `claude`?", "help: "]);
+    has(&said.err, &["FORGE_AGENT: unknown agent `cloude`; did you mean `claude`?", "help: "]);
     assert!(world.is_untouched());
     let said = finish(world.command(&["config", "list"]).env("FORGE_INBOX", "1"));
     assert_eq!(said.code, DONE, "{said}");

@@ -19,7 +19,7 @@ fn a_flow_inside_a_flow_hands_on_what_it_wrote() {
     );
     let said = world.run("outer", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["prepare.inner/write#1 started"]);
+    has(&said.out, &["inner write started"]);
     let run = world.latest();
     let seen = world.work(&run).join("seen");
     assert_eq!(fs::read_to_string(seen).unwrap(), "from inside\n");
@@ -85,9 +85,9 @@ run = 'for item in T1 T2; do echo work > "$FORGE_OUTBOX/$item.md"; done'
         "S2 waits for S1"
     );
     has_line("slices.S2/tasks.T1/careful#1 started");
-    has_line("slices.S2/tasks.T2/careful does not apply");
+    has_line("slices.S2/tasks.T2/careful skipped");
     let status = world.ok(&["status", &run]);
-    has(&status, &["2/2 items"]);
+    has(&status, &["2 of 2 tasks"]);
     assert!(
         world.place().join(format!("runs/{run}/artifacts/slices.S1/tasks.T1/T1.md")).exists(),
         "{status}"
@@ -109,7 +109,7 @@ fn gates_that_look_first_save_the_work_where_there_is_nothing_to_do() {
     assert!(!world.beside("mended").exists());
     let said = world.run("red", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["checks#1 wants changes", "mend sent back by checks", "mend#2"]);
+    has(&said.out, &["checks requested changes", "mend sent back by checks", "mend (attempt 2)"]);
     assert!(world.beside("mended").exists());
 }
 
@@ -119,7 +119,7 @@ fn an_advisory_gate_notes_what_it_finds_and_stops_nothing() {
     world.flow("advice", "[[stage]]\nname = \"a\"\ncommand = \"true\"\ngates = [{ name = \"style\", command = \"echo ugly; exit 1\", advisory = true }]\n");
     let said = world.run("advice", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["style only advises, its findings are noted"]);
+    has(&said.out, &["style is advisory; its findings are noted"]);
 }
 
 #[test]
@@ -142,7 +142,8 @@ gates = [{ name = "ask", human = "Good?", when = { param = "effort", is = ["M"] 
     );
     let said = world.run("sized", &["--param", "effort=S"]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["effort S", "research does not apply", "build: the gate ask does not apply"]);
+    has(&said.out, &["effort S", "research skipped"]);
+    assert!(world.story(&world.latest()).contains(&"build: ask skipped".to_owned()));
     has(&world.ok(&["status", &world.latest()]), &["skipped"]);
     assert_eq!(world.run("sized", &["--yes"]).code, WAITS);
     let refused = world.refused(&["run", "--flow", "sized", "do it", "--param", "effort=XL"]);
@@ -193,7 +194,7 @@ at_once = 3
     assert_eq!(said.code, DONE, "{said}");
     let story = world.story(&world.latest());
     let at = |text: &str| story.iter().position(|line| line.contains(text)).unwrap();
-    assert!(at("tasks.B/work#1 started") < at("tasks.A/work#1 ended"), "{story:#?}");
-    assert!(at("tasks.C/work#1 started") > at("tasks.A/work#1 ended"), "{story:#?}");
-    assert!(at("tasks.C/work#1 started") > at("tasks.B/work#1 ended"), "{story:#?}");
+    assert!(at("tasks.B/work#1 started") < at("tasks.A/work#1 finished"), "{story:#?}");
+    assert!(at("tasks.C/work#1 started") > at("tasks.A/work#1 finished"), "{story:#?}");
+    assert!(at("tasks.C/work#1 started") > at("tasks.B/work#1 finished"), "{story:#?}");
 }

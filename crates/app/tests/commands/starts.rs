@@ -93,10 +93,10 @@ fn flags_that_contradict_each_other_are_refused() {
         (&["do it", "--effort", "S", "--param", "effort=M"], "given twice"),
         (&["do it", "--scenario", "x", "--agent", "claude"], "cannot be used with"),
         (&["do it", "--issue", "x.json"], "cannot be used with"),
-        (&["do it", "--effort", "S", "--discuss"], "there is none"),
-        (&["do it", "--effort", "S", "--auto", "--discuss"], "there is none"),
+        (&["do it", "--effort", "S", "--discuss"], "needs a terminal"),
+        (&["do it", "--effort", "S", "--auto", "--discuss"], "needs a terminal"),
         (&["do it", "--effort", "S", "--branch", "old"], "old"),
-        (&["do it", "--effort", "S", "--branch", "current"], "no branch can follow"),
+        (&["do it", "--effort", "S", "--branch", "current"], "no branch to fast-forward"),
         (&["do it", "--effort", "S", "--efort", "M"], "--effort"),
     ] {
         let said = run(&world, args);
@@ -104,9 +104,9 @@ fn flags_that_contradict_each_other_are_refused() {
         has(&said.err, &[why]);
     }
     let said = world.refused(&["run", "--flow", "draft", "--effort", "S", "do it"]);
-    has(&said, &["the flow `draft` knows no effort"]);
+    has(&said, &["the flow `draft` has no effort setting"]);
     let said = world.refused(&["run", "--flow", "draft", "--no-pr", "do it"]);
-    has(&said, &["offers no pull request"]);
+    has(&said, &["has no pull request"]);
     assert!(world.is_untouched());
 }
 
@@ -115,7 +115,7 @@ fn an_effort_that_nobody_says_is_detected_and_the_rule_is_kept() {
     let world = sized();
     for (request, effort, why) in [
         ("fix a typo in it", "S", "it is short and says \"typo\""),
-        ("show the sum", "M", "nothing says more or less"),
+        ("show the sum", "M", "the default"),
     ] {
         let said = run(&world, &[request]);
         assert_eq!(said.code, DONE, "{said}");
@@ -135,7 +135,7 @@ fn checkpoints_that_are_for_a_person_are_never_passed_by_auto() {
     let world = sized();
     let said = run(&world, &["--auto", "--effort", "L", "do it"]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["`--auto` cannot be with sized with effort L"]);
+    has(&said.err, &["`--auto` is not possible with sized with effort L"]);
     assert_eq!(
         said.commands(),
         ["run --effort L --flow sized 'do it'", "run --effort M --flow sized --auto 'do it'"]
@@ -143,7 +143,7 @@ fn checkpoints_that_are_for_a_person_are_never_passed_by_auto() {
     assert!(world.is_untouched());
     let said = run(&world, &["--auto", "--yes", "--effort", "L", "do it"]);
     assert_eq!(said.code, WAITS, "it asks at its checkpoint: {said}");
-    has(&said.err, &["it goes on without `--auto`"]);
+    has(&said.err, &["the run continues without `--auto`"]);
     assert_eq!(start_of(&world)["approvals"], "by_people");
 }
 
@@ -153,13 +153,13 @@ fn a_dry_run_that_wants_auto_where_it_cannot_be_says_what_would_be_asked() {
     let said = run(&world, &["--dry-run", "--auto", "--effort", "L", "do it"]);
     assert_eq!(said.code, DONE, "{said}");
     let words = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    has(&words, &["asked whether it goes on without `--auto`, which cannot be with sized"]);
+    has(&words, &["asked whether to continue without `--auto`, which is not possible with sized"]);
     has(&words, &["`forge run --effort L --flow sized 'do it'`"]);
     has(&words, &["`forge run --effort M --flow sized --auto 'do it'`"]);
-    assert!(!words.contains("note it goes on"), "{said}");
+    assert!(!words.contains("note the run continues"), "{said}");
     let said = run(&world, &["--dry-run", "--auto", "--yes", "--effort", "L", "do it"]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["it goes on without `--auto`"]);
+    has(&said.out, &["the run continues without `--auto`"]);
     assert!(!said.out.contains("asked  "), "{said}");
     assert!(world.is_untouched());
 }
@@ -211,7 +211,7 @@ fn files_that_are_no_issue_are_refused_in_words() {
     for (text, why) in [
         ("", "it is not JSON"),
         ("{\"title\":", "it is not JSON"),
-        ("{}", "it is no issue of GitHub"),
+        ("{}", "it is neither a GitHub issue"),
         (&" ".repeat(2 * 1024 * 1024), "bytes"),
     ] {
         fs::write(&issue, text).unwrap();
@@ -220,7 +220,7 @@ fn files_that_are_no_issue_are_refused_in_words() {
         has(&said.err, &["issue.json", why, " help: "]);
     }
     let said = run(&world, &["--yes", "--issue", "nowhere.json"]);
-    has(&said.err, &["there is no such file"]);
+    has(&said.err, &["no such file"]);
     assert!(world.is_untouched());
 }
 
@@ -242,7 +242,7 @@ fn on_a_branch_of_its_own_the_result_goes_to_another_one_and_current_is_offered(
     world.commit();
     world.git(&["checkout", "--quiet", "-b", "mine"]);
     let run = |more: &[&str]| world.forge(&[&["run", "--flow", "landing", "do it"], more].concat());
-    has(&run(&[]).err, &["with `--branch current`, `mine` can follow it"]);
+    has(&run(&[]).err, &["`--branch current` can fast-forward `mine` to it"]);
     assert!(start_of(&world).get("onto").is_none());
     run(&["--branch", "current"]);
     assert_eq!(start_of(&world)["onto"], "mine");
@@ -295,8 +295,8 @@ fn a_request_that_nobody_could_act_on_is_refused_and_nothing_is_made() {
     );
     let said = world.run("looked", &[]);
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.err, &["nobody could act on this request: It says nothing about software."]);
-    has(&said.err, &["forge run \"", "forge run --issue", "this look cost <$0.01"]);
+    has(&said.err, &["the request is not clear enough to act on: It says nothing about software."]);
+    has(&said.err, &["forge run \"", "forge run --issue", "this check cost <$0.01"]);
     assert!(world.is_untouched());
     // No run pays for it, and it is counted all the same.
     assert_eq!(world.run("looked", &[]).code, WRONG);
@@ -318,10 +318,10 @@ fn a_look_that_fails_is_said_and_paid_by_the_run_and_is_no_wall() {
         let world = looked_at(played);
         let said = world.run("looked", &[]);
         assert_eq!(said.code, DONE, "{played}: {said}");
-        has(&said.err, &["note: the request was not looked at: scripted"]);
+        has(&said.err, &["note: the request was not checked: scripted"]);
         let coherence = start_of(&world)["coherence"].clone();
         let summary = coherence["summary"].as_str().unwrap_or_default();
-        assert!(summary.starts_with("the request was not looked at: "), "{played}: {coherence}");
+        assert!(summary.starts_with("the request was not checked: "), "{played}: {coherence}");
         assert_eq!(coherence["came_to"], "nothing", "it is not called a pass");
         assert!(coherence["spent"].to_string().contains("1000"), "{played}: {coherence}");
     }
@@ -336,7 +336,7 @@ fn a_scenario_that_says_nothing_about_the_look_is_played_without_noise() {
     );
     let said = world.run("looked", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    assert!(!said.err.contains("looked at"), "{said}");
+    assert!(!said.err.contains("not checked"), "{said}");
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn a_dry_run_says_what_would_run_and_has_no_effect() {
         &said.out,
         &[
             "would run feature",
-            "effort    M (detected: nothing says more or less)",
+            "effort    M (detected: the default)",
             "estimate  12 calls",
             "an agent as situation-analyst = scripted",
             "skipped: review as task-reviewer",
@@ -442,7 +442,7 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
         ),
         ("c", r#"{"effort": "#, "cannot be read"),
         ("c2", "[]", "cannot be read"),
-        ("c3", r#"{"flow": "sized"}"#, "is of the flow `sized`"),
+        ("c3", r#"{"flow": "sized"}"#, "uses the flow `sized`"),
         ("d", r#"{"skippedPhases": ["phase-2"]}"#, "--effort M"),
         ("e", r#"{"effort": "XS"}"#, "--effort M"),
     ] {
@@ -460,7 +460,7 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
     let state = r#"{"effort": null, "flowTemplate": null, "skipPr": true, "debug": true, "autoApprove": true}"#;
     let said = older("f", state);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.err, &["a new run begins at its first phase", "names no effort; M is taken"]);
+    has(&said.err, &["a new run starts from the beginning", "names no effort; M is used"]);
     let start = start_of(&world);
     assert_eq!((&start["request"], &start["detail"]), (&"Show sums".into(), &"debug".into()));
     assert_eq!((&start["params"]["effort"], &start["params"]["pr"]), (&"M".into(), &"no".into()));
@@ -472,13 +472,13 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
     // What came of a folder before is not begun, and paid for, a second time.
     let n_runs = world.ids().len();
     let said = world.refused(&["resume", ".specs/f"]);
-    has(&said, &["which was begun from", "is done", "to do it again: forge run \"$(cat "]);
+    has(&said, &["which was started from", "is done", "to do it again: forge run \"$(cat "]);
     let said = older("g", r#"{"effort": "L"}"#);
     assert_eq!(said.code, WAITS, "{said}");
     let id = world.latest();
     let again = world.forge(&["resume", ".specs/g/"]);
     assert_eq!(again.code, WAITS, "{again}");
-    has(&again.err, &[&format!("{id} was begun from "), "it goes on"]);
+    has(&again.err, &[&format!("{id} was started from "), "it is resumed"]);
     assert_eq!(world.ids().len(), n_runs + 1);
     // The folder of a run of another machine is ours, too, and has what was asked for among its artifacts.
     assert_eq!(world.ok(&["show", &id, "request.md"]), "Show sums\n");
@@ -489,7 +489,7 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
     world.write(".specs/moved/artifacts/request.md", &asked);
     let said = world.forge(&["resume", ".specs/moved"]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["a new run begins at its first phase"]);
+    has(&said.err, &["a new run starts from the beginning"]);
     assert_eq!(start_of(&world)["request"], "Show sums");
     has(&world.refused(&["edit", &id, "request.md"]), &["is what was asked for"]);
 }
@@ -506,7 +506,7 @@ fn who_interrupts_the_look_at_a_request_has_no_run_and_what_it_cost_is_kept() {
     running.signal(rustix::process::Signal::INT);
     let said = running.end();
     assert_eq!(said.code, INTERRUPTED, "{said}");
-    has(&said.err, &["nothing was made", "this look cost <$0.01"]);
+    has(&said.err, &["nothing was created", "this check cost <$0.01"]);
     assert!(world.is_untouched());
     has(&world.ok(&["stats", "--by", "run"]), &["(refused)", "<$0.01"]);
 }
@@ -516,7 +516,7 @@ fn variables_that_checks_are_to_get_and_that_are_not_set_are_named_at_the_start(
     let world = World::new();
     world.flow("one", "[[stage]]\nname = \"look\"\ncommand = \"true\"\n");
     world.write("forge.toml", "[verify]\npass = [\"PATH\", \"FORGE_TEST_UNSET\"]\n");
-    let note = "`FORGE_TEST_UNSET` is named in verify.pass and not set here";
+    let note = "`FORGE_TEST_UNSET` is named in verify.pass but not set here";
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
     has(&said.err, &[note]);

@@ -159,7 +159,7 @@ fn a_run_that_is_not_done_is_not_merged() {
     world.scenario(crate::world::CONTENT);
     assert_eq!(world.run("draft", &[]).code, WAITS);
     for command in ["merge", "pr"] {
-        has(&world.refused(&[command]), &["is not done; it is waiting", "help: forge status"]);
+        has(&world.refused(&[command]), &["is not done (needs you)", "help: forge status"]);
     }
 }
 

@@ -58,7 +58,7 @@ fn one_wins(world: &World, run: &str, rounds: u32) {
 fn of_two_who_answer_at_once_exactly_one_wins_while_the_run_is_driven() {
     let world = asks_beside_work(10);
     let mut running = world.start(&["run", "--flow", "two", "do it"]);
-    running.until_says("Q10 is asked");
+    running.until_says("Q10 asks");
     let run = world.latest();
     one_wins(&world, &run, 10);
     world.ok(&["stop", &run]);
@@ -82,7 +82,7 @@ fn an_answer_without_a_driver_is_kept_and_says_how_to_go_on() {
     let said = world.ok(&["answer", &run, "Q1", "approve"]);
     has(&said, &["Q1 is answered", &format!("forge resume {}", crate::unnamed::short(&run))]);
     assert!(
-        !world.story(&run).iter().any(|line| line.contains("then#1 ended")),
+        !world.story(&run).iter().any(|line| line.contains("then#1 finished")),
         "commands start nothing"
     );
     assert_eq!(world.forge(&["resume", &run]).code, DONE);
@@ -92,14 +92,14 @@ fn an_answer_without_a_driver_is_kept_and_says_how_to_go_on() {
 fn a_second_driver_is_refused_and_told_who_drives() {
     let world = asks_beside_work(1);
     let mut running = world.start(&["run", "--flow", "two", "do it"]);
-    running.until_says("slow#1 started");
+    running.until_says("slow started");
     let run = world.latest();
     let refused = world.refused(&["resume", &run]);
     has(
         &refused,
         &[&format!("process {}", running.pid()), &format!("help: forge log {run} --follow")],
     );
-    has(&world.ok(&["status", &run]), &["at work", "1 call under way"]);
+    has(&world.ok(&["status", &run]), &["● running"]);
     world.ok(&["stop", &run]);
     running.end();
 }
@@ -108,7 +108,7 @@ fn a_second_driver_is_refused_and_told_who_drives() {
 fn of_many_who_resume_at_once_one_drives_and_the_others_are_told() {
     let world = asks_beside_work(1);
     let mut running = world.start(&["run", "--flow", "two", "do it"]);
-    running.until_says("slow#1 started");
+    running.until_says("slow started");
     let run = world.latest();
     world.ok(&["stop", &run]);
     running.end();
@@ -128,7 +128,7 @@ fn of_many_who_resume_at_once_one_drives_and_the_others_are_told() {
                     DONE => has(&said.out, &["is running in another process"]),
                     code => {
                         assert_eq!(code, WRONG, "{said}");
-                        has(&said.err, &["driven already"]);
+                        has(&said.err, &["already running"]);
                     }
                 }
                 None
@@ -151,7 +151,7 @@ fn those_who_only_look_never_keep_anybody_from_driving() {
         for _ in 0..3 {
             scope.spawn(|| {
                 while looks.load(std::sync::atomic::Ordering::Relaxed) {
-                    has(&world.ok(&["status", &run]), &["driver"]);
+                    has(&world.ok(&["status", &run]), &["STAGE"]);
                 }
             });
         }
@@ -280,7 +280,7 @@ fn what_is_left_of_an_agent_that_killed_driver_and_keeper_cannot_answer() {
     );
     world.scenario(&format!("[[play]]\nattempt = 1\nrun = \"\"\"{script}\"\"\"\n[[play]]\n"));
     let mut running = world.start(&["run", "--flow", "two", "do it"]);
-    running.until_says("work#1 started");
+    running.until_says("work started");
     let run = world.latest();
     until("the daemon", || world.repo.join("ready").exists().then_some(()));
     let keeper = keeper(&world, &run, "work#1");
@@ -373,7 +373,7 @@ fn a_command_that_was_written_into_the_database_by_hand_is_refused() {
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, WAITS, "{said}");
     let store = forge_store::journal::Store::open_to_read(&world.place()).unwrap();
-    has(&store.command_outcome(row).unwrap().unwrap(), &["refused", "nobody knows who gave it"]);
+    has(&store.command_outcome(row).unwrap().unwrap(), &["refused", "it is unknown who gave it"]);
     assert_eq!(world.view(&run)["questions"], 1);
     // A person still can.
     world.ok(&["answer", &run, "Q1", "approve"]);
@@ -391,25 +391,25 @@ fn an_agent_may_look_at_its_run() {
     assert_eq!(said.code, DONE, "{said}");
     has(
         &std::fs::read_to_string(world.repo.join("said")).unwrap(),
-        &["running", "started the flow"],
+        &["running", "started the run"],
     );
 }
 
 #[test]
 fn a_rebuild_leaves_a_run_to_its_driver_and_makes_all_others_anew() {
     let world = asks_beside_work(1);
-    assert_eq!(world.ok(&["doctor", "--rebuild"]).trim(), "made the files of 0 runs anew");
+    assert_eq!(world.ok(&["doctor", "--rebuild"]).trim(), "wrote the files of 0 runs again");
     assert!(world.is_untouched());
     world.flow("plain", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
     assert_eq!(world.run("plain", &[]).code, DONE);
     let done = world.latest();
     let mut running = world.start(&["run", "--flow", "two", "do it"]);
-    running.until_says("slow#1 started");
+    running.until_says("slow started");
     let driven = world.latest();
     let state = world.place().join(format!("runs/{done}/state.json"));
     std::fs::remove_file(&state).unwrap();
     let said = world.ok(&["doctor", "--rebuild"]);
-    has(&said, &["1 run anew", &format!("left {driven} to its driver")]);
+    has(&said, &["1 run again", &format!("left {driven} alone: it is running")]);
     assert!(state.exists());
     world.ok(&["stop", &driven]);
     assert_eq!(running.end().code, INTERRUPTED);

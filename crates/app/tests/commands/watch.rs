@@ -34,7 +34,7 @@ fn what_an_agent_says_is_seen_while_it_works_and_who_looks_away_stops_nobody() {
     });
     world.until_agents_started(&run, 1);
     let mut first = world.start(&["watch", &run, "write"]);
-    has(&first.until_says("write#1 started"), &["agent scripted"]);
+    has(&first.until_says("write started"), &["agent scripted"]);
     has(&first.until_says("I think"), &["says   I think about it."]);
     first.signal(Signal::INT);
     let said = first.end();
@@ -44,14 +44,14 @@ fn what_an_agent_says_is_seen_while_it_works_and_who_looks_away_stops_nobody() {
     second.until_says("I think");
     world.go();
     second.until_says("it is done ($0.01, 1.2k tokens)");
-    second.until_says("write#1 ended ($0.01): wrote a draft");
-    has(&second.until_says("write#1/review#1 started"), &["agent scripted"]);
+    second.until_says("write finished ($0.01): wrote a draft");
+    has(&second.until_says("write: review started"), &["agent scripted"]);
     let line = second.until_says("I read it.");
     assert!(line.as_bytes()[2] == b':' && line.as_bytes()[5] == b':', "it has a time: {line}");
-    second.until_says("write#1/review#1 passed");
+    second.until_says("write: review passed");
     let said = second.end();
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["write is settled"]);
+    has(&said.out, &["write is done"]);
     assert_eq!(running.end().code, DONE);
 }
 
@@ -68,9 +68,9 @@ fn afterwards_the_last_attempt_is_told_from_its_beginning_in_every_form() {
     let said = world.ok(&["watch", &run, "write"]);
     has(
         &said,
-        &["write#1 started, agent scripted (ended)", "says   first line\n                 second"],
+        &["write started, agent scripted (ended)", "says   first line\n                 second"],
     );
-    has(&said, &["write waits for your answer to Q1", &format!("next: forge status {run}")]);
+    has(&said, &["write needs your answer to Q1", &format!("next: forge status {run}")]);
     assert!(!said.contains(['\u{1b}', '\u{7}']), "nothing steers the terminal: {said}");
     let transcript =
         |call: &str| fs::read_to_string(world.attempt(&run, call).join("transcript")).unwrap();
@@ -80,7 +80,7 @@ fn afterwards_the_last_attempt_is_told_from_its_beginning_in_every_form() {
     for line in world.ok(&["watch", &run, "write", "--json"]).lines() {
         fits(schemars::schema_for!(UnitEvent), &serde_json::from_str::<Value>(line).unwrap());
     }
-    has(&world.ok(&["watch", &run, "write/review#1"]), &["write#1/review#1 is over"]);
+    has(&world.ok(&["watch", &run, "write/review#1"]), &["write#1/review#1 has ended"]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_unit_is_named_by_any_part_that_is_its_own() {
         &["has no task or stage `wort`", "help: forge status"],
     );
     has(&world.refused(&["watch", &run, "plan#7"]), &["has not started `plan#7`", "`plan#1`?"]);
-    has(&world.refused(&["watch", "nope", "plan"]), &["there is no run"]);
+    has(&world.refused(&["watch", "nope", "plan"]), &["no run `nope`"]);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_run_that_nobody_drives_is_not_waited_for() {
     let world = World::new();
     world.scenario(&slow());
     let mut running = world.start(&["run", "do it"]);
-    running.until_says("write#1 started");
+    running.until_says("write started");
     let run = world.latest();
     world.until_agents_started(&run, 1);
     running.signal(Signal::KILL);
@@ -129,7 +129,7 @@ fn a_run_that_nobody_drives_is_not_waited_for() {
     world.go();
     let said = watch.end();
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["it is done", "nobody drives the run", &format!("next: forge resume {run}")]);
+    has(&said.out, &["it is done", "the run is not running", &format!("next: forge resume {run}")]);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
 }
 
@@ -181,7 +181,7 @@ fn the_real_claude_is_seen_at_work() {
     key.wait_until_reached("watched");
     let id = world.latest();
     let mut watch = world.start(&["watch", &id, "look"]);
-    has(&watch.until_says("look#1 started"), &["agent claude with claude-sonnet-4-5"]);
+    has(&watch.until_says("look started"), &["agent claude with claude-sonnet-4-5"]);
     has(&watch.until_says("version 2.1"), &["model claude-sonnet-4-5, version 2.1.325"]);
     watch.until_says("says   I look around.");
     has(&watch.until_says("cat README.md"), &["tool   Bash"]);

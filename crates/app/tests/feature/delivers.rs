@@ -42,7 +42,7 @@ fn with_effort_m_the_whole_is_reviewed_at_the_end() {
     stands_as(&project, &run, &json!({"effort": "M", "flowTemplate": "standard"}), &skipped);
     // Whoever had nothing to change landed nothing, and no commit is empty.
     let story = project.world.story(&run).join("\n");
-    has(&story, &["verify: nothing to land", "review: nothing to land", "record landed as"]);
+    has(&story, &["verify: nothing to merge", "review: nothing to merge", "record merged as"]);
     let branch = Project::branch(&run);
     let subjects = project.world.git(&["log", "--format=%s", &format!("main..{branch}")]);
     let of_the_record = format!("Record of the run {run}");
@@ -141,7 +141,7 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     assert!(project.deliveries(&run).is_empty());
     let refs = world.git(&["for-each-ref", "--format=%(refname)", &format!("refs/forge/{run}")]);
     assert!(!refs.contains("delivered"), "{refs}");
-    let why = "- pull-request: not delivered: nothing to deliver, because the code is what the run started from";
+    let why = "- pull-request: not delivered: nothing to deliver: the code did not change";
     let (live, kept) =
         (world.ok(&["show", &run, "summary.md"]), project.committed(&run, "summary.md"));
     for summary in [live, kept] {

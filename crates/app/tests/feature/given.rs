@@ -200,7 +200,7 @@ fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
             "## What you left last time",
             "`last/impl-T1.md`",
             "too loud",
-            "Your change of the attempt before is in it already, as commit `",
+            "Your change of the previous attempt is already in it, as commit `",
         ],
     );
     let since = world.boxes(&run, "build.T1/implement#2/review#1").join("inbox/since.diff");
@@ -208,13 +208,13 @@ fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
     has(&since, &["+It greets softly.", "+hello!"]);
     assert!(!since.contains("diff --git a/src/part"), "{since}");
     let first = world.brief(&run, "build.T1/implement#1");
-    has(&first, &["## Your task", "## Tasks that are built elsewhere", "- `T2` "]);
+    has(&first, &["## Your task", "## Tasks that others work on", "- `T2` "]);
     has(
         &world.brief(&run, "build.T1/implement#1/review#1"),
         &[
             "## The task under review",
             "It was allowed to change: ",
-            "## What its author says of it",
+            "## What its author says about it",
         ],
     );
     assert!(!brief.contains("Not yet."), "a review is read, not quoted");
@@ -224,7 +224,7 @@ fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
     has(&fs::read_to_string(whole).unwrap(), &["src/greet", "src/part"]);
     has(
         &world.brief(&run, "review#1"),
-        &["All that the run has changed so far is", "- `src/part`"],
+        &["Everything the run has changed so far is", "- `src/part`"],
     );
     let task = world.boxes(&run, "build.T2/implement#1/review#1").join("inbox/change.diff");
     let task = fs::read_to_string(task).unwrap();

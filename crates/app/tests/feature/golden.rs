@@ -115,9 +115,9 @@ const ARTIFACTS: [&str; 14] = [
 /// Plays the good play with effort M, in which only the first design is sent back.
 fn goes_well(golden: &Golden) {
     let mut run = golden.start("request.txt", "play.toml", &["--param", "effort=M", "--auto"]);
-    run.until_says("split is good");
-    run.until_says("build is good");
-    run.until_says("verify is good");
+    run.until_says("split done");
+    run.until_says("build done");
+    run.until_says("verify done");
     let said = run.end();
     assert_eq!(said.code, DONE, "{said}");
     let story = golden.world.story(&golden.world.latest());
@@ -131,11 +131,11 @@ fn goes_well(golden: &Golden) {
 /// Plays the play in which the whole is red from nothing, until the verifier has worked.
 fn is_red_from_nothing(golden: &Golden, why: &str) -> Running {
     let mut run = golden.start("red.txt", "red.toml", &["--param", "effort=S", "--auto"]);
-    run.until_says("build is good");
+    run.until_says("build done");
     run.until_says("verify sent back by verify");
-    run.until_says("verify#2 ended");
+    run.until_says("verify (attempt 2) finished");
     let brief = golden.world.brief(&golden.world.latest(), "verify#2");
-    has(&brief, &["What was found, and is to be dealt with", why]);
+    has(&brief, &["Findings to deal with", why]);
     run
 }
 
@@ -154,7 +154,7 @@ fn a_feature_of_a_node_project_is_built_and_its_reviewer_mends_nothing() {
     let Some(golden) = Golden::node() else { return };
     goes_well(&golden);
     let (world, run) = (&golden.world, golden.world.latest());
-    has(&world.story(&run).join("\n"), &["review: nothing to land"]);
+    has(&world.story(&run).join("\n"), &["review: nothing to merge"]);
     world.git(&["cat-file", "-e", &format!("forge/{run}:src/ignore.js")]);
 }
 
@@ -163,7 +163,7 @@ fn a_feature_of_a_shell_project_is_built_and_its_reviewer_mends_nothing() {
     let Some(golden) = Golden::shell() else { return };
     goes_well(&golden);
     let (world, run) = (&golden.world, golden.world.latest());
-    has(&world.story(&run).join("\n"), &["review: nothing to land"]);
+    has(&world.story(&run).join("\n"), &["review: nothing to merge"]);
     world.git(&["cat-file", "-e", &format!("forge/{run}:lib/age.sh")]);
     // The task whose tests are new is the only one whose tests were tried without the change.
     let facts = world.facts(&run);
@@ -191,7 +191,7 @@ fn with_the_largest_effort_the_tasks_are_reviewed_and_both_checkpoints_are_for_a
     has(&said.all(), &["Build it in these tasks?"]);
     world.ok(&["answer", &run, "Q2", "approve"]);
     let mut again = world.start(&["resume", &run]);
-    again.until_says("build is good");
+    again.until_says("build done");
     let said = again.end();
     assert_eq!(said.code, DONE, "{said}");
     assert!(golden.artifacts().contains(&"review-tasks.md".to_owned()));
@@ -213,7 +213,10 @@ fn a_verifier_that_changes_what_a_check_runs_needs_the_word_of_a_person() {
     let Some(golden) = Golden::python() else { return };
     let said = is_red_from_nothing(&golden, why).end();
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.all(), &["It changes files that guard the project", "tools/make_categories.py"]);
+    has(
+        &said.all(),
+        &["It changes protected files (tests, CI, settings)", "tools/make_categories.py"],
+    );
     let (world, run) = (&golden.world, golden.world.latest());
     world.ok(&["answer", &run, "Q1", "approve"]);
     let said = world.forge(&["resume", &run]);

@@ -7,12 +7,12 @@ use super::world::{WAITS, WRONG};
 
 /// Sentences after which the driver is killed, one driver after the other.
 const MOMENTS: [&str; 6] = [
-    "verify is good",
+    "verify done",
     "about to do deliver@",
     "did deliver@",
     "deliver is good",
     "summary is good",
-    "record landed as",
+    "record merged as",
 ];
 
 #[test]
@@ -81,8 +81,8 @@ fn who_is_stopped_before_its_checkout_is_open_takes_nothing_away_that_landed() {
     let args = ["run", "--flow", "feature", "--param", "effort=M", "--auto", REQUEST];
     let mut driver = world.start(&args);
     // The review of the whole: a design has one of the same number.
-    driver.until_says("build is good");
-    driver.until_says("review#1 started");
+    driver.until_says("build done");
+    driver.until_says("review started");
     driver.signal(Signal::INT);
     let _stopped = driver.end();
     let run = world.latest();

@@ -42,7 +42,7 @@ fn what_is_red_at_the_end_is_mended_by_the_verifier_and_then_delivered() {
     let world = &project.world;
     let run = project.done("S", &[]);
     let story = world.story(&run).join("\n");
-    has(&story, &["verify sent back by verify", "verify landed as"]);
+    has(&story, &["verify sent back by verify", "verify merged as"]);
     // The verifier has nothing to read but the code, and is told what is red.
     has(&world.brief(&run, "verify#2"), &["`sh check.sh` failed", "This brief, the checkout"]);
     let delivered = project.deliveries(&run);
@@ -71,7 +71,7 @@ fn what_stays_red_goes_to_a_person_and_is_delivered_only_if_they_waive_it_by_nam
     assert_eq!(delivered[0]["waived"][0]["unit"], "verify");
     assert_eq!(delivered[0]["waived"][0]["words"], "it is red at the base");
     let text = world.ok(&["show", &run, "pull-request.md"]);
-    has(&text, &["**Not proved.**", "waived `verify` of `verify`", "it is red at the base"]);
+    has(&text, &["**Not verified.**", "overrode `verify` of `verify`", "it is red at the base"]);
 }
 
 #[test]
@@ -86,13 +86,13 @@ fn a_check_that_was_red_before_the_run_and_is_waived_once_is_neither_paid_for_no
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, DONE, "{said}");
     let story = world.story(&run).join("\n");
-    has(&story, &["build.T2/implement: verify waived by the answer to Q1"]);
+    has(&story, &["build.T2/implement: verify overridden by the answer to Q1"]);
     for never in ["build.T2/implement#2 started", "verify#2 started", "Q2"] {
         assert!(!story.contains(&format!("\n{never}")), "{never}: {story}");
     }
     // Whoever reviews is told what the checks said, and that it is nobody's doing.
     let brief = world.brief(&run, "build.T2/implement#1/review#1");
-    let told = "exit 1`: failed, and ada waived that: \"it was red before\" (it failed where the run started, before any change)";
+    let told = "exit 1`: failed, and ada overrode that: \"it was red before\" (it failed where the run started, before any change)";
     has(&brief, &["as Forge ran them on exactly this commit:", told]);
 }
 
@@ -103,7 +103,7 @@ fn a_project_without_checks_is_delivered_only_after_that_was_waived_by_name() {
     let said = project.run("S", &["--auto"]);
     let run = world.latest();
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.all(), &["Nothing proves that it works"]);
+    has(&said.all(), &["Nothing verifies this change"]);
     assert!(project.deliveries(&run).is_empty());
     world.ok(&["answer", &run, "Q1", "waive", "verify", "it", "is", "only", "text"]);
     let said = world.forge(&["resume", &run]);
@@ -113,7 +113,7 @@ fn a_project_without_checks_is_delivered_only_after_that_was_waived_by_name() {
     assert_eq!(delivered[0]["waived"][0]["gate"], "verify");
     assert_eq!(delivered[0]["waived"][0]["words"], "it is only text");
     let text = world.ok(&["show", &run, "pull-request.md"]);
-    has(&text, &["**Not proved.**", "it is only text", "Forge ran nothing on this code."]);
+    has(&text, &["**Not verified.**", "it is only text", "No checks ran on this code."]);
 }
 
 /// Whoever reviews the whole says itself that it is not to land, and each time again.
@@ -133,7 +133,7 @@ fn what_the_last_reviewer_itself_finds_critical_is_neither_landed_nor_delivered_
     assert_eq!(said.code, WAITS, "{said}");
     let run = world.latest();
     let story = world.story(&run).join("\n");
-    let asked = "Q1 is asked about review: It is done, with something serious left: src/greet: it deletes the disk.";
+    let asked = "Q1 asks about review: It is done, with something serious left: src/greet: it deletes the disk.";
     has(&story, &[asked]);
     // A person is asked at once, and nothing more is paid for.
     for never in
@@ -195,10 +195,7 @@ fn a_critical_finding_stops_however_many_stand_before_it_and_also_where_it_shows
     assert_eq!(said.code, WAITS, "{said}");
     let run = world.latest();
     let story = world.story(&run).join("\n");
-    has(
-        &story,
-        &["is asked about review: It is done, with something serious left: it deletes the disk;"],
-    );
+    has(&story, &["about review: It is done, with something serious left: it deletes the disk;"]);
     assert_eq!(project.deliveries(&run).len(), 0);
     // A person who lets it pass is named with it where the code is offered.
     world.ok(&["answer", &run, "Q1", "approve"]);

@@ -42,7 +42,7 @@ git add -A; git commit -qm evil; git commit -q --amend -m "not what was judged""
     assert_eq!(said.code, DONE, "{said}");
     project.only_honest_work_landed(&said);
     let shown = project.world.ok(&["show", &project.id()]);
-    has(&shown, &["it changed code, which its role does not; discarded:", "tests/greet.sh"]);
+    has(&shown, &["it changed code, but its role only reads; discarded:", "tests/greet.sh"]);
 }
 
 /// Makes the proofs look green, whatever the commit says; twice, before there is a checkout for them

@@ -102,7 +102,7 @@ fn where_a_failing_test_of_our_own_says_nothing_nobody_is_accused_and_it_is_note
         fact["judgement"].as_str().is_some_and(|judgement| judgement.contains("guarded"))
     });
     let notes = guarded.unwrap()["receipt"]["notes"].to_string();
-    has(&notes, &["and did not where the run started: it says nothing about this check"]);
+    has(&notes, &["and did not where the run started: it proves nothing about this check"]);
     has(&notes, &["`sh check.sh` neither names nor counts its tests"]);
 }
 
@@ -129,7 +129,7 @@ fn skipped_tests_are_asked_about() {
         &[
             "`tests/greet.sh` (test) is weakened",
             "newly swallows a failure",
-            "a failing test of Forge's own turned `sh test.sh` red",
+            "a failing test added by Forge made `sh test.sh` red",
         ],
     );
     is_asked_about("sed -i '1ireturn 0' tests/greet.sh", GUARDED, &["newly swallows a failure"]);
@@ -147,7 +147,7 @@ fn tests_that_were_moved_out_of_reach_are_asked_about() {
     is_asked_about(
         "rm tests/greet.sh; ln -s count.sh tests/greet.sh",
         GUARDED,
-        &["`tests/greet.sh` (test) has another mode"],
+        &["`tests/greet.sh` (test) has a new mode"],
     );
 }
 
@@ -183,7 +183,7 @@ fn checks_that_an_agent_sets_in_the_settings_count_for_nothing() {
     let said = project.run(&[play("writer", "", bent)]);
     assert_eq!(said.code, WAITS, "{said}");
     project.nothing_landed(&said);
-    has(&said.out, &["`forge.toml` belongs to Forge's settings; agents leave it alone"]);
+    has(&said.out, &["`forge.toml` belongs to Forge's settings; agents must not change it"]);
     // They do not land beside honest work, either.
     let project = Project::new();
     let said = project.run(&[play("writer", "", &format!("{HONEST}\n{bent}"))]);

@@ -161,7 +161,7 @@ exit 3"#
     );
     let said = project.run(&[play("writer", "attempt = 1", &run)]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["build#1 ended without a result"]);
+    has(&said.out, &["build#1 failed without a result"]);
     project.only_honest_work_landed(&said);
 }
 

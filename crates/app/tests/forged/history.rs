@@ -51,7 +51,7 @@ fn a_result_that_somebody_else_moved_is_no_result_and_forge_says_so() {
     let said = project.run(&[play("reviewer", "", &run)]);
     assert_eq!(said.code, DONE, "{said}");
     let run = project.id();
-    has(&said.out, &[&format!("`refs/forge/{run}/head` was moved by somebody else")]);
+    has(&said.out, &[&format!("`refs/forge/{run}/head` was moved by another program")]);
     let landed = project.facts("landed");
     let commit = landed[0]["head"].as_str().unwrap();
     let file = project.world.git(&["show", &format!("{commit}:bin/greet.sh")]);
@@ -81,7 +81,7 @@ fn a_branch_that_somebody_else_moved_is_left_alone_and_forge_says_so() {
     let said = project.run(&[play("reviewer", "", &run)]);
     assert_eq!(said.code, DONE, "{said}");
     let run = project.id();
-    has(&said.out, &[&format!("`forge/{run}` was moved to"), "by somebody else"]);
+    has(&said.out, &[&format!("`forge/{run}` was moved to"), "by another program"]);
     let file = project.world.git(&["show", &format!("refs/forge/{run}/head:bin/greet.sh")]);
     assert_eq!(file, HONEST_FILE, "{said}");
 }

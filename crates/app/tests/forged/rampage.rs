@@ -91,7 +91,7 @@ fn ruined_files_of_those_who_only_read_are_put_back() {
     assert_eq!(said.code, DONE, "{said}");
     project.only_honest_work_landed(&said);
     let shown = project.world.ok(&["show", &project.id()]);
-    has(&shown, &["it changed code, which its role does not; discarded:"]);
+    has(&shown, &["it changed code, but its role only reads; discarded:"]);
 }
 
 #[test]

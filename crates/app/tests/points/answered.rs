@@ -319,7 +319,7 @@ impl Telling<'_> {
     fn has_failed(&self) {
         let (world, run) = (&self.project.world, &self.seat.run);
         assert_eq!(world.view(run)["standing"], "failed");
-        has(&world.story(run).join("\n"), &["given up by ada", "the run failed"]);
+        has(&world.story(run).join("\n"), &["rejected by ada", "the run failed"]);
     }
 
     /// The last answer is in the journal as it was given, and what it does was done.

@@ -52,7 +52,7 @@ fn a_file_or_a_folder_in_place_of_a_request_is_refused_with_what_to_type() {
     ] {
         let said = run(&project, &["--effort", "S", request]);
         assert_eq!(said.code, WRONG, "{said}");
-        has(&said.err, &[&format!("`{}` {what}, and not a request", request.trim()), next]);
+        has(&said.err, &[&format!("`{}` {what}, not a request", request.trim()), next]);
         assert!(project.world.is_untouched(), "{request}");
     }
     // Words about a file are words.
@@ -85,7 +85,7 @@ fn flags_that_cannot_be_are_refused_with_a_next_command_and_nothing_is_made() {
         (&["--scenario", "play.toml", "--agent", "claude", REQUEST], "cannot be used with"),
         (&["--issue", "issue.json", REQUEST], "cannot be used with"),
         (&["--json", "--plain", REQUEST], "cannot be used with"),
-        (&["--agent", "nobody", REQUEST], "there is no agent `nobody`"),
+        (&["--agent", "nobody", REQUEST], "unknown agent `nobody`"),
         (&[], "no editor can be opened"),
         (&["--auto"], "no editor can be opened"),
     ] {
@@ -211,7 +211,7 @@ fn on_another_branch_the_result_still_goes_to_a_branch_of_its_own() {
         assert_eq!(said.code, WAITS, "it goes as far as checkpoint A: {said}");
         has(&said.out, &["Build it like this?"]);
         assert_eq!(
-            said.err.contains("with `--branch current`, `mine` can follow it"),
+            said.err.contains("`--branch current` can fast-forward `mine` to it"),
             onto.is_none()
         );
         let start = project.world.facts(&project.world.latest())[0]["run_started"].clone();
@@ -237,7 +237,7 @@ fn effort_l_with_auto_is_asked_about_and_never_approves_by_itself() {
     let project = Project::new("");
     let said = run(&project, &["--effort", "L", "--auto", REQUEST]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["`--auto` cannot be"]);
+    has(&said.err, &["`--auto` is not possible"]);
     assert_eq!(said.commands().len(), 2, "{said}");
     assert!(project.world.is_untouched());
     let said = run(&project, &["--effort", "L", "--auto", "--yes", REQUEST]);
@@ -279,7 +279,7 @@ fn for_an_agent_that_is_unknown_those_that_could_play_here_are_proposed() {
     assert_eq!(said.code, WRONG, "{said}");
     has(
         &said.err,
-        &["there is no agent `codx`", "or: forge run --agent scripted", "or: forge run --flow"],
+        &["unknown agent `codx`", "or: forge run --agent scripted", "or: forge run --flow"],
     );
     assert!(!said.err.contains("--agent claude"), "{said}");
     let mine = format!("{missing}[agents.mine]\ncommand = [\"sh\"]\n");
@@ -292,5 +292,5 @@ fn for_an_agent_that_is_unknown_those_that_could_play_here_are_proposed() {
     let world = World::new();
     world.write("forge.toml", missing);
     let refused = world.refused(&["run", "--agent", "codx", REQUEST]);
-    has(&refused, &["there is no agent `codx`", "or: forge agents"]);
+    has(&refused, &["unknown agent `codx`", "or: forge agents"]);
 }

@@ -31,10 +31,10 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         &[
             (
                 "approve [\"WORDS\"]",
-                "`review` is waived with its findings noted, and `land` looks next",
+                "`review` is overridden with its findings noted, and `land` runs next",
             ),
             ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
-            ("give-up", "`build.T1/implement` fails; what does not wait for it goes on"),
+            ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
         ],
     );
     left.shows(&[
@@ -45,7 +45,6 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         "changed   src/greet",
         &format!("forge show {} --diff build.T1/implement", short_id(run)),
         &format!("forge edit {} --code build.T1/implement", short_id(run)),
-        "Then: forge resume ",
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3, "two retries");
     has(&project.world.ok(&["show", run, "--diff", "build.T1/implement"]), &["+hello"]);
@@ -54,7 +53,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         .refuses(&["Q1", "revise"], &["words"]);
     // Approved: it lands, and what was found is in the summary.
     let left = left.answer(&["Q1", "approve", "it", "will", "do"]);
-    left.ends(DONE).shows(&["build.T1/implement landed"]);
+    left.ends(DONE).shows(&["T1 implement merged as"]);
     has(&project.world.ok(&["show", run, "summary.md"]), &["major thing 1"]);
 }
 
@@ -62,7 +61,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
 fn a_task_that_a_person_sends_back_is_built_once_more_with_their_words_and_reviewed_anew() {
     let project = Project::new(&never_content());
     let left = project.asks("S", &["--auto"]).answer(&["Q1", "revise", "say hello to all"]);
-    left.ends(DONE).shows(&["build.T1/implement#4/review#1 passed"]);
+    left.ends(DONE).shows(&["T1 implement (attempt 4): review passed"]);
     let brief = project.world.brief(&left.run, "build.T1/implement#4");
     has(&brief, &["say hello to all", "major thing 1"]);
     assert_eq!(left.count("question_asked"), 1);
@@ -72,7 +71,7 @@ fn a_task_that_a_person_sends_back_is_built_once_more_with_their_words_and_revie
 fn a_task_that_is_given_up_fails_alone_and_what_was_good_has_landed() {
     let project = Project::new(&format!("{TWO_TASKS}{}", never_content()));
     let left = project.asks("S", &["--auto"]);
-    left.shows(&["build.T2/implement landed"]);
+    left.shows(&["T2 implement merged as"]);
     left.gives_up(1);
     assert_eq!(left.count("landed"), 1);
     let branch = format!("forge/{}", left.run);
@@ -92,11 +91,11 @@ fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
         1,
         &[
             ("retry [\"WORDS\"]", "`analyse` is tried again"),
-            ("give-up", "`analyse` fails; what does not wait for it goes on"),
+            ("give-up", "`analyse` fails; work that does not depend on it continues"),
         ],
     );
     left.shows(&[
-        "it left no result: there is no `result.json` in the outbox",
+        "it left no result: no `result.json` in the outbox",
         "Q1 · analyse: ",
         "`analysis.md` is not in the outbox",
     ]);
@@ -120,13 +119,13 @@ fn a_reviewer_without_a_verdict_is_asked_once_more_and_then_a_person_is() {
     left.offers(
         1,
         &[
-            ("retry [\"WORDS\"]", "`review` looks again"),
+            ("retry [\"WORDS\"]", "`review` runs again"),
             (
                 "approve [\"WORDS\"]",
-                "`review` is waived with its findings noted, and `checkpoint-a` looks next",
+                "`review` is overridden with its findings noted, and `checkpoint-a` runs next",
             ),
             ("revise \"WORDS\"", "`design` is done again, with your words in its brief"),
-            ("give-up", "`design` fails; what does not wait for it goes on"),
+            ("give-up", "`design` fails; work that does not depend on it continues"),
         ],
     );
     assert_eq!((left.tries("design"), left.tries("design#1/review")), (1, 2), "{}", left.said);
@@ -146,7 +145,7 @@ fn tests_that_stay_red_after_a_task_are_shown_to_a_person_who_cannot_just_approv
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3);
     left.refuses(&["Q1", "approve"], &["approve", "retry, revise, waive, give-up"])
-        .refuses(&["Q1", "waive"], &["named"])
+        .refuses(&["Q1", "waive"], &["name the check"])
         .refuses(&["Q1", "waive", "verify"], &["reason"])
         .refuses(&["Q1", "waive", "land", "it is fine"], &["land", "verify"])
         .refuses(&["Q1", "waive", "it is fine"], &["it is fine", "verify"])
@@ -163,10 +162,13 @@ fn red(left: &Left<'_>) {
     left.offers(
         1,
         &[
-            ("retry", "`verify` looks again"),
+            ("retry", "`verify` runs again"),
             ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
-            ("waive verify \"WHY\"", "`verify` is waived in your name, and `guarded` looks next"),
-            ("give-up", "`build.T1/implement` fails; what does not wait for it goes on"),
+            (
+                "waive verify \"WHY\"",
+                "`verify` is overridden in your name, and `guarded` runs next",
+            ),
+            ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
         ],
     );
 }
@@ -179,11 +181,14 @@ fn red_tests_that_a_person_waives_by_name_land_and_are_not_asked_about_again_whi
     let left = left.answer(&["Q1", "waive", "verify", "it", "is", "flaky"]);
     // Final verification is red in the same way: no verifier is called, and the person is not asked once more.
     left.ends(DONE)
-        .shows(&["build.T1/implement landed", "verify: verify waived by the answer to Q1"]);
+        .shows(&["T1 implement merged as", "verify: verify overridden by the answer to Q1"]);
     assert_eq!((left.count("question_asked"), left.tries("verify")), (1, 1));
     has(
         &project.world.ok(&["show", &left.run]),
-        &["WAIVED", "by ada: it is flaky", "RED: a check"],
+        &["OVERRIDE", "by ada: it is flaky", "FAILED: a check"],
     );
-    has(&project.world.ok(&["show", &left.run, "pull-request.md"]), &["Not proved", "it is flaky"]);
+    has(
+        &project.world.ok(&["show", &left.run, "pull-request.md"]),
+        &["Not verified", "it is flaky"],
+    );
 }

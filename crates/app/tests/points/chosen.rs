@@ -129,7 +129,7 @@ fn at_a_terminal_what_is_no_request_is_refused_with_examples_and_the_terminal_is
     }
 }
 
-const AUTO: &str = "[c] go on without it, [s] stop";
+const AUTO: &str = "[c] continue without it, [s] stop";
 
 #[test]
 fn at_a_terminal_nothing_is_asked_about_branch_and_effort() {

@@ -9,7 +9,7 @@ use super::{
 const OFFERS: &[(&str, &str)] = &[
     ("approve [\"WORDS\"]", "it passes, and `design` is done"),
     ("revise \"WORDS\"", "`design` is done again, with your words in its brief"),
-    ("give-up", "`design` fails; what does not wait for it goes on"),
+    ("give-up", "`design` fails; work that does not depend on it continues"),
 ];
 
 #[test]
@@ -45,7 +45,6 @@ fn at_checkpoint_a_a_person_sees_the_design_its_risk_the_verdict_and_what_each_a
         "finding   F2 minor: design.md:2: minor thing 2",
         "wrote     artifacts/design.md",
         "wrote     artifacts/review-design.md",
-        "Then: forge resume ",
     ]);
     let folder = project.world.place().join("runs").join(&left.run);
     assert_eq!(
@@ -70,9 +69,9 @@ fn at_checkpoint_a_a_person_sees_the_design_its_risk_the_verdict_and_what_each_a
 fn who_approves_the_design_lets_it_be_built() {
     let project = Project::new("");
     let left = project.asks("S", &[]).answer(&["Q1", "approve", "go", "on"]);
-    left.ends(DONE).shows(&["build.T1/implement landed"]);
+    left.ends(DONE).shows(&["T1 implement merged as"]);
     assert_eq!(left.tries("design"), 1);
-    has(&left.story(), &["ada answered Q1", "design is good"]);
+    has(&left.story(), &["ada answered Q1", "design done"]);
 }
 
 #[test]
@@ -84,7 +83,7 @@ fn who_revises_the_design_is_asked_again_about_the_new_one_and_it_was_reviewed_a
     ));
     let left = project.asks("M", &[]).answer(&["Q1", "revise", "do it in place"]);
     left.waits_for(2).offers(2, OFFERS).shows(&[
-        "design#2/review#1 passed",
+        "design (attempt 2): review passed",
         "approach  in place",
         "change    src/main greets",
         "risk      high",
@@ -114,7 +113,7 @@ fn a_wrong_answer_at_a_checkpoint_is_refused_in_words_and_changes_nothing() {
         .refuses(&["Q1", "revise"], &["words"])
         .refuses(&["Q1", "revise", "  "], &["words"])
         .refuses(&["Q1", "retry"], &["retry", "approve", "revise", "give-up"])
-        .refuses(&["Q1", "waive"], &["named"])
+        .refuses(&["Q1", "waive"], &["name the check"])
         .refuses(&["Q1", "waive", "checkpoint-a", "no need"], &["waive", "approve"]);
     let said = project.world.forge(&["answer", &left.run, "Q1", "perhaps"]);
     assert_eq!(said.code, 2, "{said}");

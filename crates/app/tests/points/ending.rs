@@ -35,10 +35,13 @@ fn stays_red(project: &Project) -> Left<'_> {
     left.offers(
         1,
         &[
-            ("retry", "`verify` looks again"),
+            ("retry", "`verify` runs again"),
             ("revise \"WORDS\"", "`verify` is done again, with your words in its brief"),
-            ("waive verify \"WHY\"", "`verify` is waived in your name, and `guarded` looks next"),
-            ("give-up", "`verify` fails; what does not wait for it goes on"),
+            (
+                "waive verify \"WHY\"",
+                "`verify` is overridden in your name, and `guarded` runs next",
+            ),
+            ("give-up", "`verify` fails; work that does not depend on it continues"),
         ],
     );
     left
@@ -62,7 +65,7 @@ fn what_the_verifier_cannot_mend_in_two_rounds_is_shown_to_a_person_and_not_deli
         .refuses(&["Q1", "revise"], &["words"]);
     // With a hint it can.
     let left = left.answer(&["Q1", "revise", "remove the file red"]);
-    left.ends(DONE).shows(&["verify#4/verify#1 passed", "delivered as"]);
+    left.ends(DONE).shows(&["verify (attempt 4): verify passed", "text written to"]);
     has(&project.world.brief(&left.run, "verify#4"), &["remove the file red", "not ok 1"]);
 }
 
@@ -71,9 +74,12 @@ fn what_is_red_at_the_end_is_delivered_if_a_person_waives_it_by_name_and_says_so
     let project = Project::new(&format!("{TURNS_RED}{TRIES}"));
     let left = stays_red(&project);
     let left = left.answer(&["Q1", "waive", "verify", "the", "file", "is", "mine"]);
-    left.ends(DONE).shows(&["delivered as"]);
+    left.ends(DONE).shows(&["text written to"]);
     let run = &left.run;
-    has(&project.world.ok(&["show", run, "pull-request.md"]), &["Not proved", "the file is mine"]);
+    has(
+        &project.world.ok(&["show", run, "pull-request.md"]),
+        &["Not verified", "the file is mine"],
+    );
     has(&project.world.ok(&["show", run, "summary.md"]), &["ada", "the file is mine"]);
 }
 
@@ -146,7 +152,7 @@ fn a_run_that_failed_or_was_abandoned_has_its_summary_too() {
     let summary = project.world.ok(&["show", &left.run, "summary.md"]);
     in_order(
         &summary,
-        &["# Summary of ", "## Request", REQUEST, "## How it ended", "given up by ada: too dear"],
+        &["# Summary of ", "## Request", REQUEST, "## How it ended", "rejected by ada: too dear"],
     );
     project.world.ok(&["abandon", &left.run]);
     let summary = project.world.ok(&["show", &left.run, "summary.md"]);

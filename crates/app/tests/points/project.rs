@@ -159,15 +159,30 @@ impl Left<'_> {
         let shown = joined(&self.said.out);
         let mut left = shown.as_str();
         for (answer, does) in wanted {
-            let command =
-                format!("forge answer {} Q{question} {answer} {does}", short_id(&self.run));
+            let command = format!("{} {does}", self.command(question, answer));
             let at = left.find(&command);
             let at = at.unwrap_or_else(|| panic!("no `{command}` in {}", self.said));
             left = &left[at + command.len()..];
         }
-        let command = format!("forge answer {} Q{question} ", short_id(&self.run));
-        assert_eq!(shown.matches(&command).count(), wanted.len(), "{}", self.said);
+        let all = ["approve", "revise \"WORDS\"", "retry", "give-up", "waive "];
+        let shown = all.iter().map(|answer| shown.matches(&self.command(question, answer)).count());
+        assert_eq!(shown.sum::<usize>(), wanted.len(), "{}", self.said);
         self
+    }
+
+    /// The command that gives an answer, which names the question where there are several.
+    fn command(&self, question: u32, answer: &str) -> String {
+        let id = short_id(&self.run);
+        let named =
+            if self.open().len() > 1 { format!(" --question Q{question}") } else { String::new() };
+        let (word, words) = answer.split_once(' ').unwrap_or((answer, ""));
+        let optional = if words.is_empty() { "" } else { " [-m \"WORDS\"]" };
+        match word {
+            "approve" | "retry" => format!("forge {word} {id}{named}{optional}"),
+            "revise" => format!("forge revise {id}{named} \"WORDS\""),
+            "give-up" => format!("forge reject {id}{named}"),
+            _ => format!("forge answer {id} Q{question} {answer}"),
+        }
     }
 
     /// Answers, which must be taken, and gives what was said about it.
@@ -190,7 +205,7 @@ impl Left<'_> {
         has(&said, &["the run is now failed", &format!("forge resume {id}")]);
         let view = self.world.view(&self.run);
         assert_eq!(view["standing"], "failed");
-        has(&self.story(), &["given up by ada: too dear", "the run failed"]);
+        has(&self.story(), &["rejected by ada: too dear", "the run failed"]);
     }
 
     /// Lets the run go on.

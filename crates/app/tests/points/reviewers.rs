@@ -19,7 +19,7 @@ fn a_design_that_is_sent_back_for_ever_is_for_a_person_also_with_auto() {
     let left = project.asks("M", &["--auto"]);
     left.hides(&["approved automatically"]).shows(&[
         "Q1 · design: Build it like this?",
-        "has no rounds left",
+        "has no revisions left",
         "F6 major: design.md:1: major thing 1",
     ]);
     assert_eq!(left.tries("design"), 3, "{}", left.said);
@@ -33,9 +33,9 @@ fn the_data_of_a_reviewer_counts_and_its_prose_does_not() {
     let project = Project::new(&[at(1, &says_pass), says_fail].concat());
     let left = project.run("S", &["--auto"]);
     left.ends(0).shows(&[
-        "design#1/review#1 wants changes",
+        "design: review requested changes",
         "design: checkpoint-a approved automatically (AI verdict: APPROVE)",
-        "build.T1/implement landed",
+        "T1 implement merged as",
     ]);
     assert_eq!((left.tries("design"), left.tries("build.T1/implement")), (2, 1), "{}", left.said);
 }
@@ -45,7 +45,7 @@ fn a_reviewer_that_blocks_asks_a_person_whatever_auto_says() {
     let project = Project::new(&design_review("block", &[]));
     let left = project.asks("M", &["--auto"]);
     left.hides(&["approved automatically", "Build it like this?"])
-        .shows(&["`review` says that no change could make it right: I looked", "waive review"]);
+        .shows(&["`review` says that no change can fix this: I looked", "waive review"]);
     assert_eq!(left.tries("design"), 1);
 }
 
@@ -66,10 +66,10 @@ fn a_critical_finding_that_the_reviewer_of_a_task_lets_pass_goes_back_if_it_is_s
     let lets_pass = task_review("pass", &["critical", "minor"]).replace("design.md", "change.diff");
     let project = Project::new(&format!("{}{OTHERWISE}", at(1, &lets_pass)));
     let left = project.run("S", &["--auto"]);
-    left.ends(0).shows(&["build.T1/implement sent back by review", "critical thing 1"]);
+    left.ends(0).shows(&["T1 implement sent back by review", "critical thing 1"]);
     assert_eq!(left.tries("build.T1/implement"), 2, "{}", left.said);
     // Only what was mended has landed.
-    assert_eq!(left.story().matches("build.T1/implement landed as").count(), 1);
+    assert_eq!(left.story().matches("build.T1/implement merged as").count(), 1);
     let branch = format!("forge/{}", left.run);
     let forms = project.world.git(&["log", "-p", "--format=", &branch, "--", "src/greet"]);
     has(&forms, &["+hello, softly"]);
@@ -82,10 +82,7 @@ const EVIDENCE: [(&str, &str); 5] = [
         r#"path = "src/main", line = 9, what = "past the end""#,
         " (noted only: `src/main` has 1 lines)",
     ),
-    (
-        r#"path = "src/gone", line = 1, what = "missing""#,
-        " (noted only: there is no text `src/gone`)",
-    ),
+    (r#"path = "src/gone", line = 1, what = "missing""#, " (noted only: no text file `src/gone`)"),
     (
         r#"path = "src/main", what = "misquoted", proof = { quote = "an elephant" }"#,
         " (noted only: the quotation is not in `src/main`)",
@@ -121,9 +118,9 @@ fn what_a_finding_points_at_is_looked_for_and_only_what_is_there_sends_work_back
     let project = Project::new(&format!("{}{}{stops}", at(1, &first), at(1, &second)));
     let left = project.asks("S", &["--auto"]);
     // Nothing that it names first is there: it is asked again, and nothing is sent back.
-    left.shows(&["build.T1/implement sent back by review"]);
+    left.shows(&["T1 implement sent back by review"]);
     let story = left.story();
-    has(&story, &["it sends the work back without a finding whose path or proof is there"]);
+    has(&story, &["it requests changes, but the path or proof of every finding is missing"]);
     assert_eq!(left.tries("build.T1/implement"), 2, "{}", left.said);
     let brief = project.world.brief(&left.run, "build.T1/implement#2");
     for (n, (finding, end)) in EVIDENCE.iter().enumerate() {

@@ -10,7 +10,7 @@ use super::{
 const OFFERS: &[(&str, &str)] = &[
     ("approve [\"WORDS\"]", "it passes, and `split` is done"),
     ("revise \"WORDS\"", "`split` is done again, with your words in its brief"),
-    ("give-up", "`split` fails; what does not wait for it goes on"),
+    ("give-up", "`split` fails; work that does not depend on it continues"),
 ];
 
 /// What a reviewer of the tasks says.
@@ -33,7 +33,6 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
         "finding   F1 minor: design.md:1: minor thing 1",
         "wrote     artifacts/review-tasks.md",
         "wrote     artifacts/tasks.md",
-        "Then: forge resume ",
     ]);
     left.refuses(&["Q1", "approve"], &["Q1", "answered already"])
         .refuses(&["Q3", "approve"], &["Q3", "Q2"])
@@ -42,7 +41,7 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
         .refuses(&["Q2", "waive", "review", "it is fine"], &["waive"]);
     // Approved, and both are built.
     let left = left.answer(&["Q2", "approve"]);
-    left.ends(DONE).shows(&["build.T1/implement landed", "build.T2/implement landed"]);
+    left.ends(DONE).shows(&["T1 implement merged as", "T2 implement merged as"]);
     assert_eq!(left.count("question_asked"), 2);
 }
 
@@ -51,7 +50,9 @@ fn who_revises_the_tasks_is_asked_again_about_the_new_ones_and_who_gives_up_ends
     let project = Project::new(&at(2, TWO_TASKS));
     let left = project.asks("L", &[]).answer(&["Q1", "approve"]);
     let left = left.waits_for(2).answer(&["Q2", "revise", "one more for the farewell"]);
-    left.waits_for(3).offers(3, OFFERS).shows(&["split#2/review#1 passed", "tasks: T1, T2"]);
+    left.waits_for(3)
+        .offers(3, OFFERS)
+        .shows(&["split (attempt 2): review passed", "tasks: T1, T2"]);
     has(&project.world.brief(&left.run, "split#2"), &["one more for the farewell"]);
     assert_eq!((left.tries("split"), left.tries("design")), (2, 1));
     left.gives_up(3);
@@ -63,7 +64,7 @@ fn tasks_that_their_reviewer_wants_changed_for_ever_come_to_the_person_with_its_
     let project = Project::new(&tasks_review("revise", &["major", "critical"]));
     let left = project.asks("L", &[]).answer(&["Q1", "approve"]);
     left.waits_for(2).shows(&[
-        "another round would not help",
+        "another revision would not help",
         "Build it in these tasks?",
         "verdict   REVISE (review: 1 critical, 1 major)",
         "F3 major: design.md:1: major thing 1",

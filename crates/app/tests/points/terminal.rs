@@ -76,14 +76,17 @@ fn at_a_terminal_an_agent_that_left_nothing_is_tried_again_or_given_up() {
     person.until_sees("Q2 · analyse");
     choose(&mut person, "x", "reject");
     assert_eq!(person.end(), FAILED, "{}", person.screen());
-    has(&person.bytes(), &["given up by ada"]);
+    has(&person.bytes(), &["rejected by ada"]);
 }
 
 #[test]
 fn at_a_terminal_effort_l_with_auto_goes_on_without_it_to_both_checkpoints() {
     let project = Project::new("");
     let mut person = Person::at(&project.world, &run(&["--effort", "L", "--auto"]));
-    has(&person.until_sees("[c] go on without it, [s] stop"), &["`--auto` cannot be with"]);
+    has(
+        &person.until_sees("[c] continue without it, [s] stop"),
+        &["`--auto` is not possible with"],
+    );
     person.press("c\r");
     person.until_sees("Build it like this?");
     choose(&mut person, "a", "approve");
@@ -103,11 +106,11 @@ fn at_a_terminal_commands_of_the_repository_are_asked_about_first_and_what_is_no
     let mut person = Person::with(&project.world, &words);
     let asked = person.until_sees("allow these commands? [y/N]");
     has(&asked, &["$ sh check.sh"]);
-    assert!(!asked.contains("a few words first"), "{asked}");
+    assert!(!asked.contains("end each answer with"), "{asked}");
     person.press("S\r");
-    person.until_sees("`s` is none of the answers");
+    person.until_sees("`s` is not one of the answers");
     person.press("y\r");
-    person.until_sees("a few words first");
+    person.until_sees("end each answer with");
     person.press(CTRL_D);
     assert_eq!(person.end(), INTERRUPTED, "{}", person.screen());
     assert!(project.world.ids().is_empty());
@@ -121,7 +124,7 @@ fn a_blocked_agent_can_be_told_something_before_it_tries_again() {
     let left = project.asks("S", &[]);
     let run = left.run.clone();
     // In a pipe the command says that words are possible.
-    left.shows(&[&format!("forge answer {} Q1 retry [\"WORDS\"]", short_id(&run))]);
+    left.shows(&[&format!("forge retry {} [-m \"WORDS\"]", short_id(&run))]);
     project.world.ok(&["answer", &run, "Q1", "retry", "it is at db.local"]);
     let mut person = Person::at(&project.world, &["resume", &run]);
     person.until_sees("Q2 · analyse");

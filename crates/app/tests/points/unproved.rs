@@ -19,12 +19,12 @@ fn a_project_without_checks_is_unverified_and_asks_before_anything_lands() {
             ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
-                "`verify` is waived in your name for all of this run, and `guarded` looks next",
+                "`verify` is overridden in your name for all of this run, and `guarded` runs next",
             ),
-            ("give-up", "`build.T1/implement` fails; what does not wait for it goes on"),
+            ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
         ],
     );
-    left.shows(&["Nothing proves that it works"]);
+    left.shows(&["Nothing verifies this change"]);
     assert_eq!((left.count("landed"), left.count("effect_done")), (0, 0));
     left.refuses(&["Q1", "approve"], &["approve"])
         .refuses(&["Q1", "waive", "verify"], &["reason"])
@@ -39,19 +39,19 @@ fn a_project_without_checks_is_unverified_and_asks_before_anything_lands() {
 fn who_waives_the_missing_checks_by_name_is_not_asked_again_and_it_stands_in_what_is_delivered() {
     let project = Project::with(TWO_TASKS, NO_CHECKS);
     let left = project.run("M", &["--auto"]);
-    left.ends(WAITS).shows(&["Nothing proves that it works"]);
+    left.ends(WAITS).shows(&["Nothing verifies this change"]);
     assert_eq!(left.open().len(), 2, "both tasks ask, and each has its own answer");
     left.says(&["Q2", "waive", "verify", "it", "is", "only", "text"]);
     let left = left.answer(&["Q1", "waive", "verify", "it", "is", "only", "text"]);
     // Phase 7 and the last look lack the same, and nobody is asked again.
-    left.ends(DONE).shows(&["build.T1/implement landed", "build.T2/implement landed"]);
+    left.ends(DONE).shows(&["T1 implement merged as", "T2 implement merged as"]);
     assert_eq!((left.count("question_asked"), left.count("answered")), (2, 2));
     left.hides(&["✓ Done"]);
     let run = &left.run;
-    has(&project.world.ok(&["show", run, "pull-request.md"]), &["Not proved", "it is only text"]);
+    has(&project.world.ok(&["show", run, "pull-request.md"]), &["Not verified", "it is only text"]);
     has(&project.world.ok(&["show", run, "summary.md"]), &["unverified", "it is only text"]);
     // Nobody was told of checks: neither who works nor who judges what nothing was run on.
-    let there_are_none = "The project has no checks that Forge could run.";
+    let there_are_none = "The project has no checks that Forge can run.";
     let nothing_was_run = "The project has no checks: nothing was run on this commit.";
     for (call, wanted) in [
         ("analyse#1", there_are_none),
@@ -94,22 +94,21 @@ fn checks_that_an_agent_adds_are_asked_about_and_not_run_before_a_person_allows_
     let project = without_checks();
     let left = project.asks("S", &["--auto"]);
     left.shows(&[
-        "this run itself added checks, which nobody has allowed yet: `make check` (from Makefile)",
+        "this run itself added checks that are not allowed yet: `make check` (from Makefile)",
     ]);
     left.offers(
         1,
         &[
             (
                 "approve [\"WORDS\"]",
-                "Forge may run these commands in this run, and `verify` looks again",
+                "Forge may run these commands in this run, and `verify` runs again",
             ),
             ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
-                "`verify` is waived in your name for all of this run, while its checks are these, \
-                 and `guarded` looks next",
+                "`verify` is overridden in your name for all of this run, as long as its checks stay the same, and `guarded` runs next",
             ),
-            ("give-up", "`build.T1/implement` fails; what does not wait for it goes on"),
+            ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
         ],
     );
     let ran = project.world.beside("ran");
@@ -134,5 +133,5 @@ fn who_waives_the_checks_that_were_added_is_not_asked_again_while_they_are_the_s
     left.ends(DONE);
     assert!(!project.world.beside("ran").exists(), "nobody allowed it");
     left.hides(&["nor found in its files"]);
-    has(&project.world.ok(&["show", &left.run, "pull-request.md"]), &["Not proved", "a sketch"]);
+    has(&project.world.ok(&["show", &left.run, "pull-request.md"]), &["Not verified", "a sketch"]);
 }

@@ -132,7 +132,7 @@ impl<'a> Seat<'a> {
             Way::Pipes => {
                 let said = self.said.as_ref().expect("it was left");
                 assert_eq!(said.code, WAITS, "{said}");
-                has(&said.out, &[&wanted, "\nThen: forge resume "]);
+                has(&said.out, &[&wanted]);
             }
             Way::Detached => has(&self.until_logged(), &[&wanted]),
         }
@@ -166,7 +166,7 @@ impl<'a> Seat<'a> {
             person.press("q");
             assert_eq!(person.end(), WAITS, "{}", person.screen());
             person.is_left_sane();
-            has(&person.bytes(), &[&format!("forge answer {} Q", short_id(&self.run))]);
+            has(&person.bytes(), &[&format!("forge reject {}", short_id(&self.run))]);
         }
     }
 
@@ -198,7 +198,7 @@ impl<'a> Seat<'a> {
         let log = self.project.world.place().join("runs").join(&self.run).join("driver.log");
         let read = || std::fs::read_to_string(&log).unwrap_or_default();
         // Its last line is one of these.
-        let last = ["\nThen: ", "\n  Next    "];
+        let last = ["\n   forge reject ", "\n  Next    "];
         let printed = || {
             let text = read();
             let is_left = last.iter().any(|last| text[self.logged..].contains(last));

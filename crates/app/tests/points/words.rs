@@ -69,7 +69,7 @@ fn words_with_an_approval_are_in_the_next_brief_which_says_at_what_and_to_whom_t
     assert_eq!(said_to(&project, &left.run, "split#1"), "Keep it short.");
     has(
         &project.world.brief(&left.run, "split#1"),
-        &["At `design`, approving it, to all who come after:\n\n> Keep it short.\n"],
+        &["At `design`, approving it, for all later stages:\n\n> Keep it short.\n"],
     );
     assert_eq!(left.tries("design"), 1, "nothing is sent back");
 }

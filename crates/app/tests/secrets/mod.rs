@@ -241,7 +241,7 @@ fn a_change_with_a_secret_in_it_is_not_committed_and_its_place_is_told() {
     world.scenario(&format!("[[play]]\n{worker}\n"));
     let said = finish(&mut with_secret(&world, &["run", "--flow", "one", "do it"]));
     assert_ne!(said.code, DONE, "{said}");
-    let what = "`src/word.txt` line 1 holds what looks like a GitHub token; take it out";
+    let what = "`src/word.txt` line 1 contains what looks like a GitHub token; remove it";
     has(&said.all(), &[what]);
     assert!(!said.all().contains("src/copy.txt"), "what was there before is nobody's fault");
     nothing_is_found(&world, &[said]);

@@ -145,8 +145,8 @@ impl Draft {
                 if !question.allows(answer).is_empty() || question.takes_work(answer) => {}
             Answer::GiveUp => {
                 let given_up = match words {
-                    "" => format!("given up by {}", by.who),
-                    words => format!("given up by {}: {words}", by.who),
+                    "" => format!("rejected by {}", by.who),
+                    words => format!("rejected by {}: {words}", by.who),
                 };
                 if let QuestionReason::Objected { what } = &question.why {
                     self.fail(&unit, FailureKind::Blocked, format!("{what} ({given_up})"));

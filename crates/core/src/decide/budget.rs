@@ -122,8 +122,8 @@ impl Draft {
             Reserve::RunIsBroke if self.unpriced_left() == Some(0) => {
                 let calls = self.run.ledger().n_unknown;
                 let what = format!(
-                    "{calls} calls told no price, and a run without a budget of its own may make no more of those \
-                     (limits.unpriced_calls)"
+                    "{calls} calls reported no price, which is the limit for a run with the \
+                     default budget (limits.unpriced_calls)"
                 );
                 self.record(Event::RunHeld { hold: Hold::OutOfBudget { what } });
             }

@@ -413,16 +413,17 @@ impl Draft {
             items_bounds(&self.run.definition().flow.stages, list).unwrap_or((0, ITEMS_MAX));
         if items.len() < least {
             return Err(format!(
-                "the list `{list}` has {} items, and at least {least} must be done",
+                "the list `{list}` has {} tasks, and at least {least} must be done",
                 items.len()
             ));
         }
         if let Some(flaw) = flaw(items, most) {
-            return Err(format!("the list `{list}` cannot be worked off: {flaw}"));
+            return Err(format!("the list `{list}` is not valid: {flaw}"));
         }
         if let Some(id) = self.landed_and_changed(unit, list, items) {
             return Err(format!(
-                "the list `{list}` changes `{id}`, which has landed: give the change a new id"
+                "the list `{list}` changes `{id}`, which is already merged: give the change a new \
+                 id"
             ));
         }
         Ok(Some((list.clone(), items.clone())))

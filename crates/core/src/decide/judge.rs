@@ -44,8 +44,8 @@ impl ExhaustedReason {
     fn reason(self) -> &'static str {
         match self {
             Self::RoundsUsedUp => "sent it back too often",
-            Self::NotShrinking => "found as much as before, so another round would not help",
-            Self::NothingToRedo => "wants changes, and no stage is named that could make them",
+            Self::NotShrinking => "found as much as before, so another revision would not help",
+            Self::NothingToRedo => "requests changes, but names no stage that could make them",
         }
     }
 }
@@ -266,9 +266,10 @@ impl Draft {
             Verdict::Revise { findings } => {
                 let said: Vec<String> = findings.iter().map(Finding::to_line).collect();
                 let what = match said.as_slice() {
-                    [] => "it sends the work back without a finding".to_owned(),
+                    [] => "it requests changes without a finding".to_owned(),
                     said => format!(
-                        "it sends the work back without a finding whose path or proof is there: {}",
+                        "it requests changes, but the path or proof of every finding is missing: \
+                         {}",
                         said.join("; ")
                     ),
                 };

@@ -18,12 +18,12 @@ pub enum Refusal {
     NotStarted,
     #[error("{}", over(*.0))]
     Over(End),
-    #[error("the run is not held: nothing to resume")]
+    #[error("the run is not stopped: nothing to resume")]
     AlreadyGoing,
     /// It is held already, as hard as this or harder.
     #[error("the run is {} already", .0.as_str())]
     AlreadyHeld(Hold),
-    #[error("every checkpoint of this run is for a person, so it cannot be started with --auto")]
+    #[error("every checkpoint of this run needs a person, so it cannot be started with --auto")]
     Manual,
     #[error(transparent)]
     Flow(FlowError),
@@ -39,40 +39,40 @@ pub enum Refusal {
     },
     #[error("{0} is answered already, or no longer matters")]
     AnsweredAlready(QuestionId),
-    #[error("`{}` is no answer to it; possible: {}", choice.as_str(), possible(options))]
+    #[error("`{}` is not a valid answer; possible: {}", choice.as_str(), possible(options))]
     NotAnOption { choice: Choice, options: Vec<Choice> },
     /// A gate that proves something is waived by its own name.
-    #[error("only `{gate}` can be waived here, by that name, not `{said}`")]
+    #[error("only `{gate}` can be overridden here, by that name, not `{said}`")]
     WrongGate {
         /// The name that was given.
         said: String,
         gate: String,
     },
-    #[error("there is no unit `{0}` in this run")]
+    #[error("this run has no stage or task `{0}`")]
     NoSuchUnit(UnitId),
-    #[error("somebody works on `{0}`; pause or stop the run first")]
+    #[error("an agent is working on `{0}`; pause or stop the run first")]
     UnderWay(UnitId),
     #[error("no agent left anything at `{0}` that could be changed by hand")]
     NothingToEdit(UnitId),
-    #[error("what comes before `{0}` is not over; wait for it, then change it")]
+    #[error("the work before `{0}` is not done; wait for it, then change this")]
     NotItsTurn(UnitId),
-    #[error("what followed from `{0}` has landed, and that is never reopened")]
+    #[error("work that followed from `{0}` is already merged and cannot be reopened")]
     Landed(UnitId),
     #[error("changing something by hand needs a reason")]
     WhyMissing,
-    #[error("waiving a proof needs a reason: say why")]
+    #[error("an override needs a reason: say why")]
     ReasonMissing,
-    #[error("sending work back needs words: say what should change")]
+    #[error("a request for changes needs words: say what should change")]
     WordsMissing,
-    #[error("the new budget must be above {committed}, which is spent or held back")]
+    #[error("the new budget must be above {committed}, which is spent or reserved")]
     BudgetTooLow {
         /// The sum of spent and reserved money.
         committed: Money,
     },
-    #[error("{0} calls told no price, and it may make no more of those; continue with `--budget`")]
+    #[error("{0} calls reported no price, which is the limit; continue with `--budget`")]
     UnpricedCalls(u32),
     /// What holds it will not go away by itself.
-    #[error("{}; go on with `--budget` and more than that", too_little(*budget, *committed))]
+    #[error("{}; continue with a higher `--budget`", too_little(*budget, *committed))]
     BudgetNeeded {
         budget: Money,
         /// The sum of spent and reserved money.
@@ -84,15 +84,15 @@ fn over(end: End) -> &'static str {
     match end {
         End::Done => "the run is done",
         End::Abandoned => "the run was abandoned",
-        End::Failed => "the run has failed; `forge resume` opens it again",
-        End::Blocked => "the run is blocked; `forge resume` opens it again",
+        End::Failed => "the run has failed; `forge resume` reopens it",
+        End::Blocked => "the run is blocked; `forge resume` reopens it",
     }
 }
 
 fn still_open(open: &[QuestionId]) -> String {
     let open: Vec<String> = open.iter().map(ToString::to_string).collect();
     if open.is_empty() {
-        ": nothing is asked".to_owned()
+        ": nothing is open".to_owned()
     } else {
         format!("; open: {}", open.join(", "))
     }
@@ -106,6 +106,6 @@ fn too_little(budget: Money, committed: Money) -> String {
     if committed < budget {
         format!("too little of the budget of {budget} is left for a call")
     } else {
-        format!("the budget of {budget} is used up: {committed} is spent or held back")
+        format!("the budget of {budget} is used up: {committed} is spent or reserved")
     }
 }

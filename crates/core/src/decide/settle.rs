@@ -238,7 +238,7 @@ impl Draft {
             let ids: Vec<&str> =
                 stuck.iter().map(|item| inner.member(*item).0.id.as_str()).collect();
             let kind = self.worst_inside(unit);
-            let reason = format!("these items cannot go on: {}", ids.join(", "));
+            let reason = format!("these tasks cannot continue: {}", ids.join(", "));
             self.fail(unit, kind, reason);
         }
     }

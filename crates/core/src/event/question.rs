@@ -225,6 +225,17 @@ impl Answer {
 }
 
 impl Choice {
+    /// Returns the word on screens.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Revise => "request changes",
+            Self::Retry => "retry",
+            Self::Waive => "override",
+            Self::GiveUp => "reject",
+        }
+    }
+
     /// Returns the word a person types.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -43,7 +43,7 @@ pub(super) fn check(flow: &Flow) -> Result<(), FlowError> {
         .map_err(|problem| wrong(format!("its `manual` {problem}")))?;
     if let Some(role) = flow.coherence.as_ref().filter(|role| !is_plain_name(role)) {
         return Err(wrong(format!(
-            "its `coherence` is `{role}`, which is no plain name of a role"
+            "its `coherence` is `{role}`, which is not a plain name of a role"
         )));
     }
     table(flow, &flow.stages, &known)?;
@@ -136,20 +136,20 @@ fn row(flow: &Flow, stage: &Stage, known: &FlowKnowledge) -> Result<(), FlowErro
     let is_judged = stage.gates.iter().any(|gate| reads_change(&gate.reads));
     let makes_one = has(stage, &Check::Land) || has(stage, &changes);
     if (reads_change(&stage.reads) && !known.lands) || (is_judged && !known.lands && !makes_one) {
-        return Err(wrong(format!("reads `{CHANGE}`, but nothing before it lands")));
+        return Err(wrong(format!("reads `{CHANGE}`, but no stage before it has `land`")));
     }
     if let Work::Each { list, .. } = &stage.work
         && !known.lists.contains(list)
     {
         return Err(wrong(format!(
-            "goes over the list `{list}`, but no stage before it says `list = \"{list}\"`"
+            "goes over the list `{list}`, but no stage before it has `list = \"{list}\"`"
         )));
     }
     if let Some(list) = &stage.list
         && !matches!(stage.work, Work::Agent { .. } | Work::Command { .. })
     {
         return Err(wrong(format!(
-            "says `list = \"{list}\"`, but only an agent or a command reports a list"
+            "has `list = \"{list}\"`, but only an agent or a command reports a list"
         )));
     }
     conditions(flow, known, &stage.when).map_err(wrong)?;
@@ -159,7 +159,7 @@ fn row(flow: &Flow, stage: &Stage, known: &FlowKnowledge) -> Result<(), FlowErro
     for (position, gate) in stage.gates.iter().enumerate() {
         if gate.check == Check::Land && position + 1 < stage.gates.len() {
             return Err(wrong(format!(
-                "has gates after `{}`, but what has landed is never sent back",
+                "has gates after `{}`, but merged work is never sent back",
                 gate.name
             )));
         }
@@ -188,9 +188,7 @@ fn row(flow: &Flow, stage: &Stage, known: &FlowKnowledge) -> Result<(), FlowErro
 fn delivery(what: Delivery, known: &FlowKnowledge) -> Result<(), String> {
     let word = what.as_str();
     if known.is_in_each {
-        return Err(format!(
-            "delivers `{word}` for each item, but what leaves a run leaves it once"
-        ));
+        return Err(format!("delivers `{word}` for each item, but a run delivers it only once"));
     }
     match what {
         Delivery::PullRequest | Delivery::Commit => match (known.verifies, known.lands) {
@@ -219,7 +217,7 @@ fn conditions(flow: &Flow, known: &FlowKnowledge, when: &When) -> Result<(), Str
             }
             Condition::Item { tag, .. } if !known.is_in_each => {
                 return Err(format!(
-                    "has a condition on the item's `{tag}`, but lies in no table with items"
+                    "has a condition on the item's `{tag}`, but is not inside a table with items"
                 ));
             }
             Condition::Item { tag, is } => (("tag", tag.as_str()), is),
@@ -238,7 +236,7 @@ fn conditions(flow: &Flow, known: &FlowKnowledge, when: &When) -> Result<(), Str
 
 fn param(flow: &Flow, name: &str, is: &[String]) -> Result<(), String> {
     let Some(param) = flow.params.get(name) else {
-        return Err(format!("has a condition on `{name}`, which is no parameter of the flow"));
+        return Err(format!("has a condition on `{name}`, which is not a parameter of the flow"));
     };
     match is.iter().find(|value| !param.values.contains(value)) {
         Some(value) => {

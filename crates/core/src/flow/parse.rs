@@ -178,7 +178,7 @@ impl FlowReader<'_> {
     fn flow(&mut self, name: &str, depth: usize) -> Result<Flow, FlowError> {
         let Some(text) = self.texts.get(name) else {
             let flow = self.path.last().map_or(name, String::as_str).to_owned();
-            let problem = format!("there is no flow `{name}`");
+            let problem = format!("unknown flow `{name}`");
             return Err(FlowError { flow, line: None, stage: None, problem });
         };
 
@@ -192,7 +192,7 @@ impl FlowReader<'_> {
         let raw = read(name, text)?;
         if raw.format != FORMAT {
             let problem =
-                format!("it has format {}, and this Forge reads format {FORMAT}", raw.format);
+                format!("it has format {}, but this version reads format {FORMAT}", raw.format);
             return Err(self.wrong(None, problem));
         }
         if raw.name != name {
@@ -237,7 +237,7 @@ impl FlowReader<'_> {
         for row in rows {
             let name = row.name.clone();
             if depth >= DEPTH_MAX {
-                return Err(self.wrong(Some(&name), "lies in too many tables inside tables"));
+                return Err(self.wrong(Some(&name), "is nested in too many tables"));
             }
             if !is_plain_name(&name) {
                 let problem = "has a name that is not plain (a letter or digit, then at most 39 letters, digits, `-` or `_`)";
@@ -410,7 +410,7 @@ impl FlowReader<'_> {
                 let what = Delivery::parse(&word).ok_or_else(|| {
                     let known: Vec<&str> = Delivery::ALL.iter().map(|what| what.as_str()).collect();
                     let known = known.join(", ");
-                    let problem = format!("delivers `{word}`, but what can be is {known}");
+                    let problem = format!("delivers `{word}`; possible: {known}");
                     self.wrong(Some(&name), problem)
                 })?;
                 Ok(Work::Deliver { what })
@@ -502,7 +502,7 @@ impl RawGate {
         };
         if weight == GateWeight::Advisory && (is_human || gate.is_proof()) {
             return Err(format!(
-                "has an advisory gate `{}`: a person, `verify` and `land` cannot merely advise",
+                "has an advisory gate `{}`: a person, `verify` and `land` cannot be advisory",
                 gate.name
             ));
         }

@@ -14,7 +14,7 @@ const EXPECTED_CHARACTERS_MAX: usize = 300;
 /// The reason why a result is not accepted.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ResultError {
-    #[error("there is no `result.json` in the outbox")]
+    #[error("no `result.json` in the outbox")]
     Missing,
     #[error("`result.json` is not a regular file")]
     NotAFile,
@@ -33,16 +33,16 @@ pub enum ResultError {
     #[error("the key `{key}` is missing")]
     MissingKey { key: &'static str },
     /// It is JSON, but a key or a value is not as agreed.
-    #[error("`result.json` is not as agreed: {what}, in line {line}, column {column}")]
+    #[error("`result.json` is not valid: {what}, in line {line}, column {column}")]
     WrongShape { line: usize, column: usize, what: String },
-    #[error("`status` is blocked, and `blocker` does not say by what")]
+    #[error("`status` is blocked, but `blocker` does not say by what")]
     NoBlocker,
-    #[error("there are {count} findings, and may be {FINDINGS_MAX}")]
+    #[error("there are {count} findings; at most {FINDINGS_MAX} are allowed")]
     TooManyFindings { count: usize },
     /// A list, or something in one, has too many entries.
-    #[error("`{place}` has {count} entries, and may have {ENTRIES_MAX}")]
+    #[error("`{place}` has {count} entries; at most {ENTRIES_MAX} are allowed")]
     TooManyEntries { place: String, count: usize },
-    #[error("`{place}` has {characters} characters, and may have {max}")]
+    #[error("`{place}` has {characters} characters; at most {max} are allowed")]
     TextTooLong { place: String, characters: usize, max: usize },
     /// A path that is absolute, or leads out of the tree.
     #[error("`{place}` is `{path}`, which is not a relative path inside the tree")]

@@ -204,7 +204,7 @@ impl Run {
         }
         let proofs = self.tree().map(|tree| self.proofs(tree)).unwrap_or_default();
         if let Some((command, _)) = proofs.iter().find(|(_, colour)| *colour == Colour::Red) {
-            return Some(format!("`{command}` is red on exactly this code"));
+            return Some(format!("`{command}` fails on exactly this code"));
         }
         let is_proved = self.history.calls.iter().any(|call| match (&call.call, &call.ending) {
             (

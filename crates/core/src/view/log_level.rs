@@ -1,7 +1,7 @@
 //! How much a fact matters to a person who reads a log.
 
 use crate::{
-    event::{Event, Outcome, Receipt, Ruling},
+    event::{Approval, Event, Outcome, Receipt, Ruling},
     verdict::Verdict,
 };
 
@@ -29,7 +29,8 @@ impl LogLevel {
                 let says = !summary.is_empty() || !evidence.is_empty();
                 if says { Self::Milestone } else { Self::Check }
             }
-            Event::RunStarted(_)
+            Event::GatePassed { by: Approval::Automatic, .. }
+            | Event::RunStarted(_)
             | Event::RunHeld { .. }
             | Event::RunResumed { .. }
             | Event::BudgetRaised { .. }
@@ -52,7 +53,7 @@ impl LogLevel {
             | Event::UnitSkipped { .. }
             | Event::UnitAccepted { .. } => Self::Check,
             Event::GateSkipped { .. }
-            | Event::GatePassed { .. }
+            | Event::GatePassed { by: Approval::Person { .. }, .. }
             | Event::CallSettled { .. }
             | Event::EndingKeyAdded { .. }
             | Event::EffectIntended { .. } => Self::Fact,

@@ -35,9 +35,6 @@ pub struct ResultView {
     /// The branch of the user's that this was the tip of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_branch: Option<String>,
-    /// The branch that its result lands on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
     /// The commit that is its result so far, once something has landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
@@ -105,7 +102,6 @@ impl ResultView {
             request: start.map(|start| start.request.clone()).unwrap_or_default(),
             base: start.and_then(|start| start.base.clone()),
             base_branch: start.and_then(|start| start.base_branch.clone()),
-            branch: run.branch().map(str::to_owned),
             head: run.has_landed().then(|| run.head().map(str::to_owned)).flatten(),
             proof: ProofState::from_colours(tree, &colours),
             evidence,

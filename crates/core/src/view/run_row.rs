@@ -78,7 +78,7 @@ pub struct RunRow {
     /// The first stage that is not finished, while the run is not over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
-    /// The branch of its result, once something has landed.
+    /// The branch that its result lands on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// The first open question.
@@ -124,7 +124,7 @@ impl RunRow {
             source: run.is_started().then(|| run.definition().start.source.clone()).flatten(),
             standing,
             stage: stage(run),
-            branch: run.branch().filter(|_| run.has_landed()).map(str::to_owned),
+            branch: run.branch().map(str::to_owned),
             asks: asks(run),
             until: limit.as_ref().map(|(until, _)| *until),
             why: limit.map_or_else(|| why(run), |(_, what)| what),

@@ -45,9 +45,6 @@ pub struct RunView {
     /// The commit that is its result so far, once something has landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// The branch that its result lands on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
     /// Open questions.
     pub asked: Vec<QuestionView>,
     /// The stages, from the top, those of items inside their `each`.
@@ -351,7 +348,6 @@ impl RunView {
             tokens: run.ledger().tokens.total(),
             base: start.and_then(|start| start.base.clone()),
             head: run.has_landed().then(|| run.head().map(str::to_owned)).flatten(),
-            branch: run.branch().map(str::to_owned),
             asked: match run.phase() {
                 Phase::Over(_) => Vec::new(),
                 Phase::Fresh | Phase::Going | Phase::Held(_) => {
@@ -443,7 +439,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         |gate: &&Gate| !skipped.contains(&gate.name) && run.holds(&question.unit.scope, &gate.when);
     let next = position.and_then(|position| stage.gates[position + 1..].iter().find(applies));
     let then = match next {
-        Some(gate) => format!("`{}` looks next", gate.name),
+        Some(gate) => format!("`{}` runs next", gate.name),
         None => format!("`{}` is done", question.unit),
     };
     let gate = question.gate.as_deref().unwrap_or_default();
@@ -452,27 +448,31 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             if let QuestionReason::Checkpoint { .. } | QuestionReason::Guarded = question.why {
                 format!("it passes, and {then}")
             } else if let QuestionReason::Unverified { .. } = question.why {
-                format!("Forge may run these commands in this run, and `{gate}` looks again")
+                format!("Forge may run these commands in this run, and `{gate}` runs again")
             } else if question.takes_work(&Answer::Approve) {
-                "it is taken as it is, and its gates look next".to_owned()
+                "it is accepted as it is, and its checks run next".to_owned()
             } else {
-                format!("`{gate}` is waived with its findings noted, and {then}")
+                format!("`{gate}` is overridden with its findings noted, and {then}")
             }
         }
         Choice::Waive => {
             let is = |check: Check| position.is_some_and(|at| stage.gates[at].check == check);
             let (is_land, is_verify) = (is(Check::Land), is(Check::Verify));
             if question.why == QuestionReason::NothingChanged {
-                format!("it is good without a change, in your name, and {then}")
+                format!("it counts as done without a change, in your name, and {then}")
             } else if is_land {
                 format!("its change is left out of the result, in your name, and {then}")
             } else if let (true, QuestionReason::Unverified { found, .. }) =
                 (is_verify, &question.why)
             {
-                let how_long = if found.is_empty() { "" } else { ", while its checks are these" };
-                format!("`{gate}` is waived in your name for all of this run{how_long}, and {then}")
+                let how_long =
+                    if found.is_empty() { "" } else { ", as long as its checks stay the same" };
+                format!(
+                    "`{gate}` is overridden in your name for all of this run{how_long}, and \
+                         {then}"
+                )
             } else {
-                format!("`{gate}` is waived in your name, and {then}")
+                format!("`{gate}` is overridden in your name, and {then}")
             }
         }
         Choice::Revise => {
@@ -482,13 +482,15 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         }
         Choice::Retry => {
             let is_capped = matches!(question.why, QuestionReason::CapReached { cap: Some(_) });
-            let with = if is_capped { ", with the same cap" } else { "" };
+            let with = if is_capped { ", with the same budget" } else { "" };
             match question.gate {
-                Some(_) => format!("`{gate}` looks again{with}"),
+                Some(_) => format!("`{gate}` runs again{with}"),
                 None => format!("`{}` is tried again{with}", question.unit),
             }
         }
-        Choice::GiveUp => format!("`{}` fails; what does not wait for it goes on", question.unit),
+        Choice::GiveUp => {
+            format!("`{}` fails; work that does not depend on it continues", question.unit)
+        }
     }
 }
 
@@ -507,7 +509,7 @@ pub fn describe_call(run: &Run, call: &CallId) -> String {
             match gate {
                 Some(Check::Review { role }) => format!("review as {role}"),
                 Some(Check::Command { run }) => format!("command {run}"),
-                Some(Check::Artifact { name }) => format!("looks for {name}"),
+                Some(Check::Artifact { name }) => format!("checks that {name} exists"),
                 Some(Check::BuiltIn { check }) => format!("checks {}", check.as_str()),
                 Some(Check::Verify) => "verifies".to_owned(),
                 Some(Check::Land) => "lands".to_owned(),

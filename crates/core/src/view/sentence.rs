@@ -7,22 +7,62 @@ use crate::{
         QuestionReason, ResultChange, Ruling, SentBack, SettingsChange, Waiver,
     },
     failure::{FaultClass, main_line},
+    id::{AttemptId, CallId, JudgementId, UnitId},
     money::{Cost, Spent},
     verdict::{BlockerClass, Finding, Verdict},
 };
 
 use super::format::{first_line, moment, shorten};
 
+/// The names of units and calls in a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// As on screens: `T2 implement`.
+    Short,
+    /// As in the journal: `build.T2/implement#1`.
+    Exact,
+}
+
+impl Names {
+    fn unit(self, unit: &UnitId) -> String {
+        match self {
+            Self::Short => unit.label(),
+            Self::Exact => unit.to_string(),
+        }
+    }
+
+    fn attempt(self, attempt: &AttemptId) -> String {
+        match self {
+            Self::Short => attempt.label(),
+            Self::Exact => attempt.to_string(),
+        }
+    }
+
+    fn judgement(self, judgement: &JudgementId) -> String {
+        match self {
+            Self::Short => judgement.label(),
+            Self::Exact => judgement.to_string(),
+        }
+    }
+
+    fn call(self, call: &CallId) -> String {
+        match self {
+            Self::Short => call.label(),
+            Self::Exact => call.to_string(),
+        }
+    }
+}
+
 /// Returns one fact, as a sentence.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of fact")]
-pub fn sentence(event: &Event) -> String {
+pub fn sentence(event: &Event, names: Names) -> String {
     match event {
         Event::RunStarted(start) => {
             let params: Vec<String> =
                 start.params.iter().map(|(name, value)| format!("{name} {value}")).collect();
             let with =
                 if params.is_empty() { String::new() } else { format!(", {}", params.join(", ")) };
-            format!("{} started the flow `{}`{with}", start.by.who, start.flow)
+            format!("{} started the run, flow `{}`{with}", start.by.who, start.flow)
         }
         Event::RunHeld { hold: reason } => hold(reason),
         Event::RunResumed { by } => format!("{} resumed the run", by.who),
@@ -37,20 +77,21 @@ pub fn sentence(event: &Event) -> String {
                 n => format!("{n} {list}: {}{more}", ids.join(", ")),
             }
         }
-        Event::UnitSkipped { unit } => format!("{unit} does not apply"),
-        Event::GateSkipped { unit, gate } => format!("{unit}: the gate {gate} does not apply"),
-        Event::AttemptStarted { attempt, .. } => format!("{attempt} started"),
+        Event::UnitSkipped { unit } => format!("{} skipped", names.unit(unit)),
+        Event::GateSkipped { unit, gate } => format!("{}: {gate} skipped", names.unit(unit)),
+        Event::AttemptStarted { attempt, .. } => format!("{} started", names.attempt(attempt)),
         Event::AttemptEnded { attempt, outcome, receipt } => {
+            let attempt = names.attempt(attempt);
             let cost = receipt.as_ref().map(|receipt| cost(&receipt.spent)).unwrap_or_default();
             let said = receipt.as_ref().map_or("", |receipt| receipt.summary.as_str());
             match outcome {
-                Outcome::Done if said.is_empty() => format!("{attempt} ended{cost}"),
-                Outcome::Done => format!("{attempt} ended{cost}: {}", line(said)),
+                Outcome::Done if said.is_empty() => format!("{attempt} finished{cost}"),
+                Outcome::Done => format!("{attempt} finished{cost}: {}", line(said)),
                 Outcome::Partial { note } => {
-                    format!("{attempt} did a part{cost}; left: {}", line(note))
+                    format!("{attempt} partly done{cost}; left: {}", line(note))
                 }
                 Outcome::Blocked { what, .. } => {
-                    format!("{attempt} cannot go on{cost}: {}", line(what))
+                    format!("{attempt} blocked{cost}: {}", line(what))
                 }
                 Outcome::Fault { class: class @ FaultClass::Secret, what } => {
                     format!(
@@ -59,20 +100,23 @@ pub fn sentence(event: &Event) -> String {
                     )
                 }
                 Outcome::Fault { class, what } => {
-                    format!("{attempt} ended without a result{cost}: {}", fault(*class, what))
+                    format!("{attempt} failed without a result{cost}: {}", fault(*class, what))
                 }
                 Outcome::Limited { until, what } => {
-                    format!("{attempt} has to wait until {}", limit(*until, &cost, what))
+                    format!("{attempt} rate-limited until {}", limit(*until, &cost, what))
                 }
                 Outcome::Deferred { what, .. } => {
                     format!("{attempt} waits: {}", line(what))
                 }
-                Outcome::Lost => format!("{attempt} was lost{cost}: nobody can say how it ended"),
+                Outcome::Lost => format!("{attempt} was lost{cost}: how it ended is unknown"),
                 Outcome::Interrupted => format!("{attempt} was interrupted{cost}"),
             }
         }
-        Event::JudgementStarted { judgement, .. } => format!("{judgement} started"),
+        Event::JudgementStarted { judgement, .. } => {
+            format!("{} started", names.judgement(judgement))
+        }
         Event::Judged { judgement, ruling, receipt } => {
+            let judgement = names.judgement(judgement);
             let cost = format!("{}{}", cost(&receipt.spent), proved(&receipt.evidence));
             match ruling {
                 Ruling::Verdict(Verdict::Pass { findings }) if findings.is_empty() => {
@@ -81,70 +125,74 @@ pub fn sentence(event: &Event) -> String {
                 Ruling::Verdict(Verdict::Pass { findings })
                     if findings.iter().any(Finding::is_serious) =>
                 {
-                    format!("{judgement} says pass{cost}, but leaves {}", list(findings))
+                    format!(
+                        "{judgement} passed{cost}, but left serious findings: {}",
+                        list(findings)
+                    )
                 }
                 Ruling::Verdict(Verdict::Pass { findings }) => {
-                    format!("{judgement} passed{cost}, noting {}", list(findings))
+                    format!("{judgement} passed{cost} with notes: {}", list(findings))
                 }
                 Ruling::Verdict(Verdict::Revise { findings }) => {
-                    format!("{judgement} wants changes{cost}: {}", list(findings))
+                    format!("{judgement} requested changes{cost}: {}", list(findings))
                 }
                 Ruling::Verdict(Verdict::Block { reason, .. }) => {
-                    format!("{judgement} blocks{cost}: {}", line(reason))
+                    format!("{judgement} says it cannot be fixed{cost}: {}", line(reason))
                 }
                 Ruling::Fault { class, what } => {
-                    format!("{judgement} ended without a verdict{cost}: {}", fault(*class, what))
+                    format!("{judgement} gave no verdict{cost}: {}", fault(*class, what))
                 }
                 Ruling::Unverified { what, .. } => {
-                    format!("{judgement} cannot prove it{cost}: {}", line(what))
+                    format!("{judgement} could not verify it{cost}: {}", line(what))
                 }
                 Ruling::Blocked { what, .. } => {
-                    format!("{judgement} cannot go on{cost}: {}", line(what))
+                    format!("{judgement} blocked{cost}: {}", line(what))
                 }
                 Ruling::Limited { until, what } => {
-                    format!("{judgement} has to wait until {}", limit(*until, &cost, what))
+                    format!("{judgement} rate-limited until {}", limit(*until, &cost, what))
                 }
-                Ruling::Lost => format!("{judgement} was lost{cost}: nobody can say how it ended"),
+                Ruling::Lost => format!("{judgement} was lost{cost}: how it ended is unknown"),
                 Ruling::Interrupted => format!("{judgement} was interrupted{cost}"),
             }
         }
         Event::CallSettled { call, spent, .. } => {
-            format!("{call} no longer mattered and was stopped{}", cost(spent))
+            format!("{} stopped, no longer needed{}", names.call(call), cost(spent))
         }
         Event::GatePassed { unit, gate, by: Approval::Automatic, verdict: Some(verdict) } => {
-            format!("{unit}: {gate} approved automatically (AI verdict: {})", verdict.as_str())
+            let (unit, verdict) = (names.unit(unit), verdict.as_str());
+            format!("{unit}: {gate} approved automatically (AI verdict: {verdict})")
         }
         Event::GatePassed { unit, gate, by: Approval::Automatic, verdict: None } => {
-            format!("{unit}: {gate} approved automatically (--auto)")
+            format!("{}: {gate} approved automatically (--auto)", names.unit(unit))
         }
         Event::GatePassed { unit, gate, by: Approval::Person { question }, .. } => {
-            format!("{unit}: {gate} passed by the answer to {question}")
+            format!("{}: {gate} approved by the answer to {question}", names.unit(unit))
         }
-        Event::GateWaived { unit, gate, why } => match why {
-            Waiver::Advisory => format!("{unit}: {gate} only advises, its findings are noted"),
-            Waiver::RoundsUsedUp => {
-                format!("{unit}: {gate} has no rounds left, its findings are noted")
-            }
-            Waiver::NotShrinking => {
-                format!(
-                    "{unit}: {gate} found as much as before, so another round would not help; its findings are noted"
-                )
-            }
-            Waiver::NothingToRedo => {
-                format!(
-                    "{unit}: {gate} names no stage that could change something; its findings are noted"
-                )
-            }
-            Waiver::Person { question } => {
-                format!("{unit}: {gate} waived by the answer to {question}")
-            }
-        },
+        Event::GateWaived { unit, gate, why } => {
+            let because = match why {
+                Waiver::Advisory => "is advisory; its findings are noted".to_owned(),
+                Waiver::RoundsUsedUp => "has no revisions left; its findings are noted".to_owned(),
+                Waiver::NotShrinking => {
+                    "found as much as before, so another revision would not help; its findings are noted".to_owned()
+                }
+                Waiver::NothingToRedo => {
+                    "names no stage that could change something; its findings are noted".to_owned()
+                }
+                Waiver::Person { question } => format!("overridden by the answer to {question}"),
+            };
+            format!("{}: {gate} {because}", names.unit(unit))
+        }
         Event::QuestionAsked(question) => {
-            format!("{} is asked about {}: {}", question.id, question.unit, question_text(question))
+            format!(
+                "{} asks about {}: {}",
+                question.id,
+                names.unit(&question.unit),
+                question_text(question)
+            )
         }
         Event::Answered { question, answer, words, by } => {
             let words = if words.is_empty() { String::new() } else { format!(": {}", line(words)) };
-            format!("{} answered {question} with {}{words}", by.who, answer.choice().as_str())
+            format!("{} answered {question} ({}){words}", by.who, answer.choice().label())
         }
         Event::UnitReopened { unit, by, findings, words } => {
             let what = match (findings.is_empty(), words.is_empty()) {
@@ -152,37 +200,54 @@ pub fn sentence(event: &Event) -> String {
                 (_, false) => format!(": {}", line(words)),
                 (false, true) => format!(": {}", list(findings)),
             };
+            let unit = names.unit(unit);
             match by {
                 SentBack::Gate { gate, .. } => format!("{unit} sent back by {gate}{what}"),
-                SentBack::Landing => format!("{unit} sent back, it does not land{what}"),
-                SentBack::Partial => format!("{unit} goes on with what is left{what}"),
+                SentBack::Landing => {
+                    format!("{unit} sent back, it conflicts with merged work{what}")
+                }
+                SentBack::Partial => format!("{unit} continues with what is left{what}"),
                 SentBack::Person { question } => {
                     format!("{unit} sent back by the answer to {question}{what}")
                 }
-                SentBack::Resumed => format!("{unit} opened again"),
+                SentBack::Resumed => format!("{unit} reopened"),
             }
         }
-        Event::UnitAccepted { unit } => format!("{unit} is good"),
-        Event::UnitFailed { unit, reason, .. } => format!("{unit} failed: {}", line(reason)),
+        Event::UnitAccepted { unit } => format!("{} done", names.unit(unit)),
+        Event::UnitFailed { unit, reason, .. } => {
+            format!("{} failed: {}", names.unit(unit), line(reason))
+        }
         Event::Landed { unit, brings: ResultChange::Unchanged, .. } => {
-            format!("{unit}: nothing to land, the run's result has all of it already")
+            format!("{}: nothing to merge, the branch has all of it already", names.unit(unit))
         }
-        Event::Landed { unit, commit, head: Some(head), .. } if head != commit => {
-            format!("{unit} landed: {} merged as {}", short_commit(commit), short_commit(head))
+        Event::Landed { unit, commit, head, .. } => {
+            format!(
+                "{} merged as {}",
+                names.unit(unit),
+                short_commit(head.as_ref().unwrap_or(commit))
+            )
         }
-        Event::Landed { unit, commit, .. } => format!("{unit} landed as {}", short_commit(commit)),
-        Event::Noticed { unit, what } => format!("{unit}: {}", line(what)),
+        Event::Noticed { unit, what } => format!("{}: {}", names.unit(unit), line(what)),
         Event::Edited { attempt, edit, by, why } => {
             let what = match edit {
                 Edit::Artifact { name, .. } => format!("`{name}`"),
                 Edit::Code { commit, .. } => format!("the code ({})", short_commit(commit)),
             };
-            format!("{} changed {what} by hand as {attempt}: {}", by.who, line(why))
+            format!(
+                "{} changed {what} of {} by hand: {}",
+                by.who,
+                names.unit(&attempt.unit),
+                line(why)
+            )
         }
         Event::RunRewound { from, unit, by, .. } => {
-            format!("{} rewound {from} to {unit}; what is above is shared with it", by.who)
+            format!(
+                "{} went back to {} of {from}; everything above is shared",
+                by.who,
+                names.unit(unit)
+            )
         }
-        Event::EndingKeyAdded { .. } => "another process drives the run from here".to_owned(),
+        Event::EndingKeyAdded { .. } => "another process took over the run".to_owned(),
         Event::EffectIntended { mark, .. } => format!("about to do {mark}"),
         Event::EffectDone { mark, reference, .. } => format!("did {mark} {reference}"),
         Event::RunEnded { end } => match end {
@@ -200,10 +265,12 @@ pub(super) fn hold(hold: &Hold) -> String {
         Hold::Paused { by } => format!("{} paused the run", by.who),
         Hold::Interrupted { by } => format!("{} interrupted the run", by.who),
         Hold::Stopped { by } => format!("{} stopped the run", by.who),
-        Hold::OutOfBudget { .. } | Hold::Unfinished { .. } => {
-            format!("parked: {}", held_because(hold))
+        Hold::OutOfBudget { .. } => {
+            format!("out of budget: {}", held_because(hold))
         }
-        Hold::Escalated { .. } => format!("escalated: {}", held_because(hold)),
+        Hold::Escalated { .. } | Hold::Unfinished { .. } => {
+            format!("needs attention: {}", held_because(hold))
+        }
     }
 }
 
@@ -213,7 +280,11 @@ pub(super) fn held_because(held: &Hold) -> String {
         Hold::Paused { .. } | Hold::Interrupted { .. } | Hold::Stopped { .. } => hold(held),
         Hold::OutOfBudget { what } | Hold::Escalated { what } => what.clone(),
         Hold::Unfinished { unit, note } => {
-            format!("{unit} is only partly done and has no rounds left; left: {}", line(note))
+            format!(
+                "{} is only partly done and has no attempts left; left: {}",
+                unit.label(),
+                line(note)
+            )
         }
     }
 }
@@ -224,28 +295,32 @@ pub(super) fn question_text(question: &Question) -> String {
     match &question.why {
         QuestionReason::Checkpoint { text } => text.clone(),
         QuestionReason::RoundsUsedUp => {
-            format!("`{gate}` still wants changes, and the rounds are used up. What now?")
+            format!("`{gate}` still requests changes, and no revisions are left. What now?")
         }
         QuestionReason::NotShrinking => {
-            format!("`{gate}` finds as much as before, so another round would not help. What now?")
+            format!(
+                "`{gate}` finds as much as before, so another revision would not help. What now?"
+            )
         }
         QuestionReason::NoResult { class, what } if gate.is_empty() => {
             let last = class.map_or_else(|| last_line(what), |class| fault(class, what));
-            format!("It has no result that can be used (last: {last}). What now?")
+            format!("It left no usable result (last: {last}). What now?")
         }
         // The work has a result, but its gate may not spend more.
         QuestionReason::NoResult { what, .. } => {
-            format!("`{gate}` cannot look: {}. What now?", last_line(what).trim_end_matches('.'))
+            format!("`{gate}` cannot run: {}. What now?", last_line(what).trim_end_matches('.'))
         }
         QuestionReason::CapReached { cap } => {
             let cap = cap.map(|cap| format!(" of {cap}")).unwrap_or_default();
             match gate {
-                "" => format!("It reached its cap{cap} before it had a result. What now?"),
-                gate => format!("`{gate}` reached its cap{cap} before it had a verdict. What now?"),
+                "" => format!("It reached its budget{cap} before it had a result. What now?"),
+                gate => {
+                    format!("`{gate}` reached its budget{cap} before it had a verdict. What now?")
+                }
             }
         }
         QuestionReason::Setbacks { n } => {
-            format!("It was lost, interrupted or limited {n} times in a row. What now?")
+            format!("It was lost, interrupted or rate-limited {n} times in a row. What now?")
         }
         QuestionReason::NoVerdict { what } => {
             format!(
@@ -257,38 +332,41 @@ pub(super) fn question_text(question: &Question) -> String {
             blocked(*class, gate, line(what).trim_end_matches('.'))
         }
         QuestionReason::DoesNotLand => {
-            "It does not fit to what landed meanwhile, twice. What now?".to_owned()
+            "It conflicts with work that was merged meanwhile, twice. What now?".to_owned()
         }
         QuestionReason::NothingToRedo => {
-            format!("`{gate}` wants changes, and no stage is named that could make them. What now?")
+            format!(
+                "`{gate}` requests changes, but no stage is named that could make them. What now?"
+            )
         }
         QuestionReason::Unverified { what, .. } => {
-            format!("Nothing proves that it works: {}. What now?", line(what).trim_end_matches('.'))
+            format!("Nothing verifies this change: {}. What now?", line(what).trim_end_matches('.'))
         }
         QuestionReason::Guarded => {
-            "It changes files that guard the project. Do you agree to these changes?".to_owned()
+            "It changes protected files (tests, CI, settings). Do you agree to these changes?"
+                .to_owned()
         }
         QuestionReason::Objected { what } => {
             format!(
-                "`{gate}` says that no change could make it right: {}. What now?",
+                "`{gate}` says that no change can fix this: {}. What now?",
                 line(what).trim_end_matches('.')
             )
         }
         QuestionReason::Doubted { what } => {
             let who = if gate.is_empty() { "It is done" } else { "It passed its review" };
-            format!("{who}, with something serious left: {}. Go on like this?", lines(what))
+            format!("{who}, with something serious left: {}. Continue anyway?", lines(what))
         }
         QuestionReason::NothingChanged => {
             "It is done, and nothing changed. Is that right?".to_owned()
         }
         QuestionReason::Unfinished { what } => {
             format!(
-                "It is only partly done, and its attempts are used up; left: {}. What now?",
+                "It is only partly done, and no attempts are left; left: {}. What now?",
                 line(what).trim_end_matches('.')
             )
         }
         QuestionReason::LandedAlready => {
-            format!("`{gate}` wants changes to work that has landed already. What now?")
+            format!("`{gate}` requests changes to work that is already merged. What now?")
         }
     }
 }
@@ -297,12 +375,11 @@ pub(super) fn question_text(question: &Question) -> String {
 fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
     let who = if gate.is_empty() { "It".to_owned() } else { format!("`{gate}`") };
     if class != BlockerClass::NoAccess {
-        return format!("{who} cannot go on: {what}. What now?");
+        return format!("{who} is blocked: {what}. What now?");
     }
     format!(
-        "{who} cannot go on, because the provider does not let the agent in: {what}. Log in, \
-         then retry. A wrong model or agent is changed with `forge resume RUN --model MODEL` or \
-         `--agent NAME`. What now?"
+        "{who} is blocked, because the provider refuses access: {what}. Log in, then retry; or change the \
+         model or agent with `forge resume RUN --model MODEL` or `--agent NAME`. What now?"
     )
 }
 
@@ -320,9 +397,9 @@ fn proved(evidence: &[Evidence]) -> String {
     let tree = evidence.first().map(|one| &one.tree);
     let words = evidence.iter().filter(|one| Some(&one.tree) == tree).map(|one| {
         let colour = match (one.colour, one.took_ms) {
-            (Colour::Green, Some(_)) => "green",
-            (Colour::Green, None) => "green before, on the same code",
-            (Colour::Red, _) => "red",
+            (Colour::Green, Some(_)) => "passed",
+            (Colour::Green, None) => "passed before, on the same code",
+            (Colour::Red, _) => "failed",
         };
         format!("`{}` {colour}", one.command)
     });
@@ -387,7 +464,7 @@ pub(super) fn settings_changed(change: &SettingsChange, by: &Person) -> String {
         change.set.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let evidence = match change.evidence {
         Before::Kept => "",
-        Before::Void => "; evidence made before counts no more",
+        Before::Void => "; earlier evidence no longer counts",
     };
     format!("{} set {}{evidence}", by.who, set.join(", "))
 }

@@ -65,7 +65,7 @@ fn an_open_item_claims_its_paths_until_it_lands() {
     let mut world = begun();
     assert_eq!(claimed(&world), ["build.A: a", "build.B: b"], "both are worked on");
     world.end("build.A/plan#1");
-    assert_eq!(claimed(&world), ["build.A: a", "build.B: b"], "A is asked about");
+    assert_eq!(claimed(&world), ["build.A: a", "build.B: b"], "A about");
     world.say(1, Answer::Approve, "");
     world.end("build.A/make#1");
     assert_eq!(claimed(&world), ["build.A: a", "build.B: b"], "A is judged");

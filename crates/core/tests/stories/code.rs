@@ -70,7 +70,7 @@ fn the_result_is_the_base_until_something_lands() {
     assert!(!world.run.has_landed());
     let view = RunView::new("r", &world.run);
     assert_eq!((view.base.as_deref(), view.head.as_deref()), (Some("base"), None));
-    assert_eq!(view.branch.as_deref(), Some("forge/queue"));
+    assert_eq!(view.row.branch.as_deref(), Some("forge/queue"));
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_lands_as_it_is_becomes_the_result() {
         world.end(&format!("build.A/{call}"));
     }
     assert_eq!(world.run.head(), Some("a1"));
-    world.says("build.A/make landed as a1");
+    world.says("build.A/make merged as a1");
     assert_eq!(world.unit("build.A/make").landed.as_deref(), Some("a1"));
     let view = RunView::new("r", &world.run);
     assert_eq!(view.head.as_deref(), Some("a1"));
@@ -98,7 +98,7 @@ fn what_lands_by_a_merge_makes_the_merge_the_result() {
             world.end(&format!("build.{item}/{call}"));
         }
     }
-    world.says("build.B/make landed: b1 merged as merged");
+    world.says("build.B/make merged as merged");
     assert_eq!(world.run.head(), Some("merged"));
     assert_eq!(world.unit("build.B/make").landed.as_deref(), Some("b1"), "the judged commit");
     assert_eq!(world.run.code(&scope("B")), Some(&code("b1")), "a commit and its own tree");
@@ -217,7 +217,7 @@ fn what_a_call_that_was_overtaken_says_about_the_code_does_not_count() {
     world.end("build.B/make#1/verify#1");
     world.rules("build.B/make#1/critic#1", revises(1));
     world.end("build.A/make#1");
-    world.says("build.A/make#1 no longer mattered and was stopped");
+    world.says("build.A/make#1 stopped, no longer needed");
     assert_eq!(world.run.code(&scope("A")), None);
 }
 

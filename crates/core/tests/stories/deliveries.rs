@@ -70,7 +70,7 @@ fn what_was_verified_is_delivered() {
         .leaves("make#1/land#1", landed("t1"))
         .played();
     world.is(&Phase::Over(End::Done));
-    world.before("make is good", "offer#1 started");
+    world.before("make done", "offer#1 started");
 }
 
 #[test]
@@ -81,13 +81,15 @@ fn where_nothing_was_verified_nothing_is_delivered_and_a_person_is_asked() {
     }
     assert_eq!(world.calls(), [] as [String; 0]);
     world.says(
-        "Q1 is asked about offer: Nothing proves that it works: nothing was verified in this run. What now?",
+        "Q1 asks about offer: Nothing verifies this change: nothing was verified in this run. What now?",
     );
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     let waive = Answer::Waive { gate: "offer".to_owned() };
     assert!(matches!(world.try_say(1, waive, "why not"), Err(Refusal::NotAnOption { .. })));
     world.say(1, Answer::Retry, "");
-    world.says("Q2 is asked about offer: Nothing proves that it works: nothing was verified in this run. What now?");
+    world.says(
+        "Q2 asks about offer: Nothing verifies this change: nothing was verified in this run. What now?",
+    );
     world.say(2, Answer::GiveUp, "");
     world.is(&Phase::Over(End::Failed));
     world.never_says("offer#1 started");
@@ -98,7 +100,7 @@ fn a_review_that_was_waived_proves_nothing() {
     let mut world = offered("no").begin();
     world.end("make#1");
     world.rules("make#1/critic#1", revises(1));
-    world.says("make: critic has no rounds left, its findings are noted");
+    world.says("make: critic has no revisions left; its findings are noted");
     world.end("make#1/land#1");
     assert_eq!(Standing::from_run(&world.run), Standing::Waiting);
 }
@@ -114,7 +116,7 @@ fn code_on_which_a_check_is_red_is_not_delivered() {
     let mut world = world.leaves("make#1/land#1", receipt);
     world.end("make#1/land#1");
     world.says(
-        "Q1 is asked about offer: Nothing proves that it works: `make test` is red on exactly this code. What now?",
+        "Q1 asks about offer: Nothing verifies this change: `make test` fails on exactly this code. What now?",
     );
 }
 
@@ -140,7 +142,7 @@ fn the_last_commit_becomes_the_result_if_its_code_is_the_same() {
         .leaves("record#1", last_commit("t1"))
         .played();
     world.is(&Phase::Over(End::Done));
-    world.says("record landed as c2");
+    world.says("record merged as c2");
     assert_eq!(world.run.head(), Some("c2"));
     assert_eq!(world.run.tree(), Some("t1"));
 }
@@ -153,7 +155,7 @@ fn a_last_commit_that_changes_the_code_is_a_fault() {
         .leaves("record#2", last_commit("t1"))
         .played();
     world.says(
-        "record#1 ended without a result: the last commit has the code tree `t2`, and the run's result has `t1`",
+        "record#1 failed without a result: the last commit has the code tree `t2`, and the run's result has `t1`",
     );
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.run.head(), Some("c2"));
@@ -172,7 +174,7 @@ fn a_delivery_starts_only_after_everything_before_it_is_closed_well() {
     let world = World::feature("M").verdict("verify#1/verify#1", revise(1)).played();
     world.is(&Phase::Over(End::Done));
     world.before("verify#2/verify#1 passed", "deliver#1 started");
-    world.before("verify is good", "deliver#1 started");
+    world.before("verify done", "deliver#1 started");
     let mut world = World::feature("M").answer(1, Answer::GiveUp, "").begin();
     world.go_to_the_end();
     world.is(&Phase::Over(End::Failed));

@@ -48,7 +48,7 @@ fn designed() -> World {
 fn an_edit_is_an_attempt_whose_gates_look_and_after_which_all_is_done_again() {
     let mut world = designed();
     world.edit("design", "design.md");
-    world.says("eve changed `design.md` by hand as design#2: it was wrong");
+    world.says("eve changed `design.md` of design by hand: it was wrong");
     assert_eq!(world.unit("design").artifacts["design.md"].0, "by hand");
     let shown = world.unit("design").receipt.as_ref().and_then(|receipt| receipt.shown.clone());
     let shown = shown.expect("it keeps its title");
@@ -56,7 +56,7 @@ fn an_edit_is_an_attempt_whose_gates_look_and_after_which_all_is_done_again() {
     assert_eq!(world.wanted(), ["design#2/critic#1"], "what read the old design is not wanted");
     assert_eq!(world.unit("make").state, State::Waiting);
     world.end("make#1");
-    world.says("make#1 no longer mattered and was stopped");
+    world.says("make#1 stopped, no longer needed");
     world.go_to_the_end();
     world.is(&Phase::Over(End::Done));
     world.before("design#2/critic#1 passed", "make#2 started");
@@ -199,7 +199,7 @@ fn an_edit_takes_back_the_question_about_what_was_edited() {
     assert_eq!(world.try_say(1, Answer::Approve, ""), gone);
     world.go_to_the_end();
     world.is(&Phase::Over(End::Done));
-    world.says("Q2 is asked about design: Good?");
+    world.says("Q2 asks about design: Good?");
 }
 
 #[test]
@@ -287,7 +287,7 @@ gates = [{ review = "critic", redo = "plan" }]
     world.try_edit("a", recoded()).unwrap();
     let before = world.run.ledger().known;
     world.end("a#1");
-    world.says("a#1 no longer mattered and was stopped");
+    world.says("a#1 stopped, no longer needed");
     assert!(world.run.ledger().known >= before);
     assert_eq!(world.unit("a").attempt, 2);
     assert!(world.unit("a").artifacts.is_empty(), "what it wrote came too late");
@@ -538,7 +538,7 @@ each = "tasks"
     world.say(3, Answer::Approve, "");
     world.say(4, Answer::Approve, "");
     assert_eq!(world.wanted(), ["Q5"]);
-    world.says("Q5 is asked about build.A/one: One?");
+    world.says("Q5 asks about build.A/one: One?");
 }
 
 #[test]
@@ -581,9 +581,9 @@ fn items_that_waited_for_an_edited_one_are_done_again() {
     finish(&mut world, "B");
     world.end("build.C/plan#1");
     world.edit("build.A/make", "made.md");
-    assert_eq!(world.wanted(), ["build.B/plan#2"], "A is good again, and B read what A made");
+    assert_eq!(world.wanted(), ["build.B/plan#2"], "A done again, and B read what A made");
     world.end("build.C/plan#1/planner#1");
-    world.says("build.C/plan#1/planner#1 no longer mattered and was stopped");
+    world.says("build.C/plan#1/planner#1 stopped, no longer needed");
     let not_yet = Err(Refusal::NotItsTurn("build.C/plan".parse().unwrap()));
     assert_eq!(world.try_edit("build.C/plan", rewritten("plan.md")), not_yet);
     world.go_to_the_end();

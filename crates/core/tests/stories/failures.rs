@@ -135,7 +135,7 @@ fn four_losses_ask_nobody_and_the_fifth_in_a_row_does() {
     }
     world.ends("work#5", Outcome::Interrupted);
     world.says(
-        "Q1 is asked about work: It was lost, interrupted or limited 5 times in a row. What now?",
+        "Q1 asks about work: It was lost, interrupted or rate-limited 5 times in a row. What now?",
     );
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     assert_eq!(world.unit("work").misses, 0, "it is a fault of nobody");
@@ -256,7 +256,7 @@ fn a_block_that_a_person_agrees_to_blocks_the_run_and_one_that_they_overrule_by_
     let world = blocked().answer(1, Answer::GiveUp, "").played();
     world.is(&Phase::Over(End::Blocked));
     assert_eq!(world.unit("work").state, State::Failed { kind: FailureKind::Blocked });
-    world.says("work failed: illegal (given up by bob)");
+    world.says("work failed: illegal (rejected by bob)");
     let mut world = blocked().played();
     assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.say(1, Answer::Waive { gate: "critic".to_owned() }, "it is legal here");
@@ -299,10 +299,10 @@ each = "tasks"
     // The agent at the right still writes: B, which writes the same, has to wait.
     assert_eq!(world.calls(), ["build.A/right#1"]);
     world.go_on();
-    world.before("build.A/right is good", "build.B/left#1 started");
+    world.before("build.A/right done", "build.B/left#1 started");
     world.never_says("build.A/both");
     world.is(&Phase::Over(End::Blocked));
-    world.says("build failed: these items cannot go on: A");
+    world.says("build failed: these tasks cannot continue: A");
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn failed_items_that_write_the_same_open_again_one_after_the_other() {
     assert_eq!(world.calls(), ["build.A/make#2"]);
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    world.before("build.A/make is good", "build.B/make#2 started");
+    world.before("build.A/make done", "build.B/make#2 started");
 }
 
 #[test]
@@ -347,7 +347,7 @@ gates = [{ review = "critic", redo = "plan" }]
     assert_eq!(world.wanted(), ["plan#2"], "and no longer wanted");
     let committed = world.run.ledger().committed();
     world.end("a#1");
-    world.says("a#1 no longer mattered and was stopped ($0.02)");
+    world.says("a#1 stopped, no longer needed ($0.02)");
     assert!(world.run.ledger().committed() < committed);
     assert_eq!(world.unit("a").state, State::Waiting);
     world.go_on();
@@ -374,7 +374,7 @@ fn a_straggler_does_not_open_the_item_it_came_from() {
     world.end("build.B/make#2");
     assert_eq!(world.calls(), ["build.B/make#2/critic#1"], "A waits for B's paths");
     world.go_on();
-    world.before("build.B/make is good", "build.A/make#2 started");
+    world.before("build.B/make done", "build.A/make#2 started");
 }
 
 #[test]
@@ -492,7 +492,9 @@ fn of_several_secrets_the_first_is_told_and_how_many_more_there_are() {
     world.say(1, Answer::Retry, "");
     world.ends("work#3", secrets(&["a token in a.rs", "a key in b.rs"]));
     world.ends("work#4", secrets(&["a token in a.rs", "a key in b.rs"]));
-    world.says("Q2 is asked about work: It has no result that can be used (last: a token in a.rs and 1 more). What now?");
+    world.says(
+        "Q2 asks about work: It left no usable result (last: a token in a.rs and 1 more). What now?",
+    );
 }
 
 #[test]
@@ -503,5 +505,6 @@ fn a_run_that_sees_the_same_secrets_again_and_again_says_the_first() {
         let what = "a token in a.rs\na key in b.rs".to_owned();
         world.ends(&format!("work#{n}"), Outcome::Fault { class: FaultClass::Secret, what });
     }
-    world.says("escalated: `work` failed 3 times in the same way: a token in a.rs and 1 more");
+    world
+        .says("needs attention: `work` failed 3 times in the same way: a token in a.rs and 1 more");
 }

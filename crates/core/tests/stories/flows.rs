@@ -22,7 +22,7 @@ fn stage(text: &str) -> String {
 
 #[test]
 fn a_flow_must_be_there_and_say_its_name_and_format() {
-    assert_eq!(refused_of("g", &[]), "flow `g`: there is no flow `g`");
+    assert_eq!(refused_of("g", &[]), "flow `g`: unknown flow `g`");
     assert_eq!(
         refused_of("a b", &[("a b", "name = \"a b\"\n")]),
         "flow `a b`: its name is not plain"
@@ -32,7 +32,7 @@ fn a_flow_must_be_there_and_say_its_name_and_format() {
         "flow `f`: it calls itself `g`, but its file says `f`"
     );
     assert_eq!(refused(""), "flow `f`: it has no stages");
-    assert_eq!(refused("format = 2"), "flow `f`: it has format 2, and this Forge reads format 1");
+    assert_eq!(refused("format = 2"), "flow `f`: it has format 2, but this version reads format 1");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn flows_may_use_each_other_but_not_in_a_circle_nor_too_deep() {
         refused_of("a", &[("a", &uses("a", "b")), ("b", &uses("b", "a"))]),
         "flow `b`: it uses `a`, which uses it"
     );
-    assert_eq!(refused_of("a", &[("a", &uses("a", "b"))]), "flow `a`: there is no flow `b`");
+    assert_eq!(refused_of("a", &[("a", &uses("a", "b"))]), "flow `a`: unknown flow `b`");
     let last = "name = \"e\"\n[[stage]]\nname = \"s\"\nagent = \"x\"\n";
     let texts = [
         ("a", &*uses("a", "b")),
@@ -53,10 +53,7 @@ fn flows_may_use_each_other_but_not_in_a_circle_nor_too_deep() {
         ("d", &*uses("d", "e")),
         ("e", last),
     ];
-    assert_eq!(
-        refused_of("a", &texts),
-        "flow `e`: stage `s` lies in too many tables inside tables"
-    );
+    assert_eq!(refused_of("a", &texts), "flow `e`: stage `s` is nested in too many tables");
     assert_eq!(Flow::uses("a", &uses("a", "b")).unwrap(), ["b"]);
 }
 
@@ -128,7 +125,7 @@ fn stages_have_names_work_and_bounds() {
         ),
         (
             "agent = \"x\"\nwhen = { param = \"p\", is = [\"a\"] }",
-            "has a condition on `p`, which is no parameter of the flow",
+            "has a condition on `p`, which is not a parameter of the flow",
         ),
         ("agent = \"x\"\nreads = [\"y.md\"]", "reads `y.md` before any stage writes it"),
         (
@@ -154,15 +151,15 @@ fn stages_have_names_work_and_bounds() {
         ),
         (
             "deliver = \"summary\"\nlist = \"l\"",
-            "says `list = \"l\"`, but only an agent or a command reports a list",
+            "has `list = \"l\"`, but only an agent or a command reports a list",
         ),
         (
             "gates = [{ human = \"?\" }]\nlist = \"l\"",
-            "says `list = \"l\"`, but only an agent or a command reports a list",
+            "has `list = \"l\"`, but only an agent or a command reports a list",
         ),
         (
             "each = \"l\"\n[[stage.stage]]\nname = \"t\"\nagent = \"x\"",
-            "goes over the list `l`, but no stage before it says `list = \"l\"`",
+            "goes over the list `l`, but no stage before it has `list = \"l\"`",
         ),
     ] {
         assert_eq!(stage(text), after_s(problem));
@@ -186,7 +183,7 @@ fn stages_have_names_work_and_bounds() {
 #[test]
 fn a_condition_on_a_tag_needs_an_item() {
     let tag = "when = { item = \"risk\", is = [\"high\"] }";
-    let problem = "has a condition on the item's `risk`, but lies in no table with items";
+    let problem = "has a condition on the item's `risk`, but is not inside a table with items";
     assert_eq!(stage(&format!("agent = \"x\"\n{tag}")), format!("flow `f`: stage `s` {problem}"));
     let gate = format!("gates = [{{ review = \"y\", {tag} }}]");
     assert_eq!(stage(&format!("agent = \"x\"\n{gate}")), format!("flow `f`: stage `s` {problem}"));
@@ -289,11 +286,11 @@ fn gates_have_one_check_and_a_name_of_their_own() {
         ),
         (
             "{ human = \"?\", advisory = true }",
-            "has an advisory gate `human`: a person, `verify` and `land` cannot merely advise",
+            "has an advisory gate `human`: a person, `verify` and `land` cannot be advisory",
         ),
         (
             "{ verify = true, advisory = true }",
-            "has an advisory gate `verify`: a person, `verify` and `land` cannot merely advise",
+            "has an advisory gate `verify`: a person, `verify` and `land` cannot be advisory",
         ),
         ("{ review = \"a\" }, { review = \"a\" }", "has two gates called `a`: give each a `name`"),
         ("{ artifact = \"x.md\" }", "has a gate for the artifact `x.md`, which it does not write"),
@@ -304,7 +301,7 @@ fn gates_have_one_check_and_a_name_of_their_own() {
         ("{ review = \"a\", reads = [\"x.md\"] }", "reads `x.md` before any stage writes it"),
         (
             "{ land = true }, { verify = true }",
-            "has gates after `land`, but what has landed is never sent back",
+            "has gates after `land`, but merged work is never sent back",
         ),
     ] {
         let text =

@@ -47,14 +47,14 @@ fn a_paused_run_closes_what_is_finished_and_still_takes_answers() {
     world.end("a#1");
     world.pause();
     world.end("a#1/critic#1");
-    world.says("a is good");
+    world.says("a done");
     world.end("b#1");
-    world.says("b is good");
+    world.says("b done");
     assert_eq!(world.unit("c").attempt, 0);
     world.resume();
     world.pause();
     world.say(1, Answer::Approve, "");
-    world.says("c is good");
+    world.says("c done");
     world.is(&Phase::Held(Hold::Paused { by: person("ada") }));
     world.resume();
     world.is(&Phase::Over(End::Done));
@@ -133,8 +133,8 @@ fn an_abandoned_run_is_over_whatever_its_calls_still_say() {
         world.ends("b#1", outcome);
         world.is(&Phase::Over(End::Abandoned));
         assert_eq!(world.wanted(), [] as [String; 0]);
-        assert_eq!(world.about("no longer mattered").len(), 2, "only the prices count");
-        world.never_says("is asked");
+        assert_eq!(world.about("no longer needed").len(), 2, "only the prices count");
+        world.never_says("asks about");
     }
 }
 
@@ -157,10 +157,10 @@ fn a_failed_run_is_open_again_after_a_resume_and_a_done_one_is_not() {
     world.go_on();
     world.is(&Phase::Over(End::Blocked));
     world.resume();
-    world.says("a opened again");
+    world.says("a reopened");
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    assert_eq!(world.unit("b").attempt, 1, "what is good is not redone");
+    assert_eq!(world.unit("b").attempt, 1, "what done is not redone");
     let again = world.command(Command::Resume { by: person("ada"), budget: None });
     assert_eq!(again, Err(Refusal::Over(End::Done)));
 }
@@ -192,10 +192,7 @@ at_once = 3
     world.say(3, Answer::GiveUp, "");
     world.is(&Phase::Over(End::Failed));
     world.resume();
-    assert_eq!(
-        world.about("opened again"),
-        ["outer.A/make opened again", "outer.C/make opened again"]
-    );
+    assert_eq!(world.about("reopened"), ["outer.A/make reopened", "outer.C/make reopened"]);
     assert_eq!(world.calls(), ["outer.A/make#2", "outer.C/make#2"]);
     world.go_on();
     world.is(&Phase::Over(End::Done));

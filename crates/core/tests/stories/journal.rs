@@ -14,7 +14,7 @@ use forge_core::{
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
     run::Phase,
     verdict::{BlockerClass, Verdict},
-    view::{Axis, sentence, spendings, stats},
+    view::{Axis, Names, sentence, spendings, stats},
 };
 
 use crate::world::{
@@ -307,11 +307,11 @@ fn the_journal_of_version_1_can_be_read_and_folded_for_ever() {
         assert_eq!(serde_json::to_string(&record).unwrap(), line, "the format has changed");
         run.apply_record(&record);
         kinds.extend(record.facts.iter().map(kind));
-        said.extend(record.facts.iter().map(sentence));
+        said.extend(record.facts.iter().map(|fact| sentence(fact, Names::Exact)));
     }
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), KINDS);
     assert_eq!(run.phase(), &Phase::Over(End::Done));
-    assert_eq!(said.first().unwrap(), "ada started the flow `all`, size S");
+    assert_eq!(said.first().unwrap(), "ada started the run, flow `all`, size S");
     assert_eq!(said.last().unwrap(), "the run is done");
     assert_eq!(run.unit(&"build.T1/make".parse().unwrap()).attempt, 2);
     assert!(run.unit(&"build.T2/make".parse().unwrap()).landed.is_some());
@@ -331,7 +331,7 @@ fn the_journal_of_version_2_can_be_read_and_folded_for_ever() {
         assert_eq!(serde_json::to_string(&record).unwrap(), line, "the format has changed");
         run.apply_record(&record);
         kinds.extend(record.facts.iter().map(kind));
-        said.extend(record.facts.iter().map(sentence));
+        said.extend(record.facts.iter().map(|fact| sentence(fact, Names::Exact)));
     }
     for kind in NEW_KINDS {
         assert!(kinds.contains(*kind), "{kind}");
@@ -347,13 +347,13 @@ fn the_journal_of_version_2_can_be_read_and_folded_for_ever() {
     for line in [
         "make#1 waits: r2 works on src",
         "make: r2 works on src, too",
-        "eve changed `made.md` by hand as make#3: it was wrong",
-        "eve changed the code (by-hand) by hand as make#4: it was wrong",
-        "make: guarded passed by the answer to Q3",
-        "make#4/verify#1 cannot prove it",
-        "make: verify waived by the answer to Q5",
-        "make landed: commit1 merged as merge1",
-        "eve rewound 20261115-queue-aaaa to tell; what is above is shared with it",
+        "eve changed `made.md` of make by hand: it was wrong",
+        "eve changed the code (by-hand) of make by hand: it was wrong",
+        "make: guarded approved by the answer to Q3",
+        "make#4/verify#1 could not verify it",
+        "make: verify overridden by the answer to Q5",
+        "make merged as merge1",
+        "eve went back to tell of 20261115-queue-aaaa; everything above is shared",
     ] {
         assert!(
             said.iter().any(|said| said.starts_with(line)),
@@ -389,13 +389,13 @@ fn the_journal_of_version_3_can_be_read_and_folded_for_ever() {
     let ledger = run.ledger();
     assert_eq!((ledger.known, ledger.estimated), (Money(120_000), Money(50_000)));
     assert_eq!((ledger.n_unknown, ledger.unknown_at_most), (1, Money(1_000_000)));
-    let said: Vec<String> = facts.iter().map(|(_, fact)| sentence(fact)).collect();
+    let said: Vec<String> = facts.iter().map(|(_, fact)| sentence(fact, Names::Exact)).collect();
     for line in [
-        "make#1 has to wait until 1970-01-01 00:01:00 UTC (about $0.05): the provider's rate limit",
-        "make#2 cannot go on ($0.02): not logged in",
+        "make#1 rate-limited until 1970-01-01 00:01:00 UTC (about $0.05): the provider's rate limit",
+        "make#2 blocked ($0.02): not logged in",
         "make#3 left a secret in its change ($0.02), so nothing was committed: a token in a.rs",
-        "make#5/critic#2 cannot go on ($0.02): it will not",
-        "tell#1 no longer mattered and was stopped (cost unknown)",
+        "make#5/critic#2 blocked ($0.02): it will not",
+        "tell#1 stopped, no longer needed (cost unknown)",
     ] {
         assert!(said.iter().any(|said| said == line), "no `{line}` in\n{}", said.join("\n"));
     }
@@ -540,7 +540,7 @@ fn every_fact_can_be_written_and_read_back() {
     for event in all {
         let json = serde_json::to_string(&event).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&json).unwrap(), event);
-        assert!(!sentence(&event).is_empty());
+        assert!(!sentence(&event, Names::Exact).is_empty());
     }
 }
 

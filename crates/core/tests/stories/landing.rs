@@ -98,11 +98,13 @@ fn a_conflict_reopens_the_item_once_and_then_asks() {
     let mut world = three(LANDS);
     world.end("build.A/make#1");
     world.rules("build.A/make#1/land#1", revises(1));
-    world.says("build.A/make sent back, it does not land: F1 src/a.rs:7: problem 0");
+    world.says("build.A/make sent back, it conflicts with merged work: F1 src/a.rs:7: problem 0");
     assert_eq!(world.unit("build.A/make").round, 0, "a conflict uses up no round");
     world.end("build.A/make#2");
     world.rules("build.A/make#2/land#1", revises(1));
-    world.says("Q1 is asked about build.A/make: It does not fit to what landed meanwhile, twice. What now?");
+    world.says(
+        "Q1 asks about build.A/make: It conflicts with work that was merged meanwhile, twice. What now?",
+    );
     assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.say(1, Answer::Revise, "take ours");
     world.end("build.A/make#3");
@@ -121,11 +123,11 @@ fn a_conflict_goes_back_to_where_the_gate_says() {
         .verdict("tasks.T1/commit#2/land#1", revise(1))
         .played();
     world.before(
-        "tasks.T1/implement sent back, it does not land: F1 src/a.rs:7: problem 0",
+        "tasks.T1/implement sent back, it conflicts with merged work: F1 src/a.rs:7: problem 0",
         "tasks.T1/implement#2 started",
     );
     assert_eq!(world.unit("tasks.T1/plan").attempt, 1);
-    world.says("Q1 is asked about tasks.T1/commit: It does not fit to what landed meanwhile, twice. What now?");
+    world.says("Q1 asks about tasks.T1/commit: It conflicts with work that was merged meanwhile, twice. What now?");
     world.say(1, Answer::GiveUp, "");
     world.go_on();
     world.is(&Phase::Over(End::Failed));
@@ -166,7 +168,7 @@ fn what_has_landed_is_never_sent_back_but_asked_about() {
     world.end("build.A/make#1/land#1");
     world.end("build.A/look#1");
     world.rules("build.A/look#1/critic#1", revises(1));
-    world.says("Q1 is asked about build.A/look: `critic` wants changes to work that has landed already. What now?");
+    world.says("Q1 asks about build.A/look: `critic` requests changes to work that is already merged. What now?");
     assert_eq!(world.options(1), [Choice::Approve, Choice::GiveUp]);
     world.say(1, Answer::Approve, "");
     world.rules("build.A/look#1/verify#1", revises(1));
@@ -224,7 +226,7 @@ fn items_that_landed_are_kept_when_their_list_is_made_again() {
     // A is good. B has landed and is not: sending back would undo it.
     world.end("build.B/look#1");
     world.rules("build.B/look#1/critic#1", revises(1));
-    world.says("Q2 is asked about build.B/look: `critic` wants changes to work that has landed already. What now?");
+    world.says("Q2 asks about build.B/look: `critic` requests changes to work that is already merged. What now?");
     world.say(2, Answer::Approve, "");
     world.end("build.B/look#1/verify#1");
     world.say(3, Answer::Approve, "");
@@ -256,7 +258,7 @@ fn where_nothing_was_changed_nothing_lands_and_the_result_stays() {
         receipt: Receipt::from_spent(Spent::NOTHING),
     });
     assert_eq!(world.calls(), ["deliver#1"]);
-    world.never_says("verify landed");
+    world.never_says("verify merged");
     assert_eq!(world.run.head().map(str::to_owned), head);
     assert_eq!(world.run.history().landed.len(), n_landed);
 }

@@ -11,22 +11,22 @@ use crate::world::{World, after, revise, start_of, tag, writes};
 fn a_milestone_discusses_and_researches_before_it_plans() {
     let world = World::milestone().played();
     world.is(&Phase::Over(End::Done));
-    world.before("discuss is good", "research#1 started");
-    world.before("research is good", "plan#1 started");
-    world.before("slices.S1/close landed as commit-of-sl", "slices.S2/look-for-risks#1 started");
-    world.before("triage is good", "close#1 started");
+    world.before("discuss done", "research#1 started");
+    world.before("research done", "plan#1 started");
+    world.before("slices.S1/close merged as commit-of-sl", "slices.S2/look-for-risks#1 started");
+    world.before("triage done", "close#1 started");
 }
 
 #[test]
 fn conditions_look_at_the_nearest_item_with_the_tag() {
     let world = World::milestone().played();
-    world.says("slices.S1/look-for-risks does not apply");
-    world.says("slices.S2/look-for-risks is good");
-    world.says("slices.S1/tasks.A/think-of-security is good");
-    world.says("slices.S1/tasks.B/think-of-security does not apply");
+    world.says("slices.S1/look-for-risks skipped");
+    world.says("slices.S2/look-for-risks done");
+    world.says("slices.S1/tasks.A/think-of-security done");
+    world.says("slices.S1/tasks.B/think-of-security skipped");
     // The task has no such tag, its slice has.
     world.says("slices.S2/tasks.C/execute#1/danger-scout#1 passed");
-    world.says("slices.S1/tasks.A/execute: the gate danger-scout does not apply");
+    world.says("slices.S1/tasks.A/execute: danger-scout skipped");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_tag_of_a_task_wins_over_the_tag_of_its_slice() {
     let world = World::milestone()
         .list("slices.S2/plan", vec![tag(writes("C", "y/c"), "risk", "low")])
         .played();
-    world.says("slices.S2/tasks.C/execute: the gate danger-scout does not apply");
+    world.says("slices.S2/tasks.C/execute: danger-scout skipped");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn parameters_skip_stages_in_the_order_of_the_table() {
     let world = world.played();
     world.is(&Phase::Over(End::Done));
     let story = world.story();
-    assert_eq!(story[1..3], ["discuss does not apply", "research does not apply"]);
+    assert_eq!(story[1..3], ["discuss skipped", "research skipped"]);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn tasks_that_touch_the_same_files_never_run_together() {
     world.end("slices.S1/plan#1/check-symbols#1");
     assert_eq!(world.calls(), ["slices.S1/tasks.A/execute#1", "slices.S1/tasks.C/execute#1"]);
     world.go_on();
-    world.before("slices.S1/tasks.A/execute is good", "slices.S1/tasks.B/execute#1 started");
+    world.before("slices.S1/tasks.A/execute done", "slices.S1/tasks.B/execute#1 started");
 }
 
 #[test]
@@ -82,10 +82,10 @@ fn a_repair_goes_back_to_the_plan_of_the_slice_and_keeps_what_is_good() {
     world.is(&Phase::Over(End::Done));
     // B was the last effect, so it was done before A was sent back.
     world.before(
-        "slices.S1/tasks.B/execute is good",
+        "slices.S1/tasks.B/execute done",
         "slices.S1/plan sent back by repair-scout: F1 src/a.rs:7: problem 0",
     );
-    assert_eq!(world.unit("slices.S1/tasks.B/execute").attempt, 1, "what is good is kept");
+    assert_eq!(world.unit("slices.S1/tasks.B/execute").attempt, 1, "what done is kept");
     assert_eq!(world.unit("slices.S1/tasks.A/execute").attempt, 2, "what changed begins again");
 }
 
@@ -105,7 +105,7 @@ fn a_plan_that_runs_out_of_rounds_fails_where_the_flow_says_so() {
 fn advice_is_noted_and_stops_nothing() {
     let world = World::milestone().verdict("slices.S1/plan#1/check-symbols#1", revise(2)).played();
     world.is(&Phase::Over(End::Done));
-    world.says("slices.S1/plan: check-symbols only advises, its findings are noted");
+    world.says("slices.S1/plan: check-symbols is advisory; its findings are noted");
     assert_eq!(world.unit("slices.S1/plan").attempt, 1);
     assert_eq!(world.unit("slices.S1/plan").notes.len(), 2);
 }
@@ -127,7 +127,7 @@ fn gates_that_look_first_and_run_out_of_rounds_pass_with_notes() {
         .verdict("slices.S2/answer-review#2/challenger#1", revise(1))
         .played();
     world.is(&Phase::Over(End::Done));
-    world.says("slices.S2/answer-review: challenger has no rounds left, its findings are noted");
+    world.says("slices.S2/answer-review: challenger has no revisions left; its findings are noted");
 }
 
 #[test]
@@ -139,8 +139,8 @@ fn a_failed_task_lets_its_siblings_land() {
         .answer(2, Answer::GiveUp, "")
         .played();
     world.is(&Phase::Over(End::Blocked));
-    world.says("slices.S1/tasks.B/execute landed as commit-of-sl");
-    world.says("slices.S1/tasks failed: these items cannot go on: A, D");
+    world.says("slices.S1/tasks.B/execute merged as commit-of-sl");
+    world.says("slices.S1/tasks failed: these tasks cannot continue: A, D");
     world.never_says("slices.S1/tasks.D");
 }
 

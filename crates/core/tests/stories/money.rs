@@ -43,7 +43,7 @@ fn without_any_cap_nothing_is_held_back_and_costs_are_counted_all_the_same() {
     let world = World::small(ONE).cost("work#1", Cost::Known(cents(50))).played();
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.run.ledger().known, cents(50));
-    world.says("work#1 ended ($0.50): did work#1");
+    world.says("work#1 finished ($0.50): did work#1");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_price_that_nobody_knows_counts_as_what_was_held_back() {
     let ledger = world.run.ledger();
     assert_eq!((ledger.known, ledger.unknown_at_most, ledger.n_unknown), (Money(0), cents(200), 1));
     assert_eq!(world.unit("work").spent, cents(200));
-    world.says("work#1 ended (cost unknown): did work#1");
+    world.says("work#1 finished (cost unknown): did work#1");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn what_is_known_of_an_unknown_price_counts_where_it_is_more_than_was_held_back(
     let ledger = world.run.ledger();
     assert_eq!((ledger.known, ledger.unknown_at_most, ledger.n_unknown), (Money(0), cents(350), 1));
     assert_eq!(world.unit("work").spent, cents(350));
-    world.says("work#1 ended (at least $3.50): did work#1");
+    world.says("work#1 finished (at least $3.50): did work#1");
 }
 
 #[test]
@@ -121,7 +121,9 @@ fn a_stage_that_used_up_its_own_cap_is_asked_about() {
     let mut world = World::small(&flow).cost("work#1", Cost::Known(cents(30))).begin();
     assert_eq!(reserved(&world, "work#1"), Some(cents(30)));
     world.end("work#1");
-    world.says("Q1 is asked about work: `critic` cannot look: the stage's budget of $0.30 is used up. What now?");
+    world.says(
+        "Q1 asks about work: `critic` cannot run: the stage's budget of $0.30 is used up. What now?",
+    );
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     world.say(1, Answer::Retry, "");
     assert_eq!(world.calls(), ["work#1/critic#1"], "the person granted it once more");
@@ -140,7 +142,7 @@ fn an_estimated_price_counts_like_a_known_one_and_is_called_an_estimate() {
     assert_eq!((ledger.known, ledger.estimated, ledger.n_unknown), (Money(0), cents(50), 0));
     assert_eq!(ledger.committed(), cents(250), "the review holds the rest");
     assert_eq!(world.unit("work").spent, cents(50));
-    world.says("work#1 ended (about $0.50): did work#1");
+    world.says("work#1 finished (about $0.50): did work#1");
     assert_eq!(RunRow::new("r", &world.run).amount().to_text(), "about $0.50");
     let unit = &RunView::new("r", &world.run).units[0];
     assert_eq!((unit.estimated, unit.amount().to_text().as_str()), (cents(50), "about $0.50"));
@@ -174,7 +176,7 @@ fn a_run_parked_for_money_says_what_of_it_is_estimated() {
 }
 
 fn spent_out() -> Outcome {
-    let what = "it reached its cap".to_owned();
+    let what = "it reached its budget".to_owned();
     Outcome::Fault { class: FaultClass::OutOfBudget, what }
 }
 
@@ -191,11 +193,11 @@ fn an_attempt_that_reached_the_cap_of_a_call_is_asked_about_at_once_and_is_no_mi
     assert_eq!(world.run.ledger().known, cents(50), "what it spent is spent");
     assert_eq!(world.calls(), [] as [String; 0], "it would spend the same again");
     world.says(
-        "Q1 is asked about work: It reached its cap of $0.50 before it had a result. What now?",
+        "Q1 asks about work: It reached its budget of $0.50 before it had a result. What now?",
     );
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     let retry = &RunView::new("r", &world.run).asked[0].options[0];
-    assert_eq!(retry.does, "`work` is tried again, with the same cap");
+    assert_eq!(retry.does, "`work` is tried again, with the same budget");
     world.say(1, Answer::Retry, "");
     assert_eq!(reserved(&world, "work#2"), Some(cents(50)));
     world.ends("work#2", spent_out());
@@ -206,7 +208,7 @@ fn an_attempt_that_reached_the_cap_of_a_call_is_asked_about_at_once_and_is_no_mi
 fn whoever_stops_at_a_cap_that_we_did_not_set_is_asked_about_without_an_amount() {
     let mut world = World::small(ONE).begin();
     world.ends("work#1", spent_out());
-    world.says("Q1 is asked about work: It reached its cap before it had a result. What now?");
+    world.says("Q1 asks about work: It reached its budget before it had a result. What now?");
 }
 
 #[test]
@@ -225,7 +227,7 @@ fn an_attempt_that_used_up_the_run_is_nobodys_fault_and_goes_on_with_more_money(
         world.resume_with(more.trim_start_matches('$')).unwrap();
         assert_eq!(world.calls(), [format!("work#{}", n + 1)]);
     }
-    world.never_says("is asked about");
+    world.never_says("asks about");
 }
 
 #[test]
@@ -235,7 +237,7 @@ fn where_run_and_stage_are_used_up_the_run_parks_and_the_stage_is_asked_about_af
     world = world.begin();
     world.ends("work#1", spent_out());
     assert!(matches!(world.run.phase(), Phase::Held(Hold::OutOfBudget { .. })));
-    world.never_says("is asked about");
+    world.never_says("asks about");
     world.resume_with("1").unwrap();
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     world.say(1, Answer::Retry, "");
@@ -352,8 +354,7 @@ fn under_a_budget_that_nobody_set_calls_that_tell_no_price_are_counted_and_hold_
     assert_eq!(world.run.ledger().committed(), cents(3 + 997), "what was told, and the next call");
     world.end("work#1/critic#1");
     world.end("work#1/command#1");
-    let what = "2 calls told no price, and a run without a budget of its own may make no more of those \
-                (limits.unpriced_calls)";
+    let what = "2 calls reported no price, which is the limit for a run with the default budget (limits.unpriced_calls)";
     world.is(&Phase::Held(Hold::OutOfBudget { what: what.to_owned() }));
     assert_eq!(
         world.command(Command::Resume { by: person("ada"), budget: None }),
@@ -385,7 +386,7 @@ fn an_attempt_that_used_up_the_cap_of_its_stage_is_followed_by_a_question() {
         world.ends("work#1", spent_out());
         assert_eq!(world.calls(), [] as [String; 0], "there is nothing left to hold back");
         world.says(
-            "Q1 is asked about work: It reached its cap of $0.30 before it had a result. What now?",
+            "Q1 asks about work: It reached its budget of $0.30 before it had a result. What now?",
         );
         world.say(1, Answer::Retry, "");
         assert_eq!(reserved(&world, "work#2"), Some(cents(30)), "granted once more");
@@ -407,12 +408,12 @@ fn attempts_that_miss_go_on_until_the_stage_has_nothing_left() {
         let outcome = Outcome::Fault { class: FaultClass::Crashed, what };
         world.ends(&format!("work#{n}"), outcome);
     }
-    world.says("Q1 is asked about work: It has no result that can be used (last: the stage's budget of $0.30 is used up). What now?");
+    world.says("Q1 asks about work: It left no usable result (last: the stage's budget of $0.30 is used up). What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp], "$0.003 is too little to begin");
 }
 
 fn no_verdict_for_the_money() -> Ruling {
-    let what = "it reached its cap".to_owned();
+    let what = "it reached its budget".to_owned();
     Ruling::Fault { class: FaultClass::OutOfBudget, what }
 }
 
@@ -427,16 +428,18 @@ fn a_review_that_reached_its_cap_is_asked_about_at_once() {
     world.end("work#1");
     world.rules("work#1/critic#1", no_verdict_for_the_money());
     assert_eq!((world.unit("work").misses, world.unit("work").faults), (0, 0));
-    world.says("Q1 is asked about work: `critic` reached its cap of $0.20 before it had a verdict. What now?");
+    world.says(
+        "Q1 asks about work: `critic` reached its budget of $0.20 before it had a verdict. What now?",
+    );
     let options = [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp];
     assert_eq!(world.options(1), options);
     let retry = &RunView::new("r", &world.run).asked[0].options[0];
-    assert_eq!(retry.does, "`critic` looks again, with the same cap");
+    assert_eq!(retry.does, "`critic` runs again, with the same budget");
     world.say(1, Answer::Retry, "");
     assert_eq!(reserved(&world, "work#1/critic#2"), Some(cents(20)));
     world.rules("work#1/critic#2", no_verdict_for_the_money());
     world.say(2, Answer::Approve, "");
-    world.says("work: critic waived by the answer to Q2");
+    world.says("work: critic overridden by the answer to Q2");
 }
 
 #[test]
@@ -450,7 +453,7 @@ fn a_review_that_used_up_the_run_looks_again_with_more_money() {
     world.rules("work#1/critic#1", no_verdict_for_the_money());
     let what = "the run's budget of $0.30 is used up".to_owned();
     world.is(&Phase::Held(Hold::OutOfBudget { what }));
-    world.never_says("is asked about");
+    world.never_says("asks about");
     world.resume_with("1").unwrap();
     assert_eq!(world.calls(), ["work#1/critic#2"]);
 }
@@ -461,7 +464,7 @@ fn a_review_that_only_advises_is_left_out_when_it_reached_its_cap() {
     let mut world = World::small(&flow).call_budget("0.20").begin();
     world.end("work#1");
     world.rules("work#1/critic#1", no_verdict_for_the_money());
-    world.says("work: critic only advises, its findings are noted");
+    world.says("work: critic is advisory; its findings are noted");
     assert_eq!(world.calls(), ["work#1/command#1"]);
 }
 
@@ -507,7 +510,7 @@ fn whoever_reached_a_share_of_the_run_waits_for_what_the_others_leave() {
     world.ends("build.B/make#1", spent_out());
     world.end("build.C/make#1");
     world.is(&Phase::Going);
-    world.never_says("is asked about");
+    world.never_says("asks about");
     world.end("build.D/make#1");
     assert_eq!(world.calls(), ["build.A/make#2", "build.B/make#2"]);
     assert!(world.run.ledger().committed() <= cents(400), "they share what D left");
@@ -524,8 +527,11 @@ fn when_all_reached_their_shares_of_the_run_it_parks_once_and_all_go_on_with_mor
     for item in ["A", "B", "C", "D"] {
         world.ends(&format!("build.{item}/make#1"), spent_out());
     }
-    world.never_says("is asked about");
-    assert_eq!(world.about("parked"), ["parked: the run's budget of $4.00 is used up"]);
+    world.never_says("asks about");
+    assert_eq!(
+        world.about("out of budget"),
+        ["out of budget: the run's budget of $4.00 is used up"]
+    );
     world.resume_with("8").unwrap();
     assert_eq!(world.calls().len(), 4);
     assert_eq!(reserved(&world, "build.A/make#2"), Some(cents(100)));

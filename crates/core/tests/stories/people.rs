@@ -24,7 +24,7 @@ fn approving_a_checkpoint_passes_one_gate() {
     assert_eq!(world.wanted(), ["Q1"]);
     assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
     world.say(1, Answer::Approve, "");
-    world.says("write: human passed by the answer to Q1");
+    world.says("write: human approved by the answer to Q1");
     assert_eq!(world.calls(), ["write#1/verify#1"], "the gates after it still look");
 }
 
@@ -33,7 +33,7 @@ fn giving_up_fails_the_unit_in_the_persons_words() {
     let mut world = World::small(ASKED).begin();
     world.end("write#1");
     world.say(1, Answer::GiveUp, "not worth it");
-    world.says("write failed: given up by bob: not worth it");
+    world.says("write failed: rejected by bob: not worth it");
     world.is(&Phase::Over(End::Failed));
 }
 
@@ -94,7 +94,7 @@ fn verify_is_waived_only_by_its_name() {
         Err(Refusal::WrongGate { said: "human".into(), gate: "verify".into() })
     );
     world.say(2, Answer::Waive { gate: "verify".into() }, "known flake");
-    world.says("write: verify waived by the answer to Q2");
+    world.says("write: verify overridden by the answer to Q2");
     world.is(&Phase::Over(End::Done));
 }
 
@@ -114,7 +114,7 @@ fn a_blocker_is_asked_about_and_can_only_be_retried_or_given_up() {
     let class = BlockerClass::ExternalDependency;
     let blocked = forge_core::event::Outcome::Blocked { class, what: "no key".into() };
     let mut world = World::small(ASKED).outcome("write#1", blocked).played();
-    world.says("Q1 is asked about write: It cannot go on: no key. What now?");
+    world.says("Q1 asks about write: It is blocked: no key. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     world.say(1, Answer::Retry, "the key is in the safe");
     assert_eq!(world.calls(), ["write#2"]);
@@ -127,8 +127,8 @@ fn an_agent_that_is_not_let_in_is_asked_about_at_once_with_what_to_do() {
     let what = "not logged in.".to_owned();
     let blocked = forge_core::event::Outcome::Blocked { class, what };
     let mut world = World::small(ASKED).outcome("write#1", blocked).played();
-    world.says("write#1 cannot go on: not logged in.");
-    world.says("Q1 is asked about write: It cannot go on, because the provider does not let the agent in: not logged in. Log in, then retry. A wrong model or agent is changed with `forge resume RUN --model MODEL` or `--agent NAME`. What now?");
+    world.says("write#1 blocked: not logged in.");
+    world.says("Q1 asks about write: It is blocked, because the provider refuses access: not logged in. Log in, then retry; or change the model or agent with `forge resume RUN --model MODEL` or `--agent NAME`. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     assert_eq!(world.unit("write").misses, 0, "it is nobody's fault");
     world.say(1, Answer::Retry, "");
@@ -144,16 +144,14 @@ fn a_judge_that_cannot_go_on_is_asked_about_at_once() {
     let mut world = World::small(flow).begin();
     world.end("write#1");
     world.rules("write#1/critic#1", blocked(BlockerClass::ModelRefusal));
-    world.says("write#1/critic#1 cannot go on: the model will not do it");
-    world.says(
-        "Q1 is asked about write: `critic` cannot go on: the model will not do it. What now?",
-    );
+    world.says("write#1/critic#1 blocked: the model will not do it");
+    world.says("Q1 asks about write: `critic` is blocked: the model will not do it. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]);
     world.say(1, Answer::Retry, "");
     assert_eq!(world.calls(), ["write#1/critic#2"]);
     world.rules("write#1/critic#2", blocked(BlockerClass::NoAccess));
     world.say(2, Answer::Approve, "");
-    world.says("write: critic waived by the answer to Q2");
+    world.says("write: critic overridden by the answer to Q2");
     world.rules("write#1/verify#1", blocked(BlockerClass::NoAccess));
     assert_eq!(world.options(3), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
 }
@@ -164,7 +162,7 @@ fn a_judge_that_only_advises_and_cannot_go_on_stops_nothing() {
     let flow = "[[stage]]\nname = \"a\"\nagent = \"x\"\ngates = [{ review = \"critic\", advisory = true }]\n";
     let no_key = Ruling::Blocked { class: BlockerClass::NoAccess, what: "no key".into() };
     let world = World::small(flow).ruling("a#1/critic#1", no_key).played();
-    world.says("a: critic only advises, its findings are noted");
+    world.says("a: critic is advisory; its findings are noted");
     world.is(&Phase::Over(End::Done));
 }
 
@@ -174,9 +172,7 @@ fn nobody_can_accept_what_made_nothing() {
         .outcome("write#1", fault("empty"))
         .outcome("write#2", fault("empty"))
         .played();
-    world.says(
-        "Q1 is asked about write: It has no result that can be used (last: empty). What now?",
-    );
+    world.says("Q1 asks about write: It left no usable result (last: empty). What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     for answer in [Answer::Approve, Answer::Revise, Answer::Waive { gate: "human".into() }] {
         let refused = world.try_say(1, answer, "words");
@@ -212,7 +208,7 @@ gates = [{ review = "critic", redo = "plan" }]
     assert_eq!(world.try_say(1, Answer::Approve, ""), Err(Refusal::AnsweredAlready(QuestionId(1))));
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    world.says("Q2 is asked about a: A?");
+    world.says("Q2 asks about a: A?");
 }
 
 #[test]
@@ -232,9 +228,9 @@ agent = "y"
     world.say(1, Answer::GiveUp, "");
     world.pause();
     world.resume();
-    world.never_says("opened again");
+    world.never_says("reopened");
     world.resume_with("5").unwrap();
-    world.never_says("opened again");
+    world.never_says("reopened");
     world.end("b#1");
     world.is(&Phase::Over(End::Failed));
 }
@@ -259,7 +255,7 @@ fn commands_that_make_no_sense_are_refused_with_a_reason() {
     let missing = start_of("g", &[], &[]);
     assert_eq!(
         world.command(Command::Start(Box::new(missing))).unwrap_err().to_string(),
-        "flow `g`: there is no flow `g`"
+        "flow `g`: unknown flow `g`"
     );
     let mut world = world.begin();
     let start = world.start.clone();
@@ -306,20 +302,14 @@ fn every_refusal_says_what_and_why() {
     assert_eq!(said(Refusal::NotStarted), "the run has not started");
     assert_eq!(said(Refusal::Over(End::Done)), "the run is done");
     assert_eq!(said(Refusal::Over(End::Abandoned)), "the run was abandoned");
-    assert_eq!(
-        said(Refusal::Over(End::Failed)),
-        "the run has failed; `forge resume` opens it again"
-    );
-    assert_eq!(
-        said(Refusal::Over(End::Blocked)),
-        "the run is blocked; `forge resume` opens it again"
-    );
-    assert_eq!(said(Refusal::AlreadyGoing), "the run is not held: nothing to resume");
+    assert_eq!(said(Refusal::Over(End::Failed)), "the run has failed; `forge resume` reopens it");
+    assert_eq!(said(Refusal::Over(End::Blocked)), "the run is blocked; `forge resume` reopens it");
+    assert_eq!(said(Refusal::AlreadyGoing), "the run is not stopped: nothing to resume");
     let parked = Hold::OutOfBudget { what: String::new() };
     assert_eq!(said(Refusal::AlreadyHeld(parked)), "the run is parked already");
     assert_eq!(
         said(Refusal::NoSuchQuestion { question: q, open: vec![] }),
-        "there is no open question Q3: nothing is asked"
+        "there is no open question Q3: nothing is open"
     );
     assert_eq!(
         said(Refusal::NoSuchQuestion { question: q, open: vec![QuestionId(1), QuestionId(2)] }),
@@ -329,21 +319,21 @@ fn every_refusal_says_what_and_why() {
     let options = vec![Choice::Retry, Choice::GiveUp];
     assert_eq!(
         said(Refusal::NotAnOption { choice: Choice::Approve, options }),
-        "`approve` is no answer to it; possible: retry, give-up"
+        "`approve` is not a valid answer; possible: retry, give-up"
     );
     assert_eq!(
         said(Refusal::WrongGate { said: "x".into(), gate: "verify".into() }),
-        "only `verify` can be waived here, by that name, not `x`"
+        "only `verify` can be overridden here, by that name, not `x`"
     );
     assert_eq!(
         said(Refusal::WordsMissing),
-        "sending work back needs words: say what should change"
+        "a request for changes needs words: say what should change"
     );
     let unit = || "build.T2/make".parse().unwrap();
-    assert_eq!(said(Refusal::NoSuchUnit(unit())), "there is no unit `build.T2/make` in this run");
+    assert_eq!(said(Refusal::NoSuchUnit(unit())), "this run has no stage or task `build.T2/make`");
     assert_eq!(
         said(Refusal::UnderWay(unit())),
-        "somebody works on `build.T2/make`; pause or stop the run first"
+        "an agent is working on `build.T2/make`; pause or stop the run first"
     );
     assert_eq!(
         said(Refusal::NothingToEdit(unit())),
@@ -351,26 +341,24 @@ fn every_refusal_says_what_and_why() {
     );
     assert_eq!(
         said(Refusal::NotItsTurn(unit())),
-        "what comes before `build.T2/make` is not over; wait for it, then change it"
+        "the work before `build.T2/make` is not done; wait for it, then change this"
     );
     assert_eq!(
         said(Refusal::Landed(unit())),
-        "what followed from `build.T2/make` has landed, and that is never reopened"
+        "work that followed from `build.T2/make` is already merged and cannot be reopened"
     );
     assert_eq!(said(Refusal::WhyMissing), "changing something by hand needs a reason");
     assert_eq!(
         said(Refusal::BudgetTooLow { committed: Money(2_500_000) }),
-        "the new budget must be above $2.50, which is spent or held back"
+        "the new budget must be above $2.50, which is spent or reserved"
     );
     assert_eq!(
         said(Refusal::BudgetNeeded { budget: Money(5_000_000), committed: Money(6_600_000) }),
-        "the budget of $5.00 is used up: $6.60 is spent or held back; go on with `--budget` and \
-         more than that"
+        "the budget of $5.00 is used up: $6.60 is spent or reserved; continue with a higher `--budget`"
     );
     assert_eq!(
         said(Refusal::BudgetNeeded { budget: Money(500_000), committed: Money(495_000) }),
-        "too little of the budget of $0.50 is left for a call; go on with `--budget` and more than \
-         that"
+        "too little of the budget of $0.50 is left for a call; continue with a higher `--budget`"
     );
 }
 
@@ -473,12 +461,12 @@ fn every_question_can_be_answered_in_every_way_it_offers() {
             world.say(1, answer, "as I say");
             let line = match choice {
                 Choice::Approve if ["checkpoint", "guarded"].contains(&name) => {
-                    "passed by the answer to Q1"
+                    "approved by the answer to Q1"
                 }
-                Choice::Approve | Choice::Waive => "waived by the answer to Q1",
+                Choice::Approve | Choice::Waive => "overridden by the answer to Q1",
                 Choice::Revise => "sent back by the answer to Q1: as I say",
                 Choice::Retry => "started",
-                Choice::GiveUp => "failed: given up by bob: as I say",
+                Choice::GiveUp => "failed: rejected by bob: as I say",
             };
             let before = world.about(line).len();
             assert!(before > 0, "{name}, {choice:?}:\n{}", world.story().join("\n"));
@@ -512,7 +500,7 @@ fn a_gate_that_names_nobody_who_could_change_something_asks_at_once() {
     }
     world.rules("build#1/critic#1", revises(1));
     world.says(
-        "Q1 is asked about build: `critic` wants changes, and no stage is named that could make them. What now?",
+        "Q1 asks about build: `critic` requests changes, but no stage is named that could make them. What now?",
     );
     assert_eq!(world.options(1), [Choice::Approve, Choice::GiveUp]);
 }

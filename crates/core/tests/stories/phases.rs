@@ -131,7 +131,7 @@ fn a_run_that_failed_or_was_given_up_says_so() {
     assert_eq!(view.current_phase_status, PhaseStatus::Failed);
     let error = view.error.unwrap();
     assert_eq!(error.phase.as_deref(), Some("phase-3"));
-    assert_eq!(error.message, "design: given up by bob: too dear");
+    assert_eq!(error.message, "design: rejected by bob: too dear");
     let mut world = World::feature("M").begin();
     world.abandon();
     world.end("analyse#1");
@@ -162,8 +162,8 @@ fn whenever_a_question_is_open_its_phase_waits_for_a_person_and_what_failed_is_a
         assert_eq!(view.current_phase.as_deref(), Some("phase-5"));
         let question = view.question.unwrap();
         assert_eq!((&*question.id, &*question.unit), ("Q2", "build.T1/implement"));
-        assert!(question.text.starts_with("It has no result that can be used"), "{question:?}");
-        assert!(view.error.unwrap().message.contains("no result"), "alone: {is_alone}");
+        assert!(question.text.starts_with("It left no usable result"), "{question:?}");
+        assert!(view.error.unwrap().message.contains("no usable result"), "alone: {is_alone}");
         world.go_on();
     }
     // The question of a gate with a label of its own is that phase's.
@@ -182,7 +182,7 @@ fn whenever_a_question_is_open_its_phase_waits_for_a_person_and_what_failed_is_a
     world.rules("build.T1/implement#1/review#1", Ruling::Verdict(block("no")));
     world.say(1, Answer::GiveUp, "");
     let view = phases(&world);
-    assert_eq!(view.error.unwrap().message, "build.T1/implement: no (given up by bob)");
+    assert_eq!(view.error.unwrap().message, "build.T1/implement: no (rejected by bob)");
     assert_eq!(view.question, None);
 }
 
@@ -235,7 +235,7 @@ fn a_long_log_has_only_its_end() {
 
 #[test]
 fn a_delivery_that_had_nothing_to_deliver_is_skipped_and_not_completed() {
-    let why = "nothing to deliver, because the code is what the run started from";
+    let why = "nothing to deliver: the code did not change";
     let receipt = Receipt { notes: vec![why.to_owned()], ..Receipt::from_spent(Spent::NOTHING) };
     let world = World::feature("S").answer(1, Answer::Approve, "").leaves("deliver#1", receipt);
     let view = phases(&world.played());
@@ -255,5 +255,5 @@ fn what_was_skipped_at_the_start_stays_skipped_when_something_before_it_is_done_
         assert_eq!(cut.unit("post").state, State::Skipped, "after record {kept}");
         assert_eq!(cut.unit("review").state, State::Skipped, "after record {kept}");
     }
-    assert_eq!(world.about("post does not apply").len(), 1, "it is said once");
+    assert_eq!(world.about("post skipped").len(), 1, "it is said once");
 }

@@ -24,9 +24,9 @@ fn unverified() -> Ruling {
 #[test]
 fn what_cannot_be_proved_is_asked_about_and_waived_only_by_name() {
     let mut world = World::small(PROVED).auto().ruling("make#1/verify#1", unverified()).played();
-    world.says("make#1/verify#1 cannot prove it: no checks are configured.");
+    world.says("make#1/verify#1 could not verify it: no checks are configured.");
     world.says(
-        "Q1 is asked about make: Nothing proves that it works: no checks are configured. What now?",
+        "Q1 asks about make: Nothing verifies this change: no checks are configured. What now?",
     );
     assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
     let refused = world.try_say(1, Answer::Approve, "");
@@ -40,7 +40,7 @@ fn what_cannot_be_proved_is_asked_about_and_waived_only_by_name() {
     // A character that nobody sees is no reason.
     assert_eq!(world.try_say(1, by_name(), "\u{200b}"), Err(Refusal::ReasonMissing));
     world.say(1, by_name(), "there are none");
-    world.says("make: verify waived by the answer to Q1");
+    world.says("make: verify overridden by the answer to Q1");
     assert_eq!(world.wanted(), ["Q2"], "what nobody proved is not passed automatically");
 }
 
@@ -105,14 +105,14 @@ fn a_change_to_what_guards_the_project_is_put_to_a_person() {
     world.end("make#1");
     world.rules("make#1/guarded#1", revises(1));
     world.says(
-        "Q1 is asked about make: It changes files that guard the project. Do you agree to these changes?",
+        "Q1 asks about make: It changes protected files (tests, CI, settings). Do you agree to these changes?",
     );
     assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
     let view = QuestionView::new(&world.run, world.run.questions().next().unwrap());
     assert_eq!(view.findings.len(), 1, "the person sees which");
-    assert_eq!(view.options[0].does, "it passes, and `critic` looks next");
+    assert_eq!(view.options[0].does, "it passes, and `critic` runs next");
     world.say(1, Answer::Approve, "the test was wrong");
-    world.says("make: guarded passed by the answer to Q1");
+    world.says("make: guarded approved by the answer to Q1");
     world.end("make#1/critic#1");
     assert_eq!(world.wanted(), ["Q2"], "nothing about it is automatic");
 }
@@ -134,14 +134,14 @@ fn a_person_sends_back_what_guards_the_project_without_using_up_a_round() {
 fn guards_that_were_left_alone_ask_nobody() {
     let world = World::small(GUARDED).auto().played();
     world.is(&Phase::Over(End::Done));
-    world.never_says("is asked");
+    world.never_says("asks about");
 }
 
 #[test]
 fn advice_about_guards_is_noted_and_a_block_still_blocks() {
     let advisory = GUARDED.replace("\"guarded\"", "\"guarded\", advisory = true");
     let world = World::small(&advisory).verdict("make#1/guarded#1", revise(1)).played();
-    world.says("make: guarded only advises, its findings are noted");
+    world.says("make: guarded is advisory; its findings are noted");
     let blocked = World::small(GUARDED).verdict("make#1/guarded#1", block("no"));
     let world = blocked.answer(1, Answer::GiveUp, "").played();
     world.is(&Phase::Over(End::Blocked));
@@ -198,7 +198,7 @@ fn work_that_makes_way_for_ever_asks_nobody() {
         assert_eq!(world.wanted(), [format!("wake at {until}")]);
         world.input_at(until, &Input::Tick).unwrap();
     }
-    world.never_says("is asked");
+    world.never_says("asks about");
     world.is(&Phase::Going);
 }
 
@@ -307,9 +307,9 @@ fn a_red_check_that_a_person_waived_is_not_paid_for_again_while_it_fails_in_the_
     let same = fails(waived(), AT_T2, "two failed", Some(&["b"]));
     let same = fails(same, "verify#1/verify#1", "two failed", Some(&["a", "b"])).played();
     same.is(&Phase::Over(End::Done));
-    assert_eq!(same.about(" is asked ").len(), 1);
+    assert_eq!(same.about(" asks ").len(), 1);
     assert_eq!(same.unit("build.T2/implement").attempt, 1, "nobody is called for it again");
-    same.says("build.T2/implement: verify waived by the answer to Q1");
+    same.says("build.T2/implement: verify overridden by the answer to Q1");
     same.never_says("verify#2 started");
     let others: [(&str, Option<&[&str]>); 4] = [
         ("two failed", Some(&["b", "c"])),

@@ -12,7 +12,7 @@ use forge_core::{
 use crate::world::{World, after, block, finding, revise, revises, start_of, unread, writes};
 
 fn asked(world: &World) -> Vec<String> {
-    world.about(" is asked about ")
+    world.about(" asks about ")
 }
 
 /// A full feature: both checkpoints are there.
@@ -28,7 +28,7 @@ fn a_design_that_is_sent_back_once_is_made_again_and_then_shown() {
         "design sent back by review: F1 src/a.rs:7: problem 0; F2 src/a.rs:7: problem 1",
         "design#2 started",
     );
-    world.before("design#2/review#1 passed", "Q1 is asked about design: Build it like this?");
+    world.before("design#2/review#1 passed", "Q1 asks about design: Build it like this?");
     assert_eq!(world.unit("design").round, 1);
 }
 
@@ -52,8 +52,8 @@ fn a_reviewer_who_is_never_content_leads_to_the_person_also_under_auto() {
             .verdict("design#2/review#1", revise(2))
             .verdict("design#3/review#1", revise(1))
             .played();
-        world.says("design: review has no rounds left, its findings are noted");
-        world.says("Q1 is asked about design: Build it like this?");
+        world.says("design: review has no revisions left; its findings are noted");
+        world.says("Q1 asks about design: Build it like this?");
         world.never_says("design: checkpoint-a approved automatically");
         assert_eq!(asked(&world).len(), 1, "nobody is asked twice");
         assert_eq!(world.unit("design").attempt, 3);
@@ -67,8 +67,8 @@ fn findings_that_do_not_shrink_lead_to_the_person_before_the_rounds_are_used_up(
         .verdict("design#1/review#1", revise(2))
         .verdict("design#2/review#1", revise(2))
         .played();
-    world.says("design: review found as much as before, so another round would not help; its findings are noted");
-    world.says("Q1 is asked about design: Build it like this?");
+    world.says("design: review found as much as before, so another revision would not help; its findings are noted");
+    world.says("Q1 asks about design: Build it like this?");
     assert_eq!(world.unit("design").round, 1);
 }
 
@@ -80,9 +80,9 @@ fn the_tasks_are_reviewed_and_shown_as_the_design_is() {
         .answer(2, Answer::Revise, "three tasks, not two")
         .played();
     world.is(&Phase::Over(End::Done));
-    world.says("split: review found as much as before, so another round would not help; its findings are noted");
+    world.says("split: review found as much as before, so another revision would not help; its findings are noted");
     world.before("split sent back by the answer to Q2: three tasks, not two", "split#3 started");
-    world.says("Q3 is asked about split: Build it in these tasks?");
+    world.says("Q3 asks about split: Build it in these tasks?");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_review_without_a_verdict_is_made_once_more_and_then_asked_about() {
         .ruling("design#1/review#2", unread("PASS, says the prose"))
         .played();
     world.says(
-        "Q1 is asked about design: `review` keeps ending without a verdict (last: PASS, says the prose). What now?",
+        "Q1 asks about design: `review` keeps ending without a verdict (last: PASS, says the prose). What now?",
     );
     assert_eq!(world.options(1), [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]);
     world.never_says("split#1 started");
@@ -102,7 +102,9 @@ fn a_review_without_a_verdict_is_made_once_more_and_then_asked_about() {
 fn a_review_that_blocks_asks_a_person_and_names_the_reason() {
     let world =
         World::feature("M").verdict("design#1/review#1", block("it cannot be done")).played();
-    world.says("Q1 is asked about design: `review` says that no change could make it right: it cannot be done. What now?");
+    world.says(
+        "Q1 asks about design: `review` says that no change can fix this: it cannot be done. What now?",
+    );
     assert_eq!(Standing::from_run(&world.run), Standing::Waiting);
     let world = World::feature("M")
         .ruling(
@@ -149,10 +151,10 @@ fn a_task_that_is_sent_back_too_often_is_asked_about_and_the_others_land() {
         .verdict("build.T1/implement#2/review#1", revise(2))
         .verdict("build.T1/implement#3/review#1", revise(1))
         .played();
-    let text = "Q2 is asked about build.T1/implement: `review` still wants changes, and the rounds are used up. What now?";
+    let text = "Q2 asks about build.T1/implement: `review` still requests changes, and no revisions are left. What now?";
     world.says(text);
     assert_eq!(world.options(2), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
-    world.says("build.T2/implement is good");
+    world.says("build.T2/implement done");
     world.never_says("deliver#1 started");
     let view = QuestionView::new(&world.run, world.run.questions().next().unwrap());
     assert_eq!(view.verdicts[0].verdict.as_str(), "FAIL", "it is code that is judged");
@@ -183,9 +185,14 @@ fn where_the_end_is_red_the_verifier_works_two_rounds_and_then_a_person_decides(
         .verdict("verify#2/verify#1", revise(1))
         .verdict("verify#3/verify#1", revise(1))
         .played();
-    world.before("verify#1/verify#1 wants changes: F1 src/a.rs:7: problem 0", "verify#2 started");
+    world.before(
+        "verify#1/verify#1 requested changes: F1 src/a.rs:7: problem 0",
+        "verify#2 started",
+    );
     world.before("verify sent back by verify: F2 src/a.rs:7: problem 0", "verify#3 started");
-    world.says("Q2 is asked about verify: `verify` still wants changes, and the rounds are used up. What now?");
+    world.says(
+        "Q2 asks about verify: `verify` still requests changes, and no revisions are left. What now?",
+    );
     assert_eq!(world.options(2), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.never_says("deliver#1 started");
 }
@@ -199,21 +206,21 @@ fn a_feature_that_nothing_proves_is_delivered_only_when_that_is_waived_by_name()
         .ruling("build.T1/implement#1/verify#1", unverified())
         .ruling("verify#1/verify#1", unverified())
         .played();
-    let text = "Nothing proves that it works: no checks are set. What now?";
-    world.says(&format!("Q2 is asked about build.T1/implement: {text}"));
+    let text = "Nothing verifies this change: no checks are set. What now?";
+    world.says(&format!("Q2 asks about build.T1/implement: {text}"));
     assert!(world.try_say(2, Answer::Approve, "").is_err(), "an approval proves nothing");
     world.never_says("deliver#1 started");
     let view = RunView::new("r", &world.run);
     let does = &view.asked[0].options[1].does;
     assert_eq!(
         does,
-        "`verify` is waived in your name for all of this run, and `guarded` looks next"
+        "`verify` is overridden in your name for all of this run, and `guarded` runs next"
     );
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
     // It was said by name, and the same is not asked again.
     world.is(&Phase::Over(End::Done));
-    world.before("verify: verify waived by the answer to Q2", "deliver#1 started");
+    world.before("verify: verify overridden by the answer to Q2", "deliver#1 started");
 }
 
 #[test]
@@ -226,14 +233,16 @@ fn a_question_that_is_open_already_is_answered_by_nobody_elses_waiver() {
         .ruling("build.T2/implement#1/verify#1", unverified())
         .ruling("verify#1/verify#1", unverified())
         .played();
-    world.says("Q3 is asked about build.T1/implement: Nothing proves that it works: no checks are set. What now?");
+    world.says(
+        "Q3 asks about build.T1/implement: Nothing verifies this change: no checks are set. What now?",
+    );
     world.say(3, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
     world.never_says("answered Q2");
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "that one, too");
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    world.says("bob answered Q2 with waive: that one, too");
+    world.says("bob answered Q2 (override): that one, too");
 }
 
 #[test]
@@ -258,13 +267,13 @@ fn who_passes_work_with_something_serious_that_is_not_shown_leaves_it_to_a_perso
             .list("split", vec![writes("T1", "src/a")])
             .ruling("build.T1/implement#1/review#1", pass)
             .played();
-        world.says("Q1 is asked about build.T1/implement: It passed its review, with something serious left: loses the ledger. Go on like this?");
-        world.never_says("build.T1/implement landed");
+        world.says("Q1 asks about build.T1/implement: It passed its review, with something serious left: loses the ledger. Continue anyway?");
+        world.never_says("build.T1/implement merged");
         assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
         world.say(1, Answer::Approve, "the ledger is gone");
         world.go_on();
         world.is(&Phase::Over(End::Done));
-        world.says("build.T1/implement: review waived by the answer to Q1");
+        world.says("build.T1/implement: review overridden by the answer to Q1");
     }
 }
 
@@ -277,7 +286,7 @@ fn a_worker_that_leaves_something_serious_asks_a_person_before_any_gate_looks() 
             .list("split", vec![writes("T1", "src/a")])
             .leaves_found("review#1", found())
     };
-    let asks = "Q1 is asked about review: It is done, with something serious left: src/a.rs:7: half of the request is not done. Go on like this?";
+    let asks = "Q1 asks about review: It is done, with something serious left: src/a.rs:7: half of the request is not done. Continue anyway?";
     let mut world = reviewed().played();
     world.says(asks);
     world.never_says("review#1/form#1 started");
@@ -296,7 +305,7 @@ fn a_worker_that_leaves_something_serious_asks_a_person_before_any_gate_looks() 
     assert_eq!(world.unit("review").findings.len(), 1, "it learns what was left");
     // Where a person is asked about the unit anyway, that is the question.
     let world = World::feature("M").auto().leaves_found("design#1", found()).played();
-    world.says("Q1 is asked about design: Build it like this?");
+    world.says("Q1 asks about design: Build it like this?");
 }
 
 #[test]
@@ -327,15 +336,17 @@ fn whoever_wanted_something_else_of_a_task_than_to_go_on_without_proof_is_asked_
     world.say(2, Answer::Revise, "with a test, please");
     world.say(3, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
-    world.says("Q4 is asked about build.T2/implement: Nothing proves that it works: no checks are set. What now?");
-    world.never_says("build.T2/implement landed");
+    world.says(
+        "Q4 asks about build.T2/implement: Nothing verifies this change: no checks are set. What now?",
+    );
+    world.never_says("build.T2/implement merged");
 }
 
 #[test]
 fn a_feature_without_a_task_is_none() {
     let world = World::feature("S").list("split", Vec::new()).played();
     world.says(
-        "split#2 ended without a result: the list `tasks` has 0 items, and at least 1 must be done",
+        "split#2 failed without a result: the list `tasks` has 0 tasks, and at least 1 must be done",
     );
     world.never_says("deliver#1 started");
 }
@@ -350,9 +361,8 @@ fn what_was_waived_for_one_reason_is_asked_again_for_another() {
         .played();
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
-    world.says(
-        "Q3 is asked about verify: Nothing proves that it works: the checks are gone. What now?",
-    );
+    world
+        .says("Q3 asks about verify: Nothing verifies this change: the checks are gone. What now?");
     world.never_says("deliver#1 started");
 }
 
@@ -373,21 +383,21 @@ fn checks_that_the_run_added_end_the_waiver_of_there_being_none() {
         .played();
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
-    world.says("Q3 is asked about build.T2/implement: Nothing proves that it works: the run added make check. What now?");
+    world.says("Q3 asks about build.T2/implement: Nothing verifies this change: the run added make check. What now?");
     let options = [Choice::Approve, Choice::Revise, Choice::Waive, Choice::GiveUp];
     assert_eq!(world.options(3), options);
     let view = RunView::new("r", &world.run);
     let does: Vec<&str> = view.asked[0].options.iter().map(|option| &*option.does).collect();
-    assert_eq!(does[0], "Forge may run these commands in this run, and `verify` looks again");
+    assert_eq!(does[0], "Forge may run these commands in this run, and `verify` runs again");
     assert_eq!(
         does[2],
-        "`verify` is waived in your name for all of this run, while its checks are these, and `guarded` looks next"
+        "`verify` is overridden in your name for all of this run, as long as its checks stay the same, and `guarded` runs next"
     );
     // Whoever waives these is not asked about the same ones once more.
     world.say(3, Answer::Waive { gate: "verify".to_owned() }, "they are a sketch");
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    world.says("verify: verify waived by the answer to Q3");
+    world.says("verify: verify overridden by the answer to Q3");
     assert!(!world.run.allows("make check"));
 }
 
@@ -400,7 +410,7 @@ fn a_waiver_of_some_added_checks_is_none_of_others() {
         .played();
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
-    world.says("Q3 is asked about verify: Nothing proves that it works: the run added make check, npm test. What now?");
+    world.says("Q3 asks about verify: Nothing verifies this change: the run added make check, npm test. What now?");
 }
 
 #[test]
@@ -413,8 +423,8 @@ fn checks_that_the_run_added_are_allowed_by_a_person_and_prove_only_when_they_we
     world.say(2, Answer::Approve, "");
     assert!(world.run.allows("make check") && !world.run.allows("make"));
     world.go_on();
-    world.before("bob answered Q2 with approve", "build.T1/implement#1/verify#2 started");
-    world.never_says("build.T1/implement: verify waived");
+    world.before("bob answered Q2 (approve)", "build.T1/implement#1/verify#2 started");
+    world.never_says("build.T1/implement: verify overridden");
     world.says("build.T1/implement#2 started");
 }
 
@@ -486,7 +496,7 @@ fn an_automatic_approval_names_the_worst_verdict() {
     let major = vec![finding(Severity::Major, "it loses the ledger")];
     let passed = Verdict::Pass { findings: major };
     let world = World::feature("M").auto().verdict("design#1/review#1", passed).played();
-    world.says("Q1 is asked about design: Build it like this?");
+    world.says("Q1 asks about design: Build it like this?");
     let says = world.unit("design").review_tallies[0].says;
     assert_eq!(says, Says::Revise, "it follows from its findings");
     let plain = r#"
@@ -511,7 +521,7 @@ fn red_evidence_after_the_last_landing_keeps_the_code_in() {
     };
     let receipt = Receipt { evidence: vec![evidence], ..Receipt::from_spent(Spent::NOTHING) };
     let world = World::feature("S").leaves("verify#1/land#1", receipt).played();
-    world.says("Q2 is asked about deliver: Nothing proves that it works: `make test` is red on exactly this code. What now?");
+    world.says("Q2 asks about deliver: Nothing verifies this change: `make test` fails on exactly this code. What now?");
 }
 
 #[test]
@@ -529,8 +539,8 @@ fn what_must_be_true_and_is_not_asks_a_person_before_it_lands_and_remarks_are_ke
         .leaves("build.T1/implement#1", left(remarks()))
         .leaves("build.T1/implement#1/review#1", left(remarks()[1..].to_vec()))
         .played();
-    world.says("Q1 is asked about build.T1/implement: It is done, with something serious left: not met: it greets (no time). Go on like this?");
-    world.never_says("build.T1/implement landed");
+    world.says("Q1 asks about build.T1/implement: It is done, with something serious left: not met: it greets (no time). Continue anyway?");
+    world.never_says("build.T1/implement merged");
     world.say(1, Answer::Approve, "no greeting, then");
     world.go_on();
     world.is(&Phase::Over(End::Done));
@@ -556,9 +566,7 @@ fn a_task_that_changes_nothing_is_asked_about_and_good_only_if_a_person_says_so_
         .leaves("review#1/land#1", nothing("base"))
         .leaves("verify#1/land#1", nothing("base"))
         .played();
-    world.says(
-        "Q1 is asked about build.T1/implement: It is done, and nothing changed. Is that right?",
-    );
+    world.says("Q1 asks about build.T1/implement: It is done, and nothing changed. Is that right?");
     assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.say(1, Answer::Waive { gate: "land".to_owned() }, "it is there already");
     world.go_on();
@@ -567,7 +575,7 @@ fn a_task_that_changes_nothing_is_asked_about_and_good_only_if_a_person_says_so_
         1,
         "only tasks have to change something"
     );
-    world.never_says("build.T1/implement landed");
+    world.never_says("build.T1/implement merged");
 }
 
 #[test]
@@ -594,7 +602,7 @@ gates = [{ land = true }]
     world.start.branch = Some("work".to_owned());
     let mut world =
         world.leaves("build#1/land#1", nothing()).leaves("tidy#1/land#1", nothing()).played();
-    world.says("Q1 is asked about build: It is done, and nothing changed. Is that right?");
+    world.says("Q1 asks about build: It is done, and nothing changed. Is that right?");
     world.say(1, Answer::Waive { gate: "land".to_owned() }, "it is there already");
     world.go_on();
     world.is(&Phase::Over(End::Done));
@@ -611,8 +619,7 @@ fn a_finding_whose_evidence_is_not_there_is_noted_and_sends_nothing_back() {
     let revise = Ruling::Verdict(Verdict::Revise { findings: vec![unfounded()] });
     let tasks = || World::feature("S").auto().list("split", vec![writes("T1", "src/a")]);
     let world = tasks().ruling(review, revise).played();
-    let why =
-        "whose path or proof is there: src/a.rs:7: a leak (noted only: `src/a.rs` has 3 lines)";
+    let why = "but the path or proof of every finding is missing: src/a.rs:7: a leak (noted only: `src/a.rs` has 3 lines)";
     assert_eq!(world.about(why).len(), 1);
     assert!(world.run.history().sent_back.is_empty());
     world.is(&Phase::Over(End::Done));

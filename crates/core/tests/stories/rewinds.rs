@@ -64,7 +64,7 @@ fn a_run_can_be_rewound_to_every_unit_and_goes_on_to_the_end() {
             assert!(ordinals.iter().all(|ordinal| *ordinal <= again.run.n_calls()));
             assert_eq!(ordinals.iter().collect::<BTreeSet<_>>().len(), ordinals.len());
             again.says(&format!(
-                "eve rewound 20261115-queue-aaaa to {unit}; what is above is shared with it"
+                "eve went back to {unit} of 20261115-queue-aaaa; everything above is shared"
             ));
             again.go_to_the_end();
             again.is(&Phase::Over(End::Done));
@@ -152,7 +152,7 @@ fn a_rewound_run_can_be_rewound_and_a_failed_one_goes_on() {
     world.is(&Phase::Over(End::Failed));
     let mut again = world.rewound("design").unwrap().rewound("investigate").unwrap();
     again.is(&Phase::Going);
-    assert_eq!(again.about("eve rewound").len(), 1, "what came after the cut is not shared");
+    assert_eq!(again.about("eve went back").len(), 1, "what came after the cut is not shared");
     again.go_on();
     again.is(&Phase::Over(End::Done));
 }

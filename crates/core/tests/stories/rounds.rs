@@ -27,7 +27,9 @@ fn work_is_sent_back_twice_and_then_a_person_is_asked() {
         .played();
     assert_eq!(world.unit("write").attempt, 3);
     assert_eq!(world.unit("write").round, 2);
-    world.says("Q1 is asked about write: `critic` still wants changes, and the rounds are used up. What now?");
+    world.says(
+        "Q1 asks about write: `critic` still requests changes, and no revisions are left. What now?",
+    );
     assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
 }
 
@@ -39,7 +41,7 @@ fn approving_an_exhausted_review_waives_only_that_gate() {
         .verdict("write#3/critic#1", revise(1))
         .played();
     world.say(1, Answer::Approve, "");
-    world.says("write: critic waived by the answer to Q1");
+    world.says("write: critic overridden by the answer to Q1");
     assert_eq!(world.calls(), ["write#3/command#1"], "the gates after it still look");
 }
 
@@ -56,7 +58,9 @@ fn a_persons_revise_after_the_rounds_are_used_up_is_obeyed() {
     assert_eq!(world.said("write"), ["shorter"]);
     world.end("write#4");
     world.rules("write#4/critic#1", revises(1));
-    world.says("Q2 is asked about write: `critic` still wants changes, and the rounds are used up. What now?");
+    world.says(
+        "Q2 asks about write: `critic` still requests changes, and no revisions are left. What now?",
+    );
     world.say(2, Answer::Revise, "even shorter");
     assert_eq!(world.calls(), ["write#5"], "nor is the second one limited");
 }
@@ -68,7 +72,7 @@ fn a_review_that_finds_as_much_as_before_stops_early() {
         .verdict("write#2/critic#1", revise(2))
         .played();
     assert_eq!(world.unit("write").attempt, 2);
-    world.says("Q1 is asked about write: `critic` finds as much as before, so another round would not help. What now?");
+    world.says("Q1 asks about write: `critic` finds as much as before, so another revision would not help. What now?");
     assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
 }
 
@@ -131,7 +135,7 @@ fn a_gate_that_passes_with_notes_lets_the_next_gates_look() {
     let mut world = World::small(&flow).begin();
     world.end("write#1");
     world.rules("write#1/critic#1", revises(1));
-    world.says("write: critic has no rounds left, its findings are noted");
+    world.says("write: critic has no revisions left; its findings are noted");
     assert_eq!(world.calls(), ["write#1/command#1"]);
     assert_eq!(world.unit("write").notes.len(), 1);
 }
@@ -149,7 +153,7 @@ gates = [{ verify = true }, { land = true }]
     let mut world = World::small(flow).begin();
     world.end("write#1");
     world.rules("write#1/verify#1", revises(1));
-    world.never_says("no rounds left");
+    world.never_says("no revisions left");
     assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
 }
 
@@ -167,7 +171,7 @@ fn a_unit_fails_without_rounds_where_the_flow_says_so() {
 fn work_that_is_partly_done_goes_on_and_uses_up_a_round() {
     let world = World::small(REVIEWED).outcome("write#1", partial("the index")).played();
     world.is(&Phase::Over(End::Done));
-    world.says("write goes on with what is left: the index");
+    world.says("write continues with what is left: the index");
     assert_eq!(world.unit("write").round, 1);
     assert_eq!(world.unit("write").left_to_do, "");
 }
@@ -181,7 +185,7 @@ fn work_that_is_partly_done_and_has_no_rounds_left_is_asked_about_with_what_is_l
         .played();
     world.is(&Phase::Going);
     world.says(
-        "Q1 is asked about write: It is only partly done, and its attempts are used up; left: the index. What now?",
+        "Q1 asks about write: It is only partly done, and no attempts are left; left: the index. What now?",
     );
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     assert_eq!(world.calls(), [] as [String; 0]);
@@ -223,8 +227,9 @@ fn findings_without_path_and_proof_are_noted_and_not_sent_back() {
 fn a_review_that_sends_back_without_anything_to_act_on_is_at_fault_itself() {
     let loose =
         forge_core::verdict::Finding { path: None, ..finding(Severity::Major, "a feeling") };
-    let why = "it sends the work back without a finding";
-    let none = format!("{why} whose path or proof is there: a feeling");
+    let why = "it requests changes without a finding";
+    let none = "it requests changes, but the path or proof of every finding is missing: a feeling"
+        .to_owned();
     for (findings, last) in [(vec![loose], none), (vec![], why.to_owned())] {
         let verdict = Verdict::Revise { findings };
         let world = World::small(REVIEWED)
@@ -233,7 +238,9 @@ fn a_review_that_sends_back_without_anything_to_act_on_is_at_fault_itself() {
             .played();
         assert_eq!(world.unit("write").attempt, 1, "the work is not sent back");
         assert_eq!(world.unit("write").round, 0);
-        world.says(&format!("Q1 is asked about write: `critic` keeps ending without a verdict (last: {last}). What now?"));
+        world.says(&format!(
+            "Q1 asks about write: `critic` keeps ending without a verdict (last: {last}). What now?"
+        ));
     }
 }
 

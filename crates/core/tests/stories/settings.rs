@@ -90,7 +90,7 @@ fn evidence_that_was_made_under_other_settings_counts_no_more() {
     world.ends("next#1", Outcome::Interrupted);
     changes(&mut world, change(Before::Void, Before::Kept)).unwrap();
     assert_eq!(world.run.evidence("tree", "make"), None);
-    world.says("ada set limits.call_budget = 0.20; evidence made before counts no more");
+    world.says("ada set limits.call_budget = 0.20; earlier evidence no longer counts");
 }
 
 #[test]

@@ -13,22 +13,22 @@ fn a_sprint_plans_builds_and_lands_every_task() {
     world.is(&Phase::Over(End::Done));
     for task in ["T1", "T2", "T3"] {
         world.before(
-            &format!("tasks.{task}/plan is good"),
+            &format!("tasks.{task}/plan done"),
             &format!("tasks.{task}/implement#1 started"),
         );
         world.before(
-            &format!("tasks.{task}/write-back is good"),
-            &format!("tasks.{task}/commit landed as commit-of-ta"),
+            &format!("tasks.{task}/write-back done"),
+            &format!("tasks.{task}/commit merged as commit-of-ta"),
         );
     }
-    world.before("tasks is good", "retrospective#1 started");
+    world.before("tasks done", "retrospective#1 started");
 }
 
 #[test]
 fn a_task_waits_for_the_task_it_comes_after() {
     let world = World::sprint().played();
-    world.before("tasks.T1/commit is good", "tasks.T2/plan#1 started");
-    world.before("tasks.T3/plan#1 started", "tasks.T1/commit is good");
+    world.before("tasks.T1/commit done", "tasks.T2/plan#1 started");
+    world.before("tasks.T3/plan#1 started", "tasks.T1/commit done");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn when_the_plan_has_no_rounds_left_it_is_the_unit_with_the_gate_that_asks() {
         .verdict("tasks.T1/implement#2/architect#1", revise(2))
         .verdict("tasks.T1/implement#3/architect#1", revise(1))
         .played();
-    world.says("Q1 is asked about tasks.T1/implement: `architect` still wants changes, and the rounds are used up. What now?");
+    world.says("Q1 asks about tasks.T1/implement: `architect` still requests changes, and no revisions are left. What now?");
 }
 
 #[test]
@@ -60,12 +60,12 @@ fn a_blocked_task_stops_only_what_waits_for_it() {
     let mut world =
         World::sprint().verdict("tasks.T1/plan#1/supervisor#1", block("no licence")).played();
     world.is(&Phase::Going);
-    world.says("tasks.T3/commit landed as commit-of-ta");
+    world.says("tasks.T3/commit merged as commit-of-ta");
     world.say(1, Answer::GiveUp, "");
     world.is(&Phase::Over(End::Blocked));
-    world.says("tasks.T3/commit landed as commit-of-ta");
+    world.says("tasks.T3/commit merged as commit-of-ta");
     world.never_says("tasks.T2/");
-    world.says("tasks failed: these items cannot go on: T1, T2");
+    world.says("tasks failed: these tasks cannot continue: T1, T2");
     world.never_says("retrospective");
 }
 
@@ -77,9 +77,9 @@ fn a_task_that_is_partly_done_and_asked_about_stops_only_what_waits_for_it() {
         .outcome("tasks.T1/implement#3", partial("the index"))
         .played();
     world.is(&Phase::Going);
-    assert_eq!(world.about("is asked about").len(), 1);
-    world.says("Q1 is asked about tasks.T1/implement: It is only partly done, and its attempts are used up; left: the index. What now?");
-    world.says("tasks.T3/commit landed as commit-of-ta");
+    assert_eq!(world.about("asks about").len(), 1);
+    world.says("Q1 asks about tasks.T1/implement: It is only partly done, and no attempts are left; left: the index. What now?");
+    world.says("tasks.T3/commit merged as commit-of-ta");
     world.never_says("tasks.T2/");
     world.say(1, Answer::Retry, "leave out the index");
     world.go_on();
@@ -97,8 +97,8 @@ fn a_blocked_run_that_is_resumed_reopens_only_the_failed_leaf() {
     world.resume();
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    let reopened = world.about("opened again");
-    assert_eq!(reopened, ["tasks.T1/plan opened again"]);
+    let reopened = world.about("reopened");
+    assert_eq!(reopened, ["tasks.T1/plan reopened"]);
     assert!(before < world.journal.len());
     assert_eq!(world.unit("tasks.T3/commit").attempt, 1, "what is done is not redone");
     assert_eq!(world.unit("tasks").attempt, 1, "the each wakes with its item");
@@ -118,9 +118,9 @@ fn no_more_items_are_open_than_the_flow_says() {
 fn a_flow_inside_a_flow_is_one_item_of_its_own() {
     let world = World::nested().played();
     world.is(&Phase::Over(End::Done));
-    world.says("sprint.sprint/tasks.T1/commit landed as commit-of-sp");
-    world.before("sprint.sprint/retrospective is good", "sprint#1 ended");
-    world.before("Q1 is asked about sprint: Was this a good sprint?", "deliver#1 started");
+    world.says("sprint.sprint/tasks.T1/commit merged as commit-of-sp");
+    world.before("sprint.sprint/retrospective done", "sprint#1 finished");
+    world.before("Q1 asks about sprint: Was this a good sprint?", "deliver#1 started");
 }
 
 #[test]

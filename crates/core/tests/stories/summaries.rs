@@ -117,7 +117,7 @@ fn runs_that_did_not_come_to_their_end_are_told_as_well() {
         .answer(1, Answer::GiveUp, "")
         .played();
     let text = summary_text(&blocked);
-    let why = "The run is **blocked**: design: it cannot be done (given up by bob).";
+    let why = "The run is **blocked**: design: it cannot be done (rejected by bob).";
     assert!(text.contains(why), "{text}");
     let mut abandoned = World::feature("S").begin();
     abandoned.abandon();
@@ -126,20 +126,20 @@ fn runs_that_did_not_come_to_their_end_are_told_as_well() {
     assert!(text.contains("The run was **abandoned**."), "{text}");
     assert!(text.contains("- pull-request: not delivered: the run did not come so far"), "{text}");
     let going = World::feature("S").begin();
-    assert!(summary_text(&going).contains("The run is **still going**."));
+    assert!(summary_text(&going).contains("The run is **running**."));
     let waiting = World::feature("S").played_until("Q1");
     assert!(
         summary_text(&waiting)
-            .contains("The run **waits for a person**: it waits for an answer: Q1 about design.")
+            .contains("The run **needs a person**: it waits for an answer: Q1 about design.")
     );
     let fresh = summary::summarize(ID, &forge_core::Run::new(), 0);
-    assert!(summary::markdown(&fresh).contains("still going"));
+    assert!(summary::markdown(&fresh).contains("**running**"));
 }
 
 #[test]
 fn a_run_in_which_nothing_went_wrong_has_nothing_to_improve() {
     let world = World::feature("S").played();
-    assert!(summary_text(&world).contains("Nothing stood in the way: nothing to improve."));
+    assert!(summary_text(&world).contains("Nothing to improve."));
 }
 
 #[test]
@@ -154,12 +154,12 @@ fn what_was_waived_is_told_with_who_and_why() {
         .played();
     let text = summary_text(&world);
     for line in [
-        "- proof: **unverified**, nothing proves tree `tree`",
-        "- build.T1/implement: verify waived by bob: a prototype",
-        "- verify: verify waived by bob: a prototype",
+        "- checks: **unverified**, no check ran on tree `tree`",
+        "- build.T1/implement: verify overridden by bob: a prototype",
+        "- verify: verify overridden by bob: a prototype",
         "- nothing proved the work: no checks are set.",
         "  Next time: run `forge init`, or set verify.commands in forge.toml.",
-        "- Q2 about build.T1/implement, verify: bob answered waive: \"a prototype\".",
+        "- Q2 about build.T1/implement, verify: bob answered override: \"a prototype\".",
     ] {
         assert!(text.contains(line), "{line}\nis not in\n{text}");
     }
@@ -225,7 +225,7 @@ fn advice_is_cut_and_counted() {
         world = world.verdict(&format!("build.T{n}/make#1/critic#1"), revise(4));
     }
     let text = summary_text(&world.played());
-    let cut = "- 10 more like these.\n  Next time: `forge log` tells all of it.";
+    let cut = "- 10 more like these.\n  Next time: `forge log` shows all of it.";
     assert!(text.contains(cut), "{text}");
     assert!(
         text.contains("; and 1 more.\n"),
@@ -314,11 +314,11 @@ fn a_summary_that_is_written_before_the_last_commit_does_not_say_that_work_is_le
     world.say(1, Answer::Approve, "");
     while !world.wanted().contains(&"summary#1".to_owned()) {
         let next = world.wanted().pop().unwrap();
-        assert!(summary_text(&world).contains("still going"));
+        assert!(summary_text(&world).contains("**running**"));
         world.end(&next);
     }
     let text = summary_text(&world);
-    assert!(text.contains("The work is **done**, and is being written down."), "{text}");
+    assert!(text.contains("The work is **done**, and is being saved."), "{text}");
     assert!(text.contains("- pull-request: delivered"), "{text}");
 }
 
@@ -358,7 +358,7 @@ fn a_task_whose_landing_brought_nothing_is_not_called_landed() {
 
 #[test]
 fn a_delivery_that_had_nothing_to_deliver_is_not_called_delivered() {
-    let why = "nothing to deliver, because the code is what the run started from";
+    let why = "nothing to deliver: the code did not change";
     let receipt = Receipt { notes: vec![why.to_owned()], ..Receipt::from_spent(Spent::NOTHING) };
     let world = World::feature("S").answer(1, Answer::Approve, "").leaves("deliver#1", receipt);
     let text = summary_text(&world.played());
@@ -382,7 +382,7 @@ fn a_check_that_failed_before_the_run_is_named_once() {
         .played();
     let text = summary_text(&world);
     assert_eq!(
-        text.matches("- `make lint` failed where the run started, too.").count(),
+        text.matches("- `make lint` already failed where the run started.").count(),
         1,
         "{text}"
     );

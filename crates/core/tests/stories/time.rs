@@ -35,7 +35,7 @@ fn a_limit_says_how_long_and_why() {
     let mut world = World::small(ONE).begin();
     let what = "the provider's rate limit".to_owned();
     world.ends("work#1", Outcome::Limited { until: 1_794_751_500_000, what });
-    world.says("work#1 has to wait until 2026-11-15 14:05:00 UTC: the provider's rate limit");
+    world.says("work#1 rate-limited until 2026-11-15 14:05:00 UTC: the provider's rate limit");
     let view = RunView::new("r", &world.run);
     let (until, why) = (Some(1_794_751_500_000), "the provider's rate limit");
     assert_eq!((view.row.until, view.row.why.as_str()), (until, why));
@@ -48,7 +48,7 @@ fn a_limit_says_how_long_and_why() {
     let what = "the provider's usage limit".to_owned();
     world.rules("work#2/critic#1", Ruling::Limited { until: 1_794_837_900_000, what });
     world.says(
-        "work#2/critic#1 has to wait until 2026-11-16 14:05:00 UTC: the provider's usage limit",
+        "work#2/critic#1 rate-limited until 2026-11-16 14:05:00 UTC: the provider's usage limit",
     );
     assert_eq!(RunRow::new("r", &world.run).why, "the provider's usage limit");
 }
@@ -57,7 +57,7 @@ fn a_limit_says_how_long_and_why() {
 fn a_limit_of_an_old_journal_says_how_long() {
     let mut world = World::small(ONE).begin();
     world.ends("work#1", Outcome::Limited { until: 900_000, what: String::new() });
-    world.says("work#1 has to wait until 1970-01-01 00:15:00 UTC");
+    world.says("work#1 rate-limited until 1970-01-01 00:15:00 UTC");
 }
 
 #[test]

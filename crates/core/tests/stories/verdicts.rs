@@ -43,7 +43,7 @@ impl Reviewed {
 
     /// The question about it that is asked last.
     fn asked(self, world: &World) -> String {
-        let about = format!(" is asked about {}: ", self.unit);
+        let about = format!(" asks about {}: ", self.unit);
         world.about(&about).pop().unwrap_or_else(|| panic!("nothing is asked{about}"))
     }
 }
@@ -67,7 +67,7 @@ fn offered(world: &World) -> Vec<(String, String)> {
 
 #[test]
 fn a_design_that_gets_better_is_shown_or_passes_by_itself_and_one_that_does_not_is_shown() {
-    const USED_UP: &str = "has no rounds left";
+    const USED_UP: &str = "has no revisions left";
     const NO_USE: &str = "found as much as before";
     let minor = Verdict::Revise { findings: with(&[Severity::Minor]) };
     let worse = Verdict::Revise { findings: with(&[Severity::Major, Severity::Critical]) };
@@ -91,10 +91,10 @@ fn a_design_that_gets_better_is_shown_or_passes_by_itself_and_one_that_does_not_
             assert_eq!(world.about("its findings are noted").len(), noted.iter().len(), "{what}");
             if is_automatic && noted.is_none() {
                 world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE)");
-                world.never_says("is asked");
+                world.never_says("asks about");
                 continue;
             }
-            assert_eq!(DESIGN.asked(&world), "Q1 is asked about design: Build it like this?");
+            assert_eq!(DESIGN.asked(&world), "Q1 asks about design: Build it like this?");
             world.never_says("approved automatically");
             if let Some(why) = noted {
                 assert_eq!(world.about(&format!("design: review {why}")).len(), 1, "{what}");
@@ -120,7 +120,7 @@ fn tasks_come_to_the_person_better_or_with_what_is_left() {
             let call = world.wanted().pop().unwrap();
             world.end(&call);
         }
-        assert_eq!(TASKS.asked(&world), "Q2 is asked about split: Build it in these tasks?");
+        assert_eq!(TASKS.asked(&world), "Q2 asks about split: Build it in these tasks?");
         assert_eq!(shown(&world), [verdict], "{verdicts:?}");
         assert_eq!(world.unit("split").attempt, attempts, "{verdicts:?}");
         assert_eq!(world.unit("design").attempt, 1, "the design was approved");
@@ -132,7 +132,7 @@ fn a_task_that_gets_better_with_each_review_lands_and_one_that_does_not_is_for_a
     let table = [
         (vec![revise(1)], 2, None),
         (vec![revise(3), revise(1)], 3, None),
-        (vec![revise(3), revise(2), revise(1)], 3, Some("still wants changes")),
+        (vec![revise(3), revise(2), revise(1)], 3, Some("still requests changes")),
         (vec![revise(2), revise(2)], 2, Some("finds as much as before")),
         (vec![revise(1), revise(3)], 2, Some("finds as much as before")),
     ];
@@ -142,10 +142,10 @@ fn a_task_that_gets_better_with_each_review_lands_and_one_that_does_not_is_for_a
             assert_eq!(world.unit(CODE.unit).attempt, attempts, "{verdicts:?}");
             let Some(why) = why else {
                 world.is(&Phase::Over(End::Done));
-                assert_eq!(world.about("build.T1/implement landed").len(), 1, "{verdicts:?}");
+                assert_eq!(world.about("build.T1/implement merged").len(), 1, "{verdicts:?}");
                 continue;
             };
-            world.never_says("build.T1/implement landed");
+            world.never_says("build.T1/implement merged");
             let asked = CODE.asked(&world);
             assert!(asked.contains(why), "{asked}");
         }
@@ -158,7 +158,7 @@ fn serious_findings_never_pass_by_themselves_and_lesser_ones_do_if_the_reviewer_
     let critical = [Severity::Minor, Severity::Critical];
     for serious in [&critical[..], &[Severity::Major]] {
         let world = DESIGN.says(DESIGN.world().auto(), &[pass(serious)]).played();
-        assert_eq!(DESIGN.asked(&world), "Q1 is asked about design: Build it like this?");
+        assert_eq!(DESIGN.asked(&world), "Q1 asks about design: Build it like this?");
         assert_eq!(world.unit("design").attempt, 1);
     }
     let world = DESIGN.says(DESIGN.world().auto(), &[pass(&[Severity::Minor])]).played();
@@ -175,9 +175,9 @@ fn serious_findings_never_pass_by_themselves_and_lesser_ones_do_if_the_reviewer_
     let world = CODE.says(CODE.world().auto(), &lets_pass[..1]).played();
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.unit(CODE.unit).attempt, 2);
-    assert_eq!(world.about("build.T1/implement landed").len(), 1);
+    assert_eq!(world.about("build.T1/implement merged").len(), 1);
     let world = CODE.says(CODE.world().auto(), &lets_pass).played();
-    world.never_says("build.T1/implement landed");
+    world.never_says("build.T1/implement merged");
     assert!(CODE.asked(&world).contains("finds as much as before"), "{}", CODE.asked(&world));
     assert_eq!(world.unit(CODE.unit).attempt, 2);
 }
@@ -185,9 +185,17 @@ fn serious_findings_never_pass_by_themselves_and_lesser_ones_do_if_the_reviewer_
 #[test]
 fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_is_done() {
     let table = [
-        (DESIGN, "`checkpoint-a` looks next", "`design` fails; what does not wait for it goes on"),
-        (TASKS, "`checkpoint-b` looks next", "`split` fails; what does not wait for it goes on"),
-        (CODE, "`land` looks next", "`build.T1/implement` fails"),
+        (
+            DESIGN,
+            "`checkpoint-a` runs next",
+            "`design` fails; work that does not depend on it continues",
+        ),
+        (
+            TASKS,
+            "`checkpoint-b` runs next",
+            "`split` fails; work that does not depend on it continues",
+        ),
+        (CODE, "`land` runs next", "`build.T1/implement` fails"),
     ];
     for (reviewed, next, fails) in table {
         let call = |n: u32| format!("{}#1/review#{n}", reviewed.unit);
@@ -205,8 +213,8 @@ fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_i
         let stage = reviewed.unit.rsplit('/').next().unwrap();
         let offered = offered(&world);
         let does: Vec<&str> = offered.iter().map(|(_, does)| &**does).collect();
-        assert_eq!(does[0], "`review` looks again");
-        assert_eq!(does[1], format!("`review` is waived with its findings noted, and {next}"));
+        assert_eq!(does[0], "`review` runs again");
+        assert_eq!(does[1], format!("`review` is overridden with its findings noted, and {next}"));
         assert_eq!(
             does[2],
             format!("`{stage}` is done again, with your words in its brief"),
@@ -219,7 +227,7 @@ fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_i
         world.go_on();
         world.is(&Phase::Over(End::Done));
         if let Some(checkpoint) = reviewed.checkpoint {
-            let own = format!("Q{} is asked about {}: {checkpoint}", number + 1, reviewed.unit);
+            let own = format!("Q{} asks about {}: {checkpoint}", number + 1, reviewed.unit);
             world.says(&own);
         }
     }
@@ -237,11 +245,11 @@ fn a_reviewer_that_blocks_asks_a_person_whatever_it_looks_at_and_whoever_approve
             };
             let world = reviewed.says(world, &[block("it cannot be done")]).played();
             let asked = reviewed.asked(&world);
-            assert!(asked.contains("says that no change could make it right"), "{asked}");
+            assert!(asked.contains("says that no change can fix this"), "{asked}");
             let number = world.run.questions().next().unwrap().id.0;
             let options = [Choice::Revise, Choice::Waive, Choice::GiveUp];
             assert_eq!(world.options(number), options);
-            world.never_says("build.T1/implement landed");
+            world.never_says("build.T1/implement merged");
             assert_eq!(world.unit(reviewed.unit).attempt, 1);
         }
     }
@@ -256,7 +264,7 @@ fn a_person_who_says_revise_after_the_rounds_are_used_up_is_obeyed_as_often_as_t
         }
         let world = world.answer(6, Answer::Approve, "").played();
         world.is(&Phase::Over(End::Done));
-        let about = format!("is asked about {}: ", reviewed.unit);
+        let about = format!("about {}: ", reviewed.unit);
         assert_eq!(world.about(&about).len(), 6, "five times sent back, and once let pass");
         assert_eq!(world.said(reviewed.unit), ["no 1", "no 2", "no 3", "no 4", "no 5"]);
         assert!(world.unit(reviewed.unit).attempt >= 7, "two before the first question");
@@ -274,6 +282,6 @@ fn a_reviewer_who_finds_a_verdict_when_asked_again_is_believed() {
     world.say(1, Answer::Retry, "");
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    world.before("bob answered Q1 with retry", "design#1/review#3 started");
+    world.before("bob answered Q1 (retry)", "design#1/review#3 started");
     world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE)");
 }

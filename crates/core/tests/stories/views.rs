@@ -51,7 +51,7 @@ fn every_standing_has_its_word_and_exit_code() {
     let blocked = World::small(ASKED).verdict("write#1/critic#1", block("no"));
     let blocked = blocked.answer(1, Answer::GiveUp, "").played();
     assert_eq!(standing(&blocked), (Standing::Blocked, 4));
-    assert_eq!(RunRow::new("r", &blocked.run).why, "failed: write, no (given up by bob)");
+    assert_eq!(RunRow::new("r", &blocked.run).why, "failed: write, no (rejected by bob)");
     let failed = ASKED.replace("rounds = 0", "rounds = 0\nexhausted = \"fail\"");
     let failed = World::small(&failed).verdict("write#1/critic#1", revise(1)).played();
     assert_eq!(standing(&failed), (Standing::Failed, 1));
@@ -83,9 +83,9 @@ fn a_question_shows_what_each_answer_does() {
     assert_eq!(
         options,
         [
-            ("approve", "`critic` is waived with its findings noted, and `verify` looks next"),
+            ("approve", "`critic` is overridden with its findings noted, and `verify` runs next"),
             ("revise", "`write` is done again, with your words in its brief"),
-            ("give-up", "`write` fails; what does not wait for it goes on"),
+            ("give-up", "`write` fails; work that does not depend on it continues"),
         ]
     );
     assert_eq!(view.findings.len(), 1);
@@ -94,10 +94,10 @@ fn a_question_shows_what_each_answer_does() {
     world.rules("write#1/verify#1", revises(1));
     let question = world.run.questions().next().unwrap();
     let view = QuestionView::new(&world.run, question);
-    assert_eq!(view.options[0].does, "`verify` looks again");
+    assert_eq!(view.options[0].does, "`verify` runs again");
     assert_eq!(view.options[2].answer, "waive verify");
     // The human gate after it does not apply, so nothing looks next.
-    assert_eq!(view.options[2].does, "`verify` is waived in your name, and `write` is done");
+    assert_eq!(view.options[2].does, "`verify` is overridden in your name, and `write` is done");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn calls_are_told_in_words() {
     };
     assert_eq!(words(&world), ["agent as architect"]);
     world.end("plan-sprint#1");
-    assert_eq!(words(&world), ["looks for sprint.md"]);
+    assert_eq!(words(&world), ["checks that sprint.md exists"]);
 }
 
 #[test]

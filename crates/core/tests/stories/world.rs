@@ -497,7 +497,7 @@ impl World {
 
     /// The journal as sentences.
     pub(crate) fn story(&self) -> Vec<String> {
-        self.facts().iter().map(view::sentence).collect()
+        self.facts().iter().map(|fact| view::sentence(fact, view::Names::Exact)).collect()
     }
 
     pub(crate) fn facts(&self) -> Vec<Event> {

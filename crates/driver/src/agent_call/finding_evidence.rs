@@ -89,7 +89,7 @@ impl<'a> ReadableTexts<'a> {
         }
         let Some(texts) = self.texts(path)? else { return Ok(claimed) };
         if texts.is_empty() {
-            return not_there(format!("there is no text `{path}`"));
+            return not_there(format!("no text file `{path}`"));
         }
         if let Some(line) = finding.line {
             let lines = texts.iter().map(|text| text.lines().count()).max().unwrap_or_default();

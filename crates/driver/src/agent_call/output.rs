@@ -238,7 +238,7 @@ fn heading_flaw(bytes: &[u8], items: &[Item]) -> Option<String> {
     let untold = items.iter().find(|item| !headings.contains(&item.id));
     match (unlisted, untold) {
         _ if headings.is_empty() || items.is_empty() => None,
-        (Some(id), _) => Some(format!("it has a heading for `{id}`, which the list does not have")),
+        (Some(id), _) => Some(format!("it has a heading for `{id}`, which is not in the list")),
         (None, Some(item)) => {
             Some(format!("it has no heading for `{}`, which the list has", item.id))
         }

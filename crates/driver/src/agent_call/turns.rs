@@ -347,7 +347,7 @@ fn ended(
             fault(FaultClass::TimedOut, &what)
         }
         AgentEnd::Stopped(Watchdog::Output) => {
-            fault(FaultClass::TooMuchOutput, "it printed more than it may")
+            fault(FaultClass::TooMuchOutput, "it printed more than allowed")
         }
         AgentEnd::NotStarted { why } => fault(FaultClass::NotStarted, why),
         AgentEnd::Interrupted => Err(Outcome::Interrupted),

@@ -46,9 +46,11 @@ pub(super) fn find(
     let is_red = |command: &&String| colour(command) == Some(Colour::Red);
     let red: Vec<&str> = commands.iter().filter(is_red).map(String::as_str).collect();
     Err(match (commands, red.as_slice()) {
-        ([], _) => "the project has no checks, and nobody waived them for this code".to_owned(),
-        (_, []) => "the code of the result is not the code that was proved".to_owned(),
-        (_, red) => format!("`{}` is red on the code of the result", red.join("`, `")),
+        ([], _) => {
+            "the project has no checks, and they were not overridden for this code".to_owned()
+        }
+        (_, []) => "the code of the result is not the code that was verified".to_owned(),
+        (_, red) => format!("`{}` fails on the code of the result", red.join("`, `")),
     })
 }
 
@@ -160,20 +162,20 @@ mod tests {
     fn green_on_another_tree_or_by_another_command_proves_nothing() {
         let other = [ran("make", "t2", Colour::Green), ran("cargo test", "t1", Colour::Green)];
         let why = looked(&other, &["make"]).unwrap_err();
-        assert!(why.contains("not the code that was proved"), "{why}");
+        assert!(why.contains("not the code that was verified"), "{why}");
     }
 
     #[test]
     fn what_was_green_and_is_red_now_is_not_offered() {
         let facts = [ran("make", "t1", Colour::Green), ran("make", "t1", Colour::Red)];
         let why = looked(&facts, &["make"]).unwrap_err();
-        assert!(why.contains("`make` is red"), "{why}");
+        assert!(why.contains("`make` fails"), "{why}");
     }
 
     #[test]
     fn without_checks_only_a_waiver_by_name_lets_it_through() {
         let why = looked(&[landed("t1")], &[]).unwrap_err();
-        assert!(why.contains("nobody waived"), "{why}");
+        assert!(why.contains("not overridden"), "{why}");
         let facts = [&waived("verify")[..], &[landed("t1")]].concat();
         let proof = looked(&facts, &[]).unwrap();
         assert_eq!(proof.waived.len(), 1);

@@ -50,7 +50,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let repository = context.code;
     let start = &run.definition().start;
     let (Some(base), Some(head)) = (&start.base, run.head()) else {
-        return Ok(plan.nothing_delivered("nothing to deliver, because the run works on no code"));
+        return Ok(plan.nothing_delivered("nothing to deliver: the run has no code"));
     };
     let mark = format!("{}@{head}", call.unit());
     let (attempt, mark_of) = (plan.attempt().clone(), mark.clone());
@@ -58,7 +58,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         None | Some(EffectMark::Intended) => {}
         Some(EffectMark::Done) => {
             let summary = match found(context.disk, &context.home.run(context.id), &mark)? {
-                Some(place) => format!("delivered as {place}/{TEXT}"),
+                Some(place) => format!("text written to {place}/{TEXT}; open it with forge pr"),
                 None => "delivered before this run was rewound".to_owned(),
             };
             return Ok(plan.delivered(Receipt { summary, ..Receipt::from_spent(Spent::NOTHING) }));
@@ -66,9 +66,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     }
     let tree = repository.code_tree(head).map_err(Error::from)?;
     if tree == repository.code_tree(base).map_err(Error::from)? {
-        return Ok(plan.nothing_delivered(
-            "nothing to deliver, because the code is what the run started from",
-        ));
+        return Ok(plan.nothing_delivered("nothing to deliver: the code did not change"));
     }
     let offer = Offer {
         version: 1,
@@ -112,7 +110,7 @@ fn proved(plan: &Plan<'_>, offer: Offer) -> Result<Offer, Pending> {
     match evidence::find(&events, verifies, &offer.tree, &commands) {
         Ok(proof) => Ok(Offer { evidence: proof.evidence, waived: proof.waived, ..offer }),
         Err(why) => {
-            let what = format!("it is not delivered, because it is not proved: {why}");
+            let what = format!("not delivered, because it is not verified: {why}");
             Err(plan.ends(Outcome::Blocked { class: BlockerClass::Unknown, what }))
         }
     }

@@ -95,7 +95,7 @@ fn parts(run: &Run) -> Option<String> {
                 .all(|unit| matches!(unit.state, State::Accepted | State::Skipped));
             let state = match (landed, is_over) {
                 (Some(commit), _) => format!("`{}`", short_commit(commit)),
-                (None, true) => "nothing to land".to_owned(),
+                (None, true) => "nothing to merge".to_owned(),
                 (None, false) => "not done".to_owned(),
             };
             let title = flat(&item.title);
@@ -146,7 +146,7 @@ fn verified(offer: &Offer) -> String {
     for waived in &offer.waived {
         let _ = writeln!(
             text,
-            "**Not proved.** {} waived `{}` of `{}` by name: {}\n",
+            "**Not verified.** {} overrode `{}` of `{}` by name: {}\n",
             flat(&waived.who),
             waived.gate,
             waived.unit,
@@ -154,7 +154,7 @@ fn verified(offer: &Offer) -> String {
         );
     }
     if offer.evidence.is_empty() {
-        text.push_str("Forge ran nothing on this code.");
+        text.push_str("No checks ran on this code.");
     } else {
         let _ = writeln!(text, "Forge ran these on exactly this code (tree `{}`):\n", offer.tree);
         for one in &offer.evidence {
@@ -332,7 +332,10 @@ mod tests {
         };
         let text = verified(&Offer { waived: vec![waived], ..offer() });
         assert_eq!(unquoted_lines(&text).len(), 2, "{text}");
-        assert!(unquoted_lines(&text)[0].starts_with("**Not proved.** ada ## x waived"), "{text}");
+        assert!(
+            unquoted_lines(&text)[0].starts_with("**Not verified.** ada ## x overrode"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -31,7 +31,7 @@ use crate::{
 pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, .. } = *plan;
     let Some(head) = run.head() else {
-        return Ok(plan.nothing_delivered("nothing to commit: the run works on no code"));
+        return Ok(plan.nothing_delivered("nothing to commit: the run has no code"));
     };
     match context.frozen.kept {
         RunRecord::All | RunRecord::Summary => {}
@@ -131,6 +131,6 @@ fn at(plan: &Plan<'_>, path: String, blob: &Blob) -> Result<RecordFile, Error> {
     let id = blob
         .0
         .parse()
-        .map_err(|_| Error::surroundings(format!("`{}` is no blob", blob.0), "forge doctor"))?;
+        .map_err(|_| Error::surroundings(format!("`{}` is not a blob", blob.0), "forge doctor"))?;
     Ok(RecordFile { path, from: plan.context.blobs.path(&id) })
 }

@@ -133,7 +133,12 @@ fn guards(changes: &[FileChange], frozen: &Frozen) -> Option<String> {
         })
         .collect();
     let listed = crate::path_list::short_list(&found);
-    (!found.is_empty()).then(|| format!("it changes files that guard the project: {listed}"))
+    (!found.is_empty()).then(|| {
+        format!(
+            "it changes protected files (tests, CI, settings): \
+                                         {listed}"
+        )
+    })
 }
 
 /// Changes of what Forge itself goes by. They count for nothing in this run, and are never right.
@@ -153,7 +158,7 @@ fn settings(changes: &[FileChange], frozen: &Frozen) -> Vec<Finding> {
     found
         .take(FINDINGS_MAX)
         .map(|(change, owner)| {
-            let what = format!("`{}` belongs to {owner}; agents leave it alone", change.path);
+            let what = format!("`{}` belongs to {owner}; agents must not change it", change.path);
             finding(Severity::Critical, Some(&change.path), what, None)
         })
         .collect()

@@ -62,7 +62,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let mut verifies = gates.iter().filter(|gate| gate.check == Check::Verify);
     let is_waived = verifies.any(|gate| run.unit(unit).waived.contains(&gate.name));
     if is_waived {
-        receipt.notes.push("it lands without proof: `verify` was waived".to_owned());
+        receipt.notes.push("merged without proof: `verify` was overridden".to_owned());
     } else {
         match checks_at(context.frozen, run, repository, &landed)? {
             lack @ (Checks::Added(_) | Checks::Nothing(_)) => {
@@ -90,14 +90,14 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 /// Where both sides changed the same place, with both sides shown.
 fn conflict(conflict: &MergeConflict) -> Finding {
     let MergeConflict { path, what, ours, theirs } = conflict;
-    let quote = format!("landed meanwhile:\n{ours}\nthis change:\n{theirs}");
+    let quote = format!("merged meanwhile:\n{ours}\nthis change:\n{theirs}");
     Finding {
         why: "Both changed the same place. The result so far is merged into your checkout."
             .to_owned(),
         ..crate::gates::ruling::finding(
             Severity::Major,
             Some(path),
-            format!("it does not fit to what landed meanwhile: {what}"),
+            format!("it conflicts with work that was merged meanwhile: {what}"),
             Some(Proof::Quote { quote }),
         )
     }

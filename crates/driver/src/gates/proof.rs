@@ -145,7 +145,7 @@ fn touched(
         discarded.into_iter().filter(|path| tracked.contains(path)).collect();
     Ok(touched.first().map(|first| {
         let what = format!(
-            "files of the commit changed while it was verified, so nothing is proved: {}",
+            "files of the commit changed during the checks, so nothing is proved: {}",
             short_list(&touched)
         );
         finding(Severity::Major, Some(first), what, None)
@@ -211,7 +211,7 @@ fn at_the_base(
         let words = match colour {
             Some(Colour::Red) => RED_AT_THE_BASE,
             Some(Colour::Green) => "It succeeded where the run started.",
-            None => "What it says where the run started could not be found out.",
+            None => "Its result where the run started is unknown.",
         };
         let of_it = |finding: &&mut Finding| matches!(&finding.proof, Some(Proof::Command { command: failed, .. }) if failed == command);
         for finding in proved.findings.iter_mut().filter(of_it) {

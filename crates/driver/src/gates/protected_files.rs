@@ -65,7 +65,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let mut findings = Vec::new();
     for (change, guard) in &guarded {
         if findings.len() >= FILES_MAX {
-            let what = "more guarded files are changed than can be shown".to_owned();
+            let what = "more protected files are changed than can be shown".to_owned();
             findings.push(finding(Severity::Major, Some(&change.path), what, None));
             break;
         }
@@ -383,7 +383,7 @@ fn look(
         FileChangeKind::Modified => "is changed".to_owned(),
         FileChangeKind::Deleted => "is deleted".to_owned(),
         FileChangeKind::Renamed { from } => format!("was `{from}`"),
-        FileChangeKind::TypeChanged | FileChangeKind::ModeChanged => "has another mode".to_owned(),
+        FileChangeKind::TypeChanged | FileChangeKind::ModeChanged => "has a new mode".to_owned(),
     };
     Ok(finding(severity, Some(path), format!("`{path}` ({}) {did}", guard.as_str()), None))
 }

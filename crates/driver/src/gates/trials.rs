@@ -135,7 +135,8 @@ pub(super) fn try_change(
             }
         } else {
             tried.notes.push(format!(
-                "`{command}` neither names nor counts its tests, so nothing says whether all of them still run"
+                "`{command}` neither names nor counts its tests, so it is unknown whether all of \
+                 them still run"
             ));
         }
         tried.evidence.push(Evidence {
@@ -176,7 +177,8 @@ pub(super) fn probe(
     let with_probe = overlaid(plan, "probe-", to, || failing_tests(to))?;
     let tree = code.code_tree(to).map_err(Error::from)?;
     if code.code_tree(&with_probe).map_err(Error::from)? == tree {
-        let what = "Forge knows no test runner of this project, so nothing says whether its checks can still fail";
+        let what = "Forge does not know this project's test runner, so it cannot tell whether its \
+                    checks can still fail";
         probed.notes.push(what.to_owned());
         return Ok(probed);
     }
@@ -212,8 +214,8 @@ pub(super) fn probe(
         match colour {
             Colour::Red => probed.dead.push(command),
             Colour::Green => probed.notes.push(format!(
-                "a failing test of Forge's own does not turn `{command}` red, and did not where the run started: \
-                 it says nothing about this check"
+                "a failing test added by Forge does not make `{command}` fail, and did not where \
+                 the run started: it proves nothing about this check"
             )),
         }
     }
@@ -224,7 +226,7 @@ pub(super) fn probe(
 pub(super) fn cannot_fail(dead: &[String]) -> String {
     let checks: Vec<String> = dead.iter().map(|command| format!("`{command}`")).collect();
     format!(
-        "a failing test of Forge's own turned {} red where the run started, and does not any more: \
+        "a failing test added by Forge made {} fail where the run started, and no longer does: \
          the change keeps the checks from failing",
         checks.join(", ")
     )

@@ -95,7 +95,7 @@ fn tell_all(recipients: &Recipients, notice: &Notice, live: &Path, taken: &Path)
         if recipients.desktop == Switch::On {
             scope.spawn(|| {
                 if let Err(why) = tell_desktop(notice, &recipients.dir) {
-                    note_once(log, &format!("the desktop was not told: {why}"));
+                    note_once(log, &format!("the desktop notification failed: {why}"));
                 }
             });
         }
@@ -123,7 +123,7 @@ fn tell_command(
     errors: &Path,
     time: Duration,
 ) -> Result<(), String> {
-    let (program, args) = words.split_first().ok_or("is no program")?;
+    let (program, args) = words.split_first().ok_or("is not a program")?;
     // A path begins where the person works, whichever folder the system would begin at.
     let program = if program.contains('/') { dir.join(program) } else { PathBuf::from(program) };
     let stderr = File::create(errors).map_or(Stdio::null(), Stdio::from);

@@ -39,9 +39,11 @@ const OTHERS_MAX: usize = 20;
 const FILES_MAX: usize = 100;
 
 /// What an agent hears first when it goes on.
-const GO_ON: &str = "You began this work in this session and were stopped in the middle of it, which was nobody's \
-    fault. Files are as you left them, also those in your outbox, but for `result.json`: leave it anew. See what is there already, then go on from it. The brief follows again: the \
-    name of the attempt and the folders are new, everything else is as it was.";
+const GO_ON: &str = "You began this work in this session and were interrupted; you did nothing \
+                     wrong. Your files are as you left them, also those in your outbox, except \
+                     for `result.json`: write it again. See what is there already, then continue \
+                     from it. The brief follows again: the name of the attempt and the folders \
+                     are new, everything else is as it was.";
 
 /// The part of a brief about the code.
 pub struct CodeBrief<'a> {
@@ -139,7 +141,7 @@ pub fn brief(
         let said: Vec<String> = said.iter().map(|said| said_in_words(said, call)).collect();
         let title = "What the user said about this work";
         let body =
-            format!("It is newer than the request, and counts more.\n\n{}", said.join("\n\n"));
+            format!("It is newer than the request, and takes precedence.\n\n{}", said.join("\n\n"));
         section(&mut text, title, &body);
     }
     let start = &run.definition().start;
@@ -153,10 +155,10 @@ pub fn brief(
         let others = other_items(run, &call.unit().scope);
         if !others.is_empty() {
             let body = format!(
-                "Others build these, and their work is not in this checkout:\n\n{}",
+                "Other agents work on these, and their work is not in this checkout:\n\n{}",
                 others.join("\n")
             );
-            section(&mut text, "Tasks that are built elsewhere", &body);
+            section(&mut text, "Tasks that others work on", &body);
         }
     }
     if let Some(instructions) = code.instructions {
@@ -189,18 +191,19 @@ pub fn brief(
     own_files(&mut text, left_before, handed_back);
     if *since == SinceLastLook::Given {
         let body = format!(
-            "This work was looked at before. What changed since then is `$FORGE_INBOX/{SINCE}`: begin with it."
+            "This work was reviewed before. What changed since then is `$FORGE_INBOX/{SINCE}`: \
+             begin with it."
         );
-        section(&mut text, "What changed since the last look", &body);
+        section(&mut text, "What changed since the last review", &body);
     }
     let claim = unit.receipt.as_ref().map(|receipt| receipt.summary.trim()).unwrap_or_default();
     if matches!(call, CallId::Judgement(_)) && !claim.is_empty() {
-        section(&mut text, "What its author says of it", &quoted(claim));
+        section(&mut text, "What its author says about it", &quoted(claim));
     }
     if !unit.findings.is_empty() {
         let title = match call {
-            CallId::Attempt(_) => "What was found, and is to be dealt with",
-            CallId::Judgement(_) => "What was found at the attempt before",
+            CallId::Attempt(_) => "Findings to deal with",
+            CallId::Judgement(_) => "Findings of the previous attempt",
         };
         section(&mut text, title, &findings(&unit.findings));
     }
@@ -209,10 +212,10 @@ pub fn brief(
         section(&mut text, "Open notes", &open_notes(&open));
     }
     if !unit.left_to_do.is_empty() {
-        section(&mut text, "What is left to do of this work", &quoted(&unit.left_to_do));
+        section(&mut text, "What is left to do", &quoted(&unit.left_to_do));
     }
     if let Some(fault) = &unit.fault {
-        let title = "Why the attempt before this one did not count";
+        let title = "Why the previous attempt did not count";
         section(&mut text, title, &quoted(&fault.what));
     }
     section(&mut text, "What you must leave", &must_leave(run, call, role, places));
@@ -223,15 +226,16 @@ pub fn brief(
 fn own_files(text: &mut String, left_before: &[String], handed_back: &[String]) {
     if !left_before.is_empty() {
         let body = format!(
-            "It is in your inbox: `{}`. Copy it into the outbox and change it there; lines that findings name are lines of it.",
+            "It is in your inbox: `{}`. Copy it into the outbox and change it there; line numbers \
+             of findings refer to it.",
             left_before.join("`, `")
         );
         section(text, "What you left last time", &body);
     }
     if !handed_back.is_empty() {
         let body = format!(
-            "The files of your attempt before are in your outbox already, as you left them: `{}`. What is right in them you \
-             can leave as it is; the result you write anew.",
+            "The files of your previous attempt are already in your outbox, as you left them: \
+             `{}`. Keep what is right in them; write the result again.",
             handed_back.join("`, `")
         );
         section(text, "What is in your outbox already", &body);
@@ -241,9 +245,9 @@ fn own_files(text: &mut String, left_before: &[String], handed_back: &[String]) 
 /// The brief of an agent whose work is done and whose result cannot be used.
 pub fn repair(run: &Run, call: &CallId, role: &Role, flaw: &str, places: &Places) -> String {
     let mut text = format!(
-        "Your work on `{call}` has ended, but what you left cannot be used:\n\n{}\n\n\
-         Mend exactly that, and nothing else: the work itself is not to be done again. \
-         This is the only chance; what is still wrong afterwards counts as no result.\n",
+        "Your work on `{call}` has ended, but what you left cannot be used:\n\n{}\n\nFix exactly \
+         that, and nothing else: do not do the work itself again. This is the only chance; if it \
+         is still wrong afterwards, it counts as no result.\n",
         quoted(flaw)
     );
     section(&mut text, "What you must leave", &must_leave(run, call, role, places));
@@ -273,8 +277,9 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
              number 1).",
         ),
         Leaves::Answer => leave.push_str(
-            "\n\nThen your answer, once, as the structured output that you are asked for, with these \
-             keys. (If there is no such tool, write the same as `result.json` into `$FORGE_OUTBOX`.)",
+            "\n\nThen your answer, once, as the structured output that you are asked for, with \
+             these keys. (If you have no such tool, write the same as `result.json` into \
+             `$FORGE_OUTBOX`.)",
         ),
     }
     let _ = write!(
@@ -295,10 +300,12 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
     leave.push_str("```\n\n");
     leave.push_str(match call {
         CallId::Attempt(_) => {
-            "All of these are needed when you are done, but for `blocker`. If you have something to say there, you may add:"
+            "All of these are required when you are done, except `blocker`. Where you have \
+             something to say, you may add:"
         }
         CallId::Judgement(_) => {
-            "All of these are needed, but for `blocker`. If you have something to say there, you may add:"
+            "All of these are required, except `blocker`. Where you have something to say, you \
+             may add:"
         }
     });
     leave.push_str("\n\n```text\n");
@@ -315,9 +322,10 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
         let _ = writeln!(leave, "{:<8} {}", key.as_str(), key_in_words(*key, call, stage));
     }
     leave.push_str(
-        "decisions, follow_ups, memory  each a list of texts: what you decided on the way, what is left for \
-         later, what whoever works on this later should know; people read them\n```\n\n\
-         Give no other key: it is refused, or has no effect. What is marked with `?` may be left out.",
+        "decisions, follow_ups, memory  each a list of texts: what you decided on the way, what \
+         is left for later, what those who work on this later should know; people read \
+         them\n```\n\nAdd no other key: it is refused, or has no effect. Keys marked with `?` are \
+         optional.",
     );
     leave
 }
@@ -400,8 +408,8 @@ fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
     if let Some(commit) = code.own_commit {
         let _ = write!(
             text,
-            "\n\nYour change of the attempt before is in it already, as commit `{}`. What you change now is added to \
-             it, and what you say in `commit` is the message for all of it.",
+            "\n\nYour change of the previous attempt is already in it, as commit `{}`. What you \
+             change now is added to it, and `commit` is the message for all of it.",
             short_commit(commit)
         );
     }
@@ -409,7 +417,7 @@ fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
     if !code.conflicts.is_empty() {
         let _ = write!(
             text,
-            "\n\nWhat landed meanwhile is merged into it. These files have conflict markers, which you \
+            "\n\nWhat was merged meanwhile is in it. These files have conflict markers, which you \
              must resolve:\n\n- `{}`",
             code.conflicts.join("`\n- `")
         );
@@ -420,7 +428,7 @@ fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
             text,
             "\n\n{} is `$FORGE_INBOX/{CHANGE}`. Its files:\n\n- `{}`",
             match call {
-                CallId::Attempt(_) => "All that the run has changed so far",
+                CallId::Attempt(_) => "Everything the run has changed so far",
                 CallId::Judgement(_) => "The change under review",
             },
             shown.join("`\n- `")
@@ -432,8 +440,8 @@ fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
             let shown: Vec<&str> = unshown.iter().take(FILES_MAX).map(String::as_str).collect();
             let _ = write!(
                 text,
-                "\n\n{CHANGE} does not have all of it. The changes of {} files are too large for it; look at \
-                 them in your working directory:\n\n- `{}`",
+                "\n\n{CHANGE} does not have all of it. The changes of {} files are too large for \
+                 it; read them in your working directory:\n\n- `{}`",
                 unshown.len(),
                 shown.join("`\n- `")
             );
@@ -450,7 +458,7 @@ fn checks_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
         ([], true, _) => {
             return "The project has no checks: nothing was run on this commit.".to_owned();
         }
-        ([], false, _) => return "The project has no checks that Forge could run.".to_owned(),
+        ([], false, _) => return "The project has no checks that Forge can run.".to_owned(),
         (_, true, _) => "The project's checks, as Forge ran them on exactly this commit:",
         (_, false, CodeAccess::Writes) => {
             "When you are done, Forge runs the project's checks on your change, in another checkout:"
@@ -492,7 +500,7 @@ fn waiver(run: &Run, unit: &UnitId) -> Option<String> {
         }
     })?;
     let said = history.question(question)?.answer.as_ref()?;
-    Some(format!(", and {} waived that: {:?}", said.by.who, said.words))
+    Some(format!(", and {} overrode that: {:?}", said.by.who, said.words))
 }
 
 /// Words of a person, with whom they were said to.
@@ -502,10 +510,10 @@ fn said_in_words(said: &Said, call: &CallId) -> String {
     let to = if is_own { "To you".to_owned() } else { format!("To `{unit}`") };
     let when = match occasion {
         Occasion::Answer(Answer::Revise) => format!("{to}, sending the work back"),
-        Occasion::Answer(Answer::Retry) => format!("{to}, wanting another try"),
-        Occasion::Answer(Answer::Waive { gate }) => format!("At `{unit}`, waiving `{gate}`"),
+        Occasion::Answer(Answer::Retry) => format!("{to}, asking for another attempt"),
+        Occasion::Answer(Answer::Waive { gate }) => format!("At `{unit}`, overriding `{gate}`"),
         Occasion::Answer(Answer::Approve | Answer::GiveUp) => {
-            format!("At `{unit}`, approving it, to all who come after")
+            format!("At `{unit}`, approving it, for all later stages")
         }
         Occasion::Edit => format!("At `{unit}`"),
     };

@@ -22,7 +22,7 @@ pub enum ArtifactFlaw {
     #[error("`{name}` is not in the outbox")]
     Missing { name: String },
     /// A symlink, a folder, a pipe or a device.
-    #[error("`{name}` is not a regular file, or lies behind a symlink")]
+    #[error("`{name}` is not a regular file, or is behind a symlink")]
     NotAFile { name: String },
     #[error("`{name}` is larger than {max_bytes} bytes")]
     TooLarge { name: String, max_bytes: u64 },
@@ -103,7 +103,7 @@ mod tests {
         let flaw = collect(home.path(), "plans/T2.md", 3).unwrap_err().to_string();
         assert_eq!(flaw, "`plans/T2.md` is not in the outbox");
         let flaw = collect(home.path(), "plans", 3).unwrap_err().to_string();
-        assert_eq!(flaw, "`plans` is not a regular file, or lies behind a symlink");
+        assert_eq!(flaw, "`plans` is not a regular file, or is behind a symlink");
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn check(spec: &Spec) -> Result<(), String> {
     if !spec.dir.is_dir() {
         return Err(format!("the working directory `{}` does not exist", spec.dir.display()));
     }
-    let program = spec.argv.first().ok_or("there is no program to run")?;
+    let program = spec.argv.first().ok_or("no program to run")?;
     let mut candidates = candidates(program, &spec.dir).peekable();
     if candidates.peek().is_none() {
         return Err(format!("program `{program}` not found: PATH is empty"));

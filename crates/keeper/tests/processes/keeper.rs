@@ -87,7 +87,7 @@ fn what_cannot_start_is_told_with_its_reason() {
     assert_eq!(why("1", &program("no-such-program")), "program `no-such-program` not found");
     assert_eq!(why("2", &program("/no/such")), "program `/no/such` not found");
     assert_eq!(why("3", &program("/etc/passwd")), "program `/etc/passwd` is not executable");
-    assert_eq!(why("4", &|spec| spec.argv.clear()), "there is no program to run");
+    assert_eq!(why("4", &|spec| spec.argv.clear()), "no program to run");
     let missing = why("5", &|spec| spec.dir = "/no/such/folder".into());
     assert_eq!(missing, "the working directory `/no/such/folder` does not exist");
     let missing = why("6", &|spec| spec.stdin = Some("/no/input".into()));

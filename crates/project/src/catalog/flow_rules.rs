@@ -26,12 +26,14 @@ fn check_table(stages: &[Stage], writers: &BTreeSet<String>) -> Result<(), Strin
         let name = &stages[*row].name;
         if !lands(stages, *row) {
             return Err(format!(
-                "stage `{name}` changes code, and nothing lands it: add the gate {{ land = true }} to it or to a stage after it"
+                "stage `{name}` changes code, but nothing merges it: add the gate {{ land = true \
+                 }} to it or to a later stage"
             ));
         }
         if !has_always(*row, &Check::BuiltIn { check: BuiltIn::Changes }) {
             return Err(format!(
-                "stage `{name}` changes code, and nothing looks at what it changes: add the gate {{ check = \"changes\" }} to it, without `when`"
+                "stage `{name}` changes code, but nothing checks the changed files: add the gate \
+                 {{ check = \"changes\" }} to it, without `when`"
             ));
         }
         let beside = |other: &usize| {
@@ -42,7 +44,8 @@ fn check_table(stages: &[Stage], writers: &BTreeSet<String>) -> Result<(), Strin
         if let Some(other) = (0..stages.len()).filter(beside).find(|other| shares(&stages[*other]))
         {
             return Err(format!(
-                "stage `{name}` changes code while `{}` works in the same checkout: let one come `after` the other, or give each an item of its own",
+                "stage `{name}` changes code while `{}` works in the same checkout: let one come \
+                 `after` the other, or give each its own item",
                 stages[other].name
             ));
         }
@@ -52,7 +55,8 @@ fn check_table(stages: &[Stage], writers: &BTreeSet<String>) -> Result<(), Strin
             let mut before = firsts(stages, row).into_iter().chain([row]);
             if !before.any(changes_code) {
                 return Err(format!(
-                    "stage `{}` has the gate `{}`, and nothing in it or before it changes code: the role that does needs `code = \"writes\"` in its head",
+                    "stage `{}` has the gate `{}`, but nothing in it or before it changes code: \
+                     the role that does needs `code = \"writes\"` in its head",
                     stage.name, land.name
                 ));
             }
@@ -96,7 +100,8 @@ fn check_lands(stages: &[Stage], row: usize) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "stage `{}` lands what nothing verifies: add the gate {{ verify = true }}, without `when`, before {{ land = true }}",
+        "stage `{}` merges unverified code: add the gate {{ verify = true }}, without `when`, \
+         before {{ land = true }}",
         stages[row].name
     ))
 }

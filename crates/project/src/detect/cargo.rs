@@ -42,7 +42,10 @@ pub(super) fn detect(place: &ProjectFolder) -> Findings {
     );
     findings.cache.push(target_folder(place));
     if place.exists(".config/nextest.toml") {
-        findings.add_note("nextest is set up; `cargo test` was chosen because it is always there");
+        findings.add_note(
+            "nextest is configured; `cargo test` was chosen because it is always \
+                           available",
+        );
     }
     findings
 }

@@ -8,8 +8,7 @@ pub(super) fn detect(place: &ProjectFolder) -> Findings {
     let mut findings = Findings::default();
     if !place.exists(MANIFEST) {
         if place.exists("go.work") {
-            findings
-                .add_note("go.work is there without go.mod; modules one level down are looked at");
+            findings.add_note("go.work without go.mod; modules one level down are searched");
         }
         return findings;
     }

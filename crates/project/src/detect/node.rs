@@ -102,7 +102,7 @@ fn add(
     }
     let fixes = ["--fix", "--write"].iter().any(|option| has_word(text, option));
     if fixes {
-        findings.add_note(format!("the script `{name}` changes files, so it is no check"));
+        findings.add_note(format!("the script `{name}` changes files, so it is not a check"));
         return;
     }
     let mut signs = signs.to_vec();

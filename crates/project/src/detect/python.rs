@@ -98,7 +98,7 @@ pub(super) fn detect(place: &ProjectFolder) -> Findings {
         let discoveries = discoveries(place, &python.tests);
         if discoveries.len() > DISCOVERIES_MAX {
             findings
-                .add_note(format!("tests lie in {} folders, not all are run", discoveries.len()));
+                .add_note(format!("tests are in {} folders, not all are run", discoveries.len()));
         }
         for (options, file) in discoveries.into_iter().take(DISCOVERIES_MAX) {
             let command = manager.runs(&format!("unittest discover{options}"));
@@ -217,8 +217,7 @@ impl Python<'_, '_> {
             EnvironmentTool::Pip => (self.pip(needs), &["pyproject.toml", "setup.py"], ".venv"),
             EnvironmentTool::System => {
                 if needs == Needs::Pytest {
-                    findings
-                        .add_note("nothing names pytest as a dependency; it must be there already");
+                    findings.add_note("pytest is not a dependency; it must be installed already");
                 }
                 return;
             }

@@ -210,7 +210,7 @@ fn node_is_found_by_lock_file_and_field() {
     let project = found(&[("package.json", SOME_JS), ("package-lock.json", "")]);
     assert_eq!(project.setup_inputs, ["package.json", "package-lock.json"]);
     assert_eq!(project.cache, ["node_modules"]);
-    assert_eq!(project.notes, ["`node_modules` will appear, and no .gitignore names it"]);
+    assert_eq!(project.notes, ["`node_modules` will be created, and no .gitignore names it"]);
 }
 
 #[test]
@@ -498,9 +498,9 @@ fn folders_are_looked_at_up_to_a_limit_and_examples_never() {
     let project = found(&files);
     assert_eq!(project.verify.len(), FOLDERS_MAX);
     assert!(
-        project.notes.contains(&"only 8 folders are looked at; not p08/, p09/, p10/".to_owned())
+        project.notes.contains(&"only 8 folders are searched; not p08/, p09/, p10/".to_owned())
     );
-    assert!(project.notes.contains(&"examples/ has a go.mod and was not looked at".to_owned()));
+    assert!(project.notes.contains(&"examples/ has a go.mod, and was not searched".to_owned()));
 }
 
 #[test]
@@ -520,7 +520,7 @@ fn names_are_quoted_so_that_a_shell_reads_them_back() {
     assert_eq!(commands(&found(&[(path, "")]).verify), [r"cd '$(rm -rf x)'\''s' && go vet ./..."]);
     let project = found(&[("a\nb/go.mod", ""), ("../go.mod", ""), ("/go.mod", "")]);
     assert_eq!(project.verify, []);
-    assert_eq!(project.notes, ["3 files have names that no command can hold"]);
+    assert_eq!(project.notes, ["3 files have names that no command can use"]);
 }
 
 #[test]

@@ -33,28 +33,28 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
     for (text, expected, next) in [
         (
             "agent = \"cloude\"",
-            "line 1: there is no agent `cloude`; did you mean `claude`?",
+            "line 1: unknown agent `cloude`; did you mean `claude`?",
             "agents.cloude",
         ),
-        ("agent = \"zzzzzzzzzzzz\"", "line 1: there is no agent `zzzzzzzzzzzz`", "command"),
+        ("agent = \"zzzzzzzzzzzz\"", "line 1: unknown agent `zzzzzzzzzzzz`", "command"),
         (
             "\n[roles.reviewer]\nagent = \"scriptd\"",
-            "line 3: there is no agent `scriptd`; did you mean `scripted`?",
-            "set it up",
+            "line 3: unknown agent `scriptd`; did you mean `scripted`?",
+            "set its program",
         ),
         (
             "agent = \"codex\"",
-            "line 1: this Forge does not know the agent `codex` yet",
-            "`[agents.codex] command = [\"…\"]` makes it any program",
+            "line 1: this version does not know the agent `codex` yet",
+            "set its program: `[agents.codex] command = [\"…\"]`",
         ),
-        ("agent = \"gemini\"", "does not know the agent `gemini`", "any program"),
-        ("agent = \"opencode\"", "does not know the agent `opencode`", "any program"),
+        ("agent = \"gemini\"", "does not know the agent `gemini`", "set its program"),
+        ("agent = \"opencode\"", "does not know the agent `opencode`", "set its program"),
         (
             "agent = \"mine\"\n[agents.mine]\nmodel = \"x\"",
             "line 1: the agent `mine` has no command",
             "[agents.mine] command",
         ),
-        ("agent = \"program\"", "there is no agent `program`", "command"),
+        ("agent = \"program\"", "unknown agent `program`", "command"),
     ] {
         let trouble = read(text).unwrap_err();
         assert!(
@@ -65,10 +65,7 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
     }
     let sources = Sources { environment: variable("FORGE_AGENT", "mne"), ..repo(MINE) };
     let trouble = Settings::from_sources(&sources).unwrap_err();
-    assert_eq!(
-        trouble.what,
-        "the variable FORGE_AGENT: there is no agent `mne`; did you mean `mine`?"
-    );
+    assert_eq!(trouble.what, "the variable FORGE_AGENT: unknown agent `mne`; did you mean `mine`?");
     // What is set up halfway is no trouble as long as nobody plays with it, and a name of a later
     // Forge is as good as any other.
     for text in [
@@ -110,42 +107,42 @@ fn values_of_tables_that_cannot_be_are_refused_with_their_line() {
     for (text, expected) in [
         (
             "[agents.a]\nlike = \"codex\"",
-            "agents.a.like: unknown variant `codex`; it may be \"claude\" or \"program\"",
+            "agents.a.like: unknown variant `codex`; expected \"claude\" or \"program\"",
         ),
         ("[agents.a]\nlike = \"scripted\"", "agents.a.like: unknown variant `scripted`"),
         (
             "[agents.a]\ncommand = \"x\"",
-            "agents.a.command: invalid type: string \"x\"; it may be a list of a program",
+            "agents.a.command: invalid type: string \"x\"; expected a list of a program",
         ),
-        ("[agents.a]\ncommand = []", "agents.a.command: it is empty; it may be"),
+        ("[agents.a]\ncommand = []", "agents.a.command: it is empty; expected"),
         ("[agents.a]\ncommand = [\"\"]", "agents.a.command: \"\" is empty"),
         ("[agents.a]\ncommand = [\"~/x\"]", "\"~/x\" is not expanded here"),
         ("[agents.a]\ncommand = [\"--x\"]", "\"--x\" is an option"),
         ("[agents.a]\ncommand = [\"x/..\"]", "\"x/..\" is a folder"),
         ("[agents.a]\ncommand = [\"x\\u0000\"]", "has a control character"),
-        ("[agents.a]\nmodel = \"\"", "agents.a.model: \"\" is no name of a model"),
-        ("[agents.a]\nmodel = \"a b\"", "is no name of a model"),
-        ("[agents.a]\nmodel = \"-x\"", "is no name of a model"),
-        ("[agents.a]\nmodel = 3", "integer `3`; it may be the name of a model"),
-        ("[agents.a]\npass = [\"A B\"]", "agents.a.pass: \"A B\" is no name of a variable"),
-        ("[agents.a]\npass = [\"1A\"]", "is no name of a variable"),
-        ("[agents.a]\npass = [\"A=B\"]", "is no name of a variable"),
-        ("[agents.a]\npass = true", "it may be a list of names of variables"),
-        ("[roles.r]\nagent = \"A\"", "roles.r.agent: \"A\" is no name"),
+        ("[agents.a]\nmodel = \"\"", "agents.a.model: \"\" is not a valid model name"),
+        ("[agents.a]\nmodel = \"a b\"", "is not a valid model name"),
+        ("[agents.a]\nmodel = \"-x\"", "is not a valid model name"),
+        ("[agents.a]\nmodel = 3", "integer `3`; expected the name of a model"),
+        ("[agents.a]\npass = [\"A B\"]", "agents.a.pass: \"A B\" is not a valid variable name"),
+        ("[agents.a]\npass = [\"1A\"]", "is not a valid variable name"),
+        ("[agents.a]\npass = [\"A=B\"]", "is not a valid variable name"),
+        ("[agents.a]\npass = true", "expected a list of names of variables"),
+        ("[roles.r]\nagent = \"A\"", "roles.r.agent: \"A\" is not a valid agent name"),
         (
             "[roles.r]\nagent = [\"a\"]",
-            "roles.r.agent: invalid type: sequence; it may be \"scripted\", \"claude\", or",
+            "roles.r.agent: invalid type: sequence; expected \"scripted\", \"claude\", or",
         ),
         ("[secrets]\nfiles = [\"/etc/x\"]", "secrets.files: \"/etc/x\" is not relative"),
         ("[secrets]\nallow = [\"../**\"]", "secrets.allow: \"../**\" leads out"),
-        ("[secrets]\nallow = \"a\"", "string \"a\"; it may be a list of paths"),
+        ("[secrets]\nallow = \"a\"", "string \"a\"; expected a list of paths"),
     ] {
         let trouble = read(text).unwrap_err();
         assert!(trouble.what.starts_with("forge.toml, line 2: "), "{text}: {trouble}");
         assert!(trouble.what.contains(expected), "{text}: {trouble}");
     }
     let long = format!("[agents.a]\nmodel = \"{}\"", "x".repeat(201));
-    assert!(read(&long).unwrap_err().what.contains("is no name of a model"));
+    assert!(read(&long).unwrap_err().what.contains("is not a valid model name"));
 }
 
 #[test]
@@ -224,10 +221,10 @@ fn variables_set_tables_that_a_file_names_and_those_that_need_no_naming() {
     let role = of("[roles.Writer]\nmodel = \"x\"", "FORGE_ROLES_WRITER_AGENT", "claude").unwrap();
     assert_eq!(role.agent_for("Writer"), Some("claude"));
     for (text, name, expected) in [
-        ("", "FORGE_AGENTS_MINE_MODEL", "FORGE_AGENTS_MINE_MODEL sets nothing"),
+        ("", "FORGE_AGENTS_MINE_MODEL", "FORGE_AGENTS_MINE_MODEL is not a setting"),
         ("", "FORGE_AGENTS_CLAUDE_MODLE", "did you mean `FORGE_AGENTS_CLAUDE_MODEL`?"),
-        ("", "FORGE_AGENTS_CLAUDE", "sets nothing"),
-        ("", "FORGE_ROLES_REVIEWER_AGENT", "sets nothing"),
+        ("", "FORGE_AGENTS_CLAUDE", "is not a setting"),
+        ("", "FORGE_ROLES_REVIEWER_AGENT", "is not a setting"),
         (
             "[agents.a-b]\nmodel = \"x\"\n[agents.a_b]\nmodel = \"x\"",
             "FORGE_AGENTS_A_B_MODEL",

@@ -369,17 +369,22 @@ mod tests {
             ("", "limits.at_once", "0", "limits.at_once: invalid value: 0"),
             ("", "limits.at_onc", "3", "did you mean `limits.at_once`?"),
             ("", "budget", "3", "did you mean `limits.budget`?"),
-            ("", "", "3", "`` is no key"),
+            ("", "", "3", "unknown key ``"),
             ("", "agents.mine.comand", "3", "did you mean `agents.mine.command`?"),
-            ("", "agents.Mine.command", "3", "is no name: an agent's has at most 40 small letters"),
-            ("", "agents.scripted.command", "3", "`agents.scripted.command` is no key"),
-            ("", "agents.mine", "3", "`agents.mine` is no key"),
-            ("", "roles.a.b.agent", "3", "is no name: a role's has at most 40 letters"),
-            ("", "agents.mine.command", "./a --fast", "it may be a list of a program and its"),
-            ("", "agents.mine.command", "[]", "agents.mine.command: it is empty; it may be"),
-            ("", "agent", "mine", "line 1: there is no agent `mine`"),
+            (
+                "",
+                "agents.Mine.command",
+                "3",
+                "is not a valid agent name: at most 40 lower-case letters",
+            ),
+            ("", "agents.scripted.command", "3", "unknown key `agents.scripted.command`"),
+            ("", "agents.mine", "3", "unknown key `agents.mine`"),
+            ("", "roles.a.b.agent", "3", "is not a valid role name: at most 40 letters"),
+            ("", "agents.mine.command", "./a --fast", "expected a list of a program and its"),
+            ("", "agents.mine.command", "[]", "agents.mine.command: it is empty; expected"),
+            ("", "agent", "mine", "line 1: unknown agent `mine`"),
             ("", "roles.reviewer.agent", "codex", "does not know the agent `codex` yet"),
-            ("", "workspace.root", "../x", "is for one person to say"),
+            ("", "workspace.root", "../x", "is a personal setting"),
         ] {
             fs::write(&path, text).unwrap();
             let trouble = file(&path).set(key, words).unwrap_err();
@@ -409,7 +414,7 @@ mod tests {
             ("limits.at_once", "it says nothing about limits.at_once"),
             ("agents.other.model", "it says nothing about agents.other.model"),
             ("limits.at_onc", "did you mean `limits.at_once`?"),
-            ("limits", "`limits` is no key"),
+            ("limits", "unknown key `limits`"),
         ] {
             let trouble = file(&path).unset(key).unwrap_err();
             assert!(trouble.what.contains(expected) && trouble.next.is_some(), "{trouble}");
@@ -439,7 +444,7 @@ mod tests {
         let before = fs::read_to_string(&path).unwrap();
         let sources = Sources { repo: Some(of("r", &before)), ..Sources::default() };
         let trouble = file(&sources).unset("agents.own.command").unwrap_err();
-        assert!(trouble.what.contains("there is no agent `own`"), "{trouble}");
+        assert!(trouble.what.contains("unknown agent `own`"), "{trouble}");
         assert_eq!(fs::read_to_string(&path).unwrap(), before);
         // What is wrong already may be mended in any order.
         let wrong = Sources { user: Some(of("u", "agent = \"gone\"")), ..Sources::default() };

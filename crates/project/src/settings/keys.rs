@@ -200,7 +200,7 @@ impl SettingKey {
     /// Finds the key of a path that a person wrote.
     pub(super) fn parse(path: &str) -> Result<Self, Error> {
         Self::find_or_hint(path).map_err(|hint| {
-            Error::usage(format!("`{}` is no key{hint}", cut(path)), "forge config list")
+            Error::usage(format!("unknown key `{}`{hint}", cut(path)), "forge config list")
         })
     }
 
@@ -248,7 +248,7 @@ impl SettingKey {
 /// that has this name elsewhere, or the nearest path of all.
 pub(super) fn hint(path: &str) -> String {
     if let Some((_, new)) = RENAMED.iter().find(|(old, _)| *old == path) {
-        return format!("; it is called {new} now: `forge doctor --fix` rewrites the file");
+        return format!("; it is now called {new}: `forge doctor --fix` rewrites the file");
     }
     let (table, word) = path.rsplit_once('.').unwrap_or(("", path));
     let name = table.split_once('.').map(|(_, name)| name);

@@ -116,7 +116,7 @@ impl LayeredSettings {
         let mut settings = Self::default();
         for key in SettingKey::all(&SettingValues::default()) {
             if let Some(value) = key.row.shipped.clone() {
-                settings.add(key, SaidRow::new(Layer::Shipped, "comes with Forge", value));
+                settings.add(key, SaidRow::new(Layer::Shipped, "default", value));
             }
         }
         settings
@@ -201,7 +201,7 @@ impl LayeredSettings {
         }
         let wrong = |flaw: Flaw| {
             let line = line_of(text, flaw.at);
-            let next = format!("mend line {line} of {name}, then run the same command again");
+            let next = format!("fix line {line} of {name}, then run the same command again");
             Error::usage(format!("{name}, line {line}: {}", flaw.what), next)
         };
         let table = DeTable::parse(text).map_err(|error| {
@@ -240,14 +240,14 @@ impl LayeredSettings {
                     let near = nearest(variable, names.keys().map(String::as_str));
                     let near =
                         near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                    let what = format!("the variable {variable} sets nothing{near}");
+                    let what = format!("the variable {variable} is not a setting{near}");
                     let next = format!("unset {variable}, or see `forge config list` for all keys");
                     return Err(Error::usage(what, next));
                 }
             };
             let value = from_words(key, words).map_err(|flaw| {
                 let what = format!("the variable {variable}: {}", flaw.what);
-                Error::usage(what, format!("unset {variable}, or set it right"))
+                Error::usage(what, format!("unset {variable}, or correct it"))
             })?;
             settings.add(key.clone(), SaidRow::new(Layer::Environment, variable, value));
         }

@@ -34,9 +34,7 @@ impl Settings {
     /// Returns a note if the local file is in git, and the command that removes it from there.
     pub fn local_in_git(&self) -> Option<(String, String)> {
         (self.local_is == LocalFile::InGit).then(|| {
-            let what = format!(
-                "{LOCAL_FILE} is in git, so that it speaks for everybody and is treated like {FILE}"
-            );
+            let what = format!("{LOCAL_FILE} is in git, so it is shared and treated like {FILE}");
             (what, format!("git rm --cached {LOCAL_FILE}"))
         })
     }

@@ -72,9 +72,9 @@ pub(super) fn check(path: &str, text: &str) -> Result<(), Flaw> {
     let what = match (SettingKey::find(path), message.split_once(", expected")) {
         // What serde says repeats the whole text, and expects something in the words of Rust.
         (Some(key), Some((why, _))) => {
-            format!("{path}: {}; it may be {}", cut(why), key.row.may_be)
+            format!("{path}: {}; expected {}", cut(why), key.row.may_be)
         }
-        (Some(key), None) => format!("{path}: {message}; it may be {}", key.row.may_be),
+        (Some(key), None) => format!("{path}: {message}; expected {}", key.row.may_be),
         (None, Some(_)) => format!("unknown key `{}`{}", cut(path), hint(path)),
         (None, None) => message.to_owned(),
     };
@@ -197,7 +197,7 @@ mod tests {
         for (words, on) in [("on", "on"), ("off", "off"), ("true", "on"), ("false", "off")] {
             assert_eq!(read("notify.bell", words), Ok(Value::Text(on.to_owned())));
         }
-        assert!(why("notify.bell", "yes").contains("may be \"on\" or \"off\""));
+        assert!(why("notify.bell", "yes").contains("expected \"on\" or \"off\""));
     }
 
     #[test]
@@ -235,14 +235,18 @@ mod tests {
             (
                 "limits.at_once",
                 "0",
-                "limits.at_once: invalid value: 0; it may be a whole number between 1 and 256",
+                "limits.at_once: invalid value: 0; expected a whole number between 1 and 256",
             ),
             ("limits.at_once", "many", "limits.at_once: invalid type: string \"many\""),
-            ("limits.budget", "much", "limits.budget: \"much\" is no amount; it may be an amount"),
-            ("workspace.claims", "wait", "may be \"warn\" or \"defer\" or \"block\""),
-            ("verify.final", "Cached", "may be \"pristine\" or \"cached\""),
-            ("agent", "Claude", "agent: \"Claude\" is no name: an agent's has at most 40"),
-            ("agent", "", "agent: \"\" is no name: an agent's"),
+            (
+                "limits.budget",
+                "much",
+                "limits.budget: \"much\" is not an amount; expected an amount",
+            ),
+            ("workspace.claims", "wait", "expected \"warn\" or \"defer\" or \"block\""),
+            ("verify.final", "Cached", "expected \"pristine\" or \"cached\""),
+            ("agent", "Claude", "agent: \"Claude\" is not a valid agent name: at most 40"),
+            ("agent", "", "agent: \"\" is not a valid agent name"),
             ("agents.scripted.scenario", "", "agents.scripted.scenario: \"\" is empty"),
         ] {
             let why = why(key, words);

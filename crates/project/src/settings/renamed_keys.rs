@@ -35,7 +35,7 @@ pub fn rename_keys(layer: Layer, file: &SourceFile) -> Result<Option<RenamedKeys
         }
         Ok(())
     });
-    let by_hand = format!("mend {} by hand", file.name);
+    let by_hand = format!("fix {} by hand", file.name);
     let text =
         text.map_err(|why| Error::usage(format!("{}: {why}", file.name), by_hand.clone()))?;
     if keys.is_empty() {

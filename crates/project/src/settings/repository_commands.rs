@@ -62,7 +62,7 @@ impl Settings {
             NotifierKind::Webhook => "notify.webhook",
         };
         match self.value_of_repository(path)? {
-            Value::List(words) => Some(format!("{}  # is told of stops", line(words))),
+            Value::List(words) => Some(format!("{}  # runs when a run stops", line(words))),
             // What is approved is this address and no other, and it is not shown.
             Value::Text(url) => {
                 let sum = forge_core::hex::hex(&Sha256::digest(url.as_bytes())[..8]);

@@ -66,10 +66,10 @@ impl Settings {
         match settings.layers.winner("workspace.root") {
             Some(winner) if winner.layer == Layer::Repo => Err(Error::usage(
                 format!(
-                    "{}: workspace.root is for one person to say, not for a repository",
+                    "{}: workspace.root is a personal setting, not one of a repository",
                     winner.place
                 ),
-                format!("take it out there, and put it into {LOCAL_FILE}"),
+                format!("remove it there, and put it into {LOCAL_FILE}"),
             )),
             Some(_) | None => settings.check_agents().map(|()| settings),
         }
@@ -176,16 +176,16 @@ impl Settings {
         let Some(table) = self.agents.get(name) else {
             if RESERVED.contains(&name) {
                 return Err(Error::usage(
-                    format!("{place}: this Forge does not know the agent `{name}` yet"),
-                    format!("`[agents.{name}] command = [\"…\"]` makes it any program"),
+                    format!("{place}: this version does not know the agent `{name}` yet"),
+                    format!("set its program: `[agents.{name}] command = [\"…\"]`"),
                 ));
             }
             let near = nearest(name, self.agents.keys().map(String::as_str));
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             return Err(Error::usage(
-                format!("{place}: there is no agent `{name}`{near}"),
+                format!("{place}: unknown agent `{name}`{near}"),
                 format!(
-                    "name one that is there, or set it up: `[agents.{name}] command = [\"…\"]`"
+                    "name a known one, or set its program: `[agents.{name}] command = [\"…\"]`"
                 ),
             ));
         };
@@ -194,7 +194,7 @@ impl Settings {
             None if table.like.needs_no_command() => Ok(()),
             None => Err(Error::usage(
                 format!("{place}: the agent `{name}` has no command"),
-                format!("set it up: `[agents.{name}] command = [\"…\"]`"),
+                format!("set its program: `[agents.{name}] command = [\"…\"]`"),
             )),
         }
     }
@@ -205,9 +205,10 @@ impl Settings {
         match self.command_of_person(name) {
             Some(place) if command.first().is_some_and(|program| is_relative(program)) => {
                 let what = format!(
-                    "{place}: agents.{name}.command is a relative path, and there is no checkout from which it leads anywhere"
+                    "{place}: agents.{name}.command is a relative path, but there is no checkout \
+                     that it could be relative to"
                 );
-                Err(Error::usage(what, "write the whole path"))
+                Err(Error::usage(what, "use an absolute path"))
             }
             Some(_) | None => Ok(()),
         }

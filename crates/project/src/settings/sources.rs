@@ -150,7 +150,7 @@ fn variables(
         }
         let value = value.into_string().map_err(|_| {
             let what = format!("the variable {name} is not UTF-8 text");
-            Error::usage(what, format!("unset {name}, or set it right"))
+            Error::usage(what, format!("unset {name}, or correct it"))
         })?;
         variables.push((name.into_owned(), value));
     }

@@ -51,11 +51,11 @@ fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
         ("[agents.scripted]\ncommand = []\n", 2, "unknown key `agents.scripted.command`"),
         ("[agents.mine]\nscenario = \"a\"\n", 2, "unknown key `agents.mine.scenario`"),
         ("[agents.mine.more]\n", 1, "unknown key `agents.mine.more`"),
-        ("[agents.Mine]\n", 1, "\"Mine\" is no name: an agent's has at most 40 small"),
-        ("agents.\"a.b\".command = []\n", 1, "\"a.b\" is no name"),
+        ("[agents.Mine]\n", 1, "\"Mine\" is not a valid agent name: at most 40 lower-case"),
+        ("agents.\"a.b\".command = []\n", 1, "\"a.b\" is not a valid agent name"),
         ("agents.mine = 3\n", 1, "`agents.mine` is a table, and not a value"),
         ("[roles.reviewer]\nmodl = \"x\"\n", 2, "did you mean `roles.reviewer.model`?"),
-        ("[roles.\"a b\"]\n", 1, "\"a b\" is no name: a role's"),
+        ("[roles.\"a b\"]\n", 1, "\"a b\" is not a valid role name"),
         ("[role.reviewer]\n", 1, "unknown key `role`; did you mean `roles`?"),
         ("[secrets]\nfile = []\n", 2, "did you mean `secrets.files`?"),
         ("[guarded]\nextra = []\n", 1, "unknown key `guarded`"),
@@ -73,35 +73,35 @@ fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
 #[test]
 fn a_value_that_cannot_be_names_its_line_and_what_it_may_be() {
     for (text, line, expected) in [
-        ("[limits]\nat_once = 0", 2, "limits.at_once: invalid value: 0; it may be a whole number"),
-        ("[limits]\nat_once = -1", 2, "limits.at_once: invalid value: integer `-1`; it may be"),
+        ("[limits]\nat_once = 0", 2, "limits.at_once: invalid value: 0; expected a whole number"),
+        ("[limits]\nat_once = -1", 2, "limits.at_once: invalid value: integer `-1`; expected"),
         ("[limits]\nat_once = 257", 2, "between 1 and 256"),
         ("[limits]\nat_once = 1.5", 2, "limits.at_once: invalid type: floating point `1.5`"),
         ("[limits]\nat_once = \"8\"", 2, "limits.at_once: invalid type: string \"8\""),
-        ("[limits]\nbudget = \"much\"", 2, "limits.budget: \"much\" is no amount"),
-        ("[limits]\nbudget = 3", 2, "integer `3`; it may be an amount"),
-        ("agent = \"claudius\"", 1, "there is no agent `claudius`"),
-        ("agent = 3", 1, "agent: invalid type: integer `3`; it may be \"scripted\""),
+        ("[limits]\nbudget = \"much\"", 2, "limits.budget: \"much\" is not an amount"),
+        ("[limits]\nbudget = 3", 2, "integer `3`; expected an amount"),
+        ("agent = \"claudius\"", 1, "unknown agent `claudius`"),
+        ("agent = 3", 1, "agent: invalid type: integer `3`; expected \"scripted\""),
         ("agent = \"scripted", 1, ""),
-        ("[verify]\ncommands = \"cargo test\"", 2, "it may be a list of commands"),
+        ("[verify]\ncommands = \"cargo test\"", 2, "expected a list of commands"),
         ("[verify]\ncommands = [\n\"a\",\n3]", 4, "verify.commands: invalid type: integer `3`"),
         ("[verify]\ncommands = [\n\"a\",\n\"\"]", 2, "verify.commands: \"\" is empty"),
         (
             "[verify]\nfinal = true",
             2,
-            "verify.final: wanted string or table; it may be \"pristine\" or \"cached\"",
+            "verify.final: wanted string or table; expected \"pristine\" or \"cached\"",
         ),
         ("[verify]\ntimeout_minutes = 1441", 2, "between 1 and 1440"),
         ("[verify]\noutput_mib = 2026-01-01", 2, "verify.output_mib: invalid type"),
         (
             "[workspace]\nclaims = { a = 1 }",
             2,
-            "workspace.claims: wanted exactly 1 element, found 0 elements; it may be",
+            "workspace.claims: wanted exactly 1 element, found 0 elements; expected",
         ),
         ("[workspace]\n\ncopy = [\"a\",\n  \"../b\"]", 3, "\"../b\" leads out"),
         ("[workspace]\ncache = [\".git\"]", 2, "\".git\" is git's own"),
         ("[workspace]\nsetup_inputs = [\"/etc/passwd\"]", 2, "is not relative"),
-        ("[land]\nbranch = \"a b\"", 2, "land.branch: \"a b\" is no name"),
+        ("[land]\nbranch = \"a b\"", 2, "land.branch: \"a b\" is not a valid branch name"),
         ("[land]\nbranch = \"{date}\"", 2, "in braces that is not {run}"),
         ("agent = \"x\"\nagent = \"y\"", 2, "duplicate"),
         ("limits.budget = \"1\"\n[limits]\nat_once = 1", 2, ""),
@@ -139,7 +139,7 @@ fn what_is_wrong_in_a_layer_names_that_layer() {
     assert!(error.what.starts_with("limits.at_once: invalid value: 0"), "{error}");
     let flags = pair("limits.atonce", "1");
     let error = Settings::from_sources(&Sources { flags, ..Sources::default() }).unwrap_err();
-    assert_eq!(error.what, "`limits.atonce` is no key; did you mean `limits.at_once`?");
+    assert_eq!(error.what, "unknown key `limits.atonce`; did you mean `limits.at_once`?");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_variable_that_sets_nothing_is_an_error_with_the_nearest() {
     };
     assert_eq!(of("FORGE_LIMITS_BUDGET").unwrap().limits.budget(), Money::parse("5"));
     let error = of("FORGE_LIMIT_BUDGET").unwrap_err();
-    assert!(error.what.contains("FORGE_LIMIT_BUDGET sets nothing"), "{error}");
+    assert!(error.what.contains("FORGE_LIMIT_BUDGET is not a setting"), "{error}");
     assert!(error.what.contains("did you mean `FORGE_LIMITS_BUDGET`?"), "{error}");
     assert!(of("FORGE_").is_err() && of("FORGE_LIMITS").is_err());
 }
@@ -495,7 +495,7 @@ fn where_checkouts_lie_is_not_for_a_repository_to_say() {
     let trouble = read("[workspace]\nroot = \"../checkouts\"\n").unwrap_err();
     assert_eq!(
         trouble.what,
-        "forge.toml:2: workspace.root is for one person to say, not for a repository"
+        "forge.toml:2: workspace.root is a personal setting, not one of a repository"
     );
     assert!(trouble.next.unwrap().contains("forge.local.toml"));
 }

@@ -31,13 +31,13 @@ const OUTPUT_MIB_MAX: u32 = 4096;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct SettingValues {
-    /// Who plays the roles.
+    /// The agent that runs as all roles without another one.
     pub agent: Option<AgentName>,
     /// The flow of a run that names none.
     pub flow: PlainName,
-    /// Whether an agent looks at a request before its run begins.
+    /// Whether an agent checks a request before its run starts.
     pub coherence: Switch,
-    /// Whether agents are told what the project's AGENTS.md and CLAUDE.md say.
+    /// Whether briefs include the project's AGENTS.md and CLAUDE.md.
     pub agents_md: Switch,
     pub limits: LimitSettings,
     #[serde(rename = "agents")]
@@ -60,13 +60,13 @@ pub struct LimitSettings {
     pub at_once: Count<AT_ONCE_MAX>,
     /// Dollars for a whole run.
     pub budget: RunBudget,
-    /// Calls that tell no price, in a run whose budget is the default.
+    /// Calls of unknown price, in a run with the default budget.
     pub unpriced_calls: Count<UNPRICED_CALLS_MAX>,
     /// Dollars for one call.
     pub call_budget: Option<Dollars>,
     /// How long one call may take.
     pub wall_minutes: Count<MINUTES_MAX>,
-    /// How long one call may say nothing.
+    /// How long one call may be silent.
     pub silence_minutes: Count<MINUTES_MAX>,
     /// How much one call may print.
     pub output_mib: Count<OUTPUT_MIB_MAX>,
@@ -87,7 +87,7 @@ pub struct AgentTables {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct ScriptedSettings {
-    /// What the scripted agent plays from.
+    /// The scenario of the scripted agent.
     pub scenario: Option<FilePath>,
 }
 
@@ -95,13 +95,13 @@ pub struct ScriptedSettings {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct AgentKeys {
-    /// What it is treated as; without it what its name says, or a program.
+    /// The kind of agent; by default what its name says, or a program.
     #[serde(deserialize_with = "like")]
     #[schemars(schema_with = "likes")]
     pub like: Option<AgentKind>,
-    /// What is started, without a shell.
+    /// The program to start, without a shell.
     pub command: Option<ProgramLine>,
-    /// The model that it is asked to use.
+    /// The model to use.
     pub model: Option<ModelName>,
     /// More variables of your environment that it gets.
     pub pass: Option<Vec<VariableName>>,
@@ -111,9 +111,9 @@ pub struct AgentKeys {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct RoleTable {
-    /// Who plays this role.
+    /// The agent that runs as this role.
     pub agent: Option<AgentName>,
-    /// The model that whoever plays this role is asked to use.
+    /// The model to use for this role.
     pub model: Option<ModelName>,
 }
 
@@ -141,7 +141,7 @@ pub struct WorkspaceSettings {
     pub cache: Vec<RelPath>,
     /// What happens if two runs write the same paths.
     pub claims: Claims,
-    /// Where checkouts lie; only in forge.local.toml or your own settings.
+    /// The folder for checkouts; only in forge.local.toml or your own settings.
     pub root: Option<FilePath>,
 }
 
@@ -157,7 +157,7 @@ pub struct VerifySettings {
     pub output_mib: Count<OUTPUT_MIB_MAX>,
     /// More variables of your environment that the project's commands get.
     pub pass: Vec<VariableName>,
-    /// The last checkout that is verified: new, or with its caches.
+    /// The checkout of the last verification: new, or with its caches.
     pub r#final: FinalCheckout,
 }
 
@@ -183,13 +183,13 @@ pub struct EffortSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct NotifySettings {
-    /// A program that is told of stops, questions and the end.
+    /// A program to run at stops, questions and the end.
     pub command: Option<ProgramLine>,
-    /// An address that is told of stops, questions and the end.
+    /// An address to call at stops, questions and the end.
     pub webhook: Option<Webhook>,
     /// Whether the terminal rings at stops, questions and the end.
     pub bell: Switch,
-    /// Whether the desktop shows stops, questions and the end.
+    /// Whether the desktop notifies of stops, questions and the end.
     pub desktop: Switch,
 }
 
@@ -249,7 +249,7 @@ pub struct AgentTable {
     /// it is absolute if a person set it, and relative to the agent's checkout if the repository
     /// did.
     pub command: Option<Vec<String>>,
-    /// The model that it is asked to use.
+    /// The model to use.
     pub model: Option<String>,
     /// More variables of the environment that it gets.
     pub pass: Vec<String>,

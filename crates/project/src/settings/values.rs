@@ -117,21 +117,23 @@ text_type! {
     PlainName { "pattern" = "^[A-Za-z0-9_-]+$", "maxLength" = NAME_BYTES_MAX } |text| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let is_right = !text.is_empty() && text.len() <= NAME_BYTES_MAX && text.chars().all(is_plain);
-        holds(is_right, text, "is no name")
+        holds(is_right, text, "is not a valid name")
     }
 }
 text_type! {
     /// "scripted", "claude", or the name of an agent that is set up.
     AgentName { "pattern" = AGENT_NAME_PATTERN, "examples" = ["scripted", "claude"] } |text| {
         let is_right = is_plain_name(text) && !text.contains(|c: char| c.is_ascii_uppercase());
-        let rule = "is no name: an agent's has at most 40 small letters, digits, `-` and `_`, and begins with a letter or digit";
+        let rule = "is not a valid agent name: at most 40 lower-case letters, digits, `-` and \
+                    `_`, starting with a letter or digit";
         holds(is_right, text, rule)
     }
 }
 text_type! {
     /// The name of a role.
     RoleName { "pattern" = ROLE_NAME_PATTERN } |text| {
-        let rule = "is no name: a role's has at most 40 letters, digits, `-` and `_`, and begins with a letter or digit";
+        let rule = "is not a valid role name: at most 40 letters, digits, `-` and `_`, starting \
+                    with a letter or digit";
         holds(is_plain_name(text), text, rule)
     }
 }
@@ -141,7 +143,7 @@ text_type! {
         // An option of the program that gets the name must not hide in it.
         let is_plain = !text.starts_with('-') && text.chars().all(|c| c.is_ascii_graphic());
         let is_right = is_plain && (1..=NAME_BYTES_MAX).contains(&text.len());
-        holds(is_right, text, "is no name of a model")
+        holds(is_right, text, "is not a valid model name")
     }
 }
 text_type! {
@@ -174,7 +176,7 @@ text_type! {
         let is_plain = !text.starts_with(|c: char| c.is_ascii_digit())
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let is_right = is_plain && (1..=NAME_BYTES_MAX).contains(&text.len());
-        holds(is_right, text, "is no name of a variable")
+        holds(is_right, text, "is not a valid variable name")
     }
 }
 
@@ -244,7 +246,7 @@ impl TryFrom<String> for Dollars {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Money::parse(&text).map(Self).ok_or_else(|| format!("{} is no amount", quoted(&text)))
+        Money::parse(&text).map(Self).ok_or_else(|| format!("{} is not an amount", quoted(&text)))
     }
 }
 
@@ -265,8 +267,8 @@ impl TryFrom<Vec<ShellCommand>> for ProgramLine {
 
     fn try_from(words: Vec<ShellCommand>) -> Result<Self, String> {
         let program = words.first().ok_or_else(|| "it is empty".to_owned())?;
-        holds(!program.starts_with('~'), program, "is not expanded here: write the whole path")?;
-        holds(!program.starts_with('-'), program, "is an option, and not a program")?;
+        holds(!program.starts_with('~'), program, "is not expanded here: use an absolute path")?;
+        holds(!program.starts_with('-'), program, "is an option, not a program")?;
         holds(Path::new(&**program).file_name().is_some(), program, "is a folder")?;
         Ok(Self(words.into_iter().map(String::from).collect()))
     }
@@ -343,7 +345,7 @@ fn web_address(text: &str) -> Result<(), String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let rest = rest.ok_or("it begins with neither https:// nor http://")?;
     if text.len() > TEXT_BYTES_MAX || !text.chars().all(|c| c.is_ascii_graphic()) {
-        return Err("it has something in it that no address has".to_owned());
+        return Err("it has characters that no address has".to_owned());
     }
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = host.rsplit('@').next().unwrap_or_default();
@@ -379,5 +381,5 @@ fn branch(text: &str) -> Result<(), String> {
         || name.contains("..")
         || name == "@"
         || name == "HEAD";
-    holds(!is_wrong, text, "is no name that git takes for a branch")
+    holds(!is_wrong, text, "is not a valid branch name")
 }

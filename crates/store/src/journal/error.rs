@@ -28,14 +28,15 @@ pub struct Damage {
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// There is no journal here, and it was opened to read.
-    #[error("there are no runs yet")]
+    #[error("no runs yet")]
     Missing { dir: PathBuf },
     /// Bytes are not what was written.
-    #[error("{0}; nothing is written to it any more")]
+    #[error("{0}; it is no longer written")]
     Damaged(Damage),
     /// A damaged journal cannot be made whole again.
     #[error(
-        "record {seq} of run {run} is whole nowhere, so the journal is not restored; nothing was changed"
+        "record {seq} of run {run} is damaged in every copy, so the journal was not restored; \
+         nothing was changed"
     )]
     RecordLost { run: String, seq: u64 },
     /// No space left. Nothing of the refused record was written.
@@ -45,22 +46,22 @@ pub enum StoreError {
     #[error("{} cannot be written", file.display())]
     ReadOnly { file: PathBuf },
     /// Another driver took the run over, so this writer is refused.
-    #[error("another driver took over run {run}; nothing was written")]
+    #[error("another process took over run {run}; nothing was written")]
     Overtaken { run: String },
     /// Other processes kept the database locked for longer than the timeout.
-    #[error("another process keeps {} locked", file.display())]
+    #[error("another process holds the lock on {}", file.display())]
     Busy { file: PathBuf },
     /// Another process drives this run.
-    #[error("run {run} is driven by {}", pid.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
+    #[error("run {run} is already running in {}", pid.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
     Held { run: String, pid: Option<u32> },
     /// A later Forge wrote this journal.
     #[error(
-        "{} was written by a later forge (journal version {found}, this one knows {known})",
+        "{} was written by a newer forge (journal version {found}, this one knows {known})",
         file.display()
     )]
     NewerSchema { file: PathBuf, found: i64, known: i64 },
     /// A record is whole, but holds a fact that this Forge does not know.
-    #[error("record {seq} is whole, but of a Forge that knows more: {what}")]
+    #[error("record {seq} was written by a newer forge: {what}")]
     NewerRecord { seq: u64, what: String },
     /// File locks cannot be trusted here.
     #[error(
@@ -69,13 +70,13 @@ pub enum StoreError {
     )]
     NetworkFileSystem { dir: PathBuf, kind: String },
     /// No run has this id, or an id that begins with it.
-    #[error("there is no run `{run}`{}", nearest.as_ref().map_or(String::new(), |nearest| format!("; the nearest is `{nearest}`")))]
+    #[error("no run `{run}`{}", nearest.as_ref().map_or(String::new(), |nearest| format!("; the nearest is `{nearest}`")))]
     NoSuchRun { run: String, nearest: Option<String> },
     /// Several ids begin with the prefix.
     #[error("several runs begin with `{prefix}`: {}", short_names(runs))]
     Ambiguous { prefix: String, runs: Vec<String> },
     /// A run of this id was begun before.
-    #[error("there is a run `{run}` already")]
+    #[error("run `{run}` already exists")]
     RunExists { run: String },
     /// This command does not exist for this run, or was answered before.
     #[error("run {run} has no open command {id}; nothing was written")]
@@ -118,7 +119,9 @@ impl StoreError {
             StoreError::Overtaken { run } | StoreError::Held { run, .. } => {
                 format!("forge log {run} --follow")
             }
-            StoreError::Busy { .. } => "try again; forge doctor shows who holds it".into(),
+            StoreError::Busy { .. } => {
+                "try again; forge doctor shows which process holds it".into()
+            }
             StoreError::NewerSchema { .. } | StoreError::NewerRecord { .. } => {
                 "update forge".into()
             }

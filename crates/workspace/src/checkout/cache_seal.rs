@@ -74,7 +74,7 @@ fn checksum(tree: &Path, cache: &[Vec<u8>]) -> Result<String, WorkspaceError> {
         for (name, kind) in entries {
             let path = path_names::joined(&folder, &name);
             let file = below(tree, &path);
-            let metadata = fs::symlink_metadata(&file).context("look at", &file)?;
+            let metadata = fs::symlink_metadata(&file).context("inspect", &file)?;
             let (size, mode) = (metadata.size(), metadata.mode());
             let changed = (metadata.ctime(), metadata.ctime_nsec(), metadata.ino());
             sum.update(&path);

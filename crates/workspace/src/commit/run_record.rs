@@ -41,7 +41,7 @@ pub(crate) fn attach_record(
     let is_plain =
         !operation.folder.contains('/') && path_names::relative_inside(&operation.folder).is_some();
     if !is_plain {
-        let what = format!("{:?} is no folder below {}", operation.folder, BELOW.join("/"));
+        let what = format!("{:?} is not a folder below {}", operation.folder, BELOW.join("/"));
         return Err(WorkspaceError::new(what, "this is a defect of Forge"));
     }
     let mut flaws = Vec::new();
@@ -82,7 +82,7 @@ fn folder(user: &Repository, operation: &AttachRecord) -> Result<String, Workspa
     let mut top = RecordFolder::default();
     for attached in &operation.files {
         let Some(_inside) = path_names::relative_inside(&attached.path) else {
-            let what = format!("{:?} is no path inside a folder", attached.path);
+            let what = format!("{:?} is not a path inside a folder", attached.path);
             return Err(WorkspaceError::new(what, "this is a defect of Forge"));
         };
         let content = fs::read(&attached.from).context("read", &attached.from)?;
@@ -129,7 +129,7 @@ fn replace_folder(
         None => None,
         Some(_) => {
             let what =
-                format!("`{first}` is no folder in the commit, so nothing can be kept in it");
+                format!("`{first}` is not a folder in the commit, so nothing can be stored in it");
             return Err(WorkspaceError::new(what, "give it another name, then resume"));
         }
     };

@@ -60,7 +60,7 @@ pub enum GitError {
         bytes_max: u64,
     },
     /// Git answered, but not what its manual promises.
-    #[error("`{command}` gave an answer of no known form")]
+    #[error("`{command}` printed something unexpected")]
     Unreadable {
         /// The command, as a person would type it.
         command: String,
@@ -91,9 +91,9 @@ const HELPS: &[(&str, &str)] = &[
         "filter",
         "see that the filter programs in .gitattributes and git's settings work, then `forge resume`",
     ),
-    ("bad object", "see with `git fsck` what the repository lacks, then `forge resume`"),
-    ("not a valid object", "see with `git fsck` what the repository lacks, then `forge resume`"),
-    ("unable to read", "see with `git fsck` what the repository lacks, then `forge resume`"),
+    ("bad object", "see what the repository lacks with `git fsck`, then `forge resume`"),
+    ("not a valid object", "see what the repository lacks with `git fsck`, then `forge resume`"),
+    ("unable to read", "see what the repository lacks with `git fsck`, then `forge resume`"),
 ];
 
 impl WorkspaceError {
@@ -112,7 +112,7 @@ impl WorkspaceError {
     /// Returns a step with a file that did not work.
     pub(crate) fn file(step: &str, path: &Path, error: &io::Error) -> Self {
         let what = format!("cannot {step} {}: {error}", path.display());
-        let next = help(&what).unwrap_or("see what is in the way there, then `forge resume`");
+        let next = help(&what).unwrap_or("see what is in the way, then `forge resume`");
         Self::new(what, next)
     }
 }

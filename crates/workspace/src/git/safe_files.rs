@@ -139,7 +139,7 @@ pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>, WorkspaceError> 
         {
             Ok(None)
         }
-        Err(error) => Err(WorkspaceError::file("look at", path, &error)),
+        Err(error) => Err(WorkspaceError::file("inspect", path, &error)),
     }
 }
 
@@ -237,7 +237,7 @@ fn reclaim_all(folder: &Path) -> Result<(), WorkspaceError> {
 
 /// Gives the owner back the rights on one real folder.
 fn reclaim(folder: &Path) -> Result<(), WorkspaceError> {
-    let mode = fs::symlink_metadata(folder).context("look at", folder)?.permissions().mode();
+    let mode = fs::symlink_metadata(folder).context("inspect", folder)?.permissions().mode();
     if mode & OWNER_ALL != OWNER_ALL {
         let permissions = Permissions::from_mode(mode | OWNER_ALL);
         fs::set_permissions(folder, permissions).context("make writable", folder)?;

@@ -120,7 +120,7 @@ impl Repository {
         }
         Err(WorkspaceError::new(
             format!("the commit {commit} is not in {}", self.common_dir.display()),
-            "see with `git fsck` what the repository lacks, then `forge resume`",
+            "see what the repository lacks with `git fsck`, then `forge resume`",
         ))
     }
 

@@ -65,7 +65,7 @@ fn both_sides(
 ) -> Result<MergeConflict, GitError> {
     let path = encode_path(&conflict.path);
     let what = match conflict.what.as_slice() {
-        [] => "the two sides contradict each other".to_owned(),
+        [] => "the two sides conflict".to_owned(),
         messages => messages.join("; "),
     };
     let repository = Repository { common_dir: git_dir.to_owned(), top: None };

@@ -91,7 +91,7 @@ pub(crate) fn check_pin(name: &str) -> Result<(), WorkspaceError> {
         return Ok(());
     }
     Err(WorkspaceError::new(
-        format!("{name} is no ref below refs/forge/"),
+        format!("{name} is not a ref below refs/forge/"),
         "this is a defect of Forge",
     ))
 }

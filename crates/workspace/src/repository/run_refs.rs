@@ -98,7 +98,7 @@ fn branch_update(
     }
     let (code, _) = user.git().args(["symbolic-ref", "--quiet", &name]).run_with(&[0, 1, 128])?;
     if code == 0 {
-        let why = format!("{branch} is only another name of a branch");
+        let why = format!("{branch} is a symbolic name of another branch");
         return Ok(BranchPlan::Keeps(BranchUpdate::Blocked { why }));
     }
     Ok(BranchPlan::Follows(RefUpdate { name, from: current, to: to.to_owned() }))

@@ -83,7 +83,7 @@ fn a_file_where_the_folder_belongs_is_code_and_is_not_replaced() {
     world.commit("a file");
     let operation = Operation::Attach(attaching(&world, &[("summary.md", "done\n")]));
     let failure = failure(&operation);
-    assert!(failure.what.contains("`.forge` is no folder"), "{failure}");
+    assert!(failure.what.contains("`.forge` is not a folder"), "{failure}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ pub(super) fn improvements(run: &Run) -> Vec<Improvement> {
     if more > 0 {
         all.push(Improvement {
             fact: format!("{more} more like these"),
-            advice: "`forge log` tells all of it".to_owned(),
+            advice: "`forge log` shows all of it".to_owned(),
         });
     }
     all
@@ -83,7 +83,8 @@ fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
         let what = commonest(&found);
         let advice = match run.definition().flow.gate(judge, name).map(|gate| &gate.check) {
             Some(Check::Verify | Check::Command { .. }) => {
-                "name the check in .forge/instructions.md, so that it is run before the work ends"
+                "name the check in .forge/instructions.md, so that agents run it before they \
+                 finish"
             }
             Some(Check::Review { .. }) => {
                 "if it is a rule of the project, say it in .forge/instructions.md"
@@ -92,7 +93,7 @@ fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
                 "say in the role's prompt what the artifact must look like"
             }
             Some(Check::BuiltIn { .. }) => {
-                "let the tasks declare the paths that they write, and leave guarded files alone"
+                "let the tasks declare the paths that they write, and leave protected files alone"
             }
             Some(Check::Human { .. } | Check::Land) | None => "say it in the request",
         };
@@ -103,13 +104,13 @@ fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
     }
     for (unit, n) in landings {
         all.push(Improvement {
-            fact: format!("{unit} did not fit {} to what landed before it", times(n)),
-            advice: "let tasks that touch the same code come after each other".to_owned(),
+            fact: format!("{unit} conflicted {} with work merged before it", times(n)),
+            advice: "let tasks that touch the same code run one after the other".to_owned(),
         });
     }
     for (unit, n) in partly {
         all.push(Improvement {
-            fact: format!("{unit} did only a part {}", times(n)),
+            fact: format!("{unit} was only partly done {}", times(n)),
             advice: "split it into smaller tasks".to_owned(),
         });
     }
@@ -164,8 +165,8 @@ fn unproved(run: &Run, all: &mut Vec<Improvement>) {
     }
     for command in red {
         all.push(Improvement {
-            fact: format!("`{}` failed where the run started, too", quoted(command)),
-            advice: "mend it before the next run, or take it out of verify.commands".to_owned(),
+            fact: format!("`{}` already failed where the run started", quoted(command)),
+            advice: "fix it before the next run, or remove it from verify.commands".to_owned(),
         });
     }
 }
@@ -194,7 +195,7 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
     for (place, (n, what)) in faults {
         all.push(Improvement {
             fact: format!("{place} ended {} without a result: {what}", times(n)),
-            advice: "look at it with `forge brief`, and at its transcript".to_owned(),
+            advice: "see `forge brief` and `forge watch`".to_owned(),
         });
     }
     for (what, n) in limits {
@@ -207,7 +208,7 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
     for (unit, n) in setbacks.into_iter().filter(|(_, n)| *n > SETBACKS_USUAL) {
         all.push(Improvement {
             fact: format!("{unit} was lost or interrupted {n} times"),
-            advice: "let the driver run undisturbed, or see `forge doctor`".to_owned(),
+            advice: "see `forge doctor`".to_owned(),
         });
     }
 }
@@ -229,7 +230,7 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
             "" => String::new(),
             words => format!(": \"{words}\""),
         };
-        let answered = format!("{} answered {}{words}", said.by.who, said.answer.choice().as_str());
+        let answered = format!("{} answered {}{words}", said.by.who, said.answer.choice().label());
         let advice = match (&asked.question.why, &said.answer) {
             (QuestionReason::Checkpoint { .. }, Answer::Revise) => {
                 "say it in the request or in .forge/instructions.md, and it is known from the start"
@@ -238,28 +239,29 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
                 "ask for something smaller, or say in the request what was missing"
             }
             (QuestionReason::Checkpoint { .. } | QuestionReason::Guarded, _) => continue,
-            (QuestionReason::Unverified { .. }, _) => "set verify.commands, and nobody is asked",
-            (QuestionReason::CapReached { .. }, _) => {
-                "raise the cap of the call, or split the work"
+            (QuestionReason::Unverified { .. }, _) => {
+                "set verify.commands, so that no question \
+                                                       is needed"
             }
+            (QuestionReason::CapReached { .. }, _) => "raise limits.call_budget, or split the work",
             (
                 QuestionReason::RoundsUsedUp
                 | QuestionReason::NotShrinking
                 | QuestionReason::Objected { .. },
                 _,
-            ) => "split the work, or say in the request what the gate asks for",
+            ) => "split the work, or say in the request what the review asks for",
             (
                 QuestionReason::Blocked { .. }
                 | QuestionReason::NoResult { .. }
                 | QuestionReason::NoVerdict { .. },
                 _,
-            ) => "remove what stood in the way before the next run",
+            ) => "fix what blocked it before the next run",
             (
                 QuestionReason::DoesNotLand
                 | QuestionReason::LandedAlready
                 | QuestionReason::NothingToRedo,
                 _,
-            ) => "let tasks that touch the same code come after each other",
+            ) => "let tasks that touch the same code run one after the other",
             (QuestionReason::NothingChanged, _) => "leave out what is there already",
             (QuestionReason::Unfinished { .. }, _) => "split it into smaller tasks",
             (QuestionReason::Doubted { .. }, _) => "see what is left before you merge",
@@ -285,7 +287,7 @@ fn held(run: &Run, all: &mut Vec<Improvement>) {
             Hold::Unfinished { unit, note } => {
                 (format!("{unit} was left unfinished: {}", quoted(note)), "split it")
             }
-            Hold::Escalated { what } => (quoted(what), "mend the surroundings before the next run"),
+            Hold::Escalated { what } => (quoted(what), "fix the environment before the next run"),
             Hold::Paused { .. } | Hold::Interrupted { .. } | Hold::Stopped { .. } => continue,
         };
         all.push(Improvement { fact, advice: advice.to_owned() });
@@ -298,7 +300,7 @@ fn waited(run: &Run, all: &mut Vec<Improvement>) {
         if unit.misses > 0 && matches!(unit.state, State::Failed { .. }) {
             all.push(Improvement {
                 fact: format!(
-                    "{id} was given up after {} without a result",
+                    "{id} was rejected after {} without a result",
                     times(unit.misses as usize)
                 ),
                 advice: "try the role with another agent or model".to_owned(),

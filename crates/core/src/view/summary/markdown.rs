@@ -71,16 +71,16 @@ fn head(view: &SummaryView, text: &mut String) {
         Standing::Blocked => "The run is **blocked**",
         Standing::Abandoned => "The run was **abandoned**",
         Standing::Going if view.rest == RemainingWork::ToBeWrittenDown => {
-            "The work is **done**, and is being written down"
+            "The work is **done**, and is being saved"
         }
-        Standing::Going => "The run is **still going**",
-        Standing::Waiting => "The run **waits for a person**",
-        Standing::Limited => "The run **waits for a limit** to be over",
+        Standing::Going => "The run is **running**",
+        Standing::Waiting => "The run **needs a person**",
+        Standing::Limited => "The run is **rate-limited**",
         Standing::Paused => "The run is **paused**",
         Standing::Interrupted => "The run was **interrupted**",
         Standing::Stopped => "The run was **stopped**",
-        Standing::Parked => "The run is **parked**",
-        Standing::Escalated => "The run is **escalated**",
+        Standing::Parked => "The run is **out of budget**",
+        Standing::Escalated => "The run **needs attention**",
     };
     line!(text, "## How it ended");
     line!(text);
@@ -99,7 +99,7 @@ fn head(view: &SummaryView, text: &mut String) {
     for approval in &view.approvals {
         let (unit, gate) = (&approval.unit, &approval.gate);
         match (approval.who.as_str(), plain(&approval.words).as_str()) {
-            ("", _) => line!(text, "- {unit}: {gate} passed by itself (--auto)"),
+            ("", _) => line!(text, "- {unit}: {gate} approved automatically (--auto)"),
             (who, "") => line!(text, "- {unit}: {gate} approved by {}", plain(who)),
             (who, words) => line!(text, "- {unit}: {gate} approved by {}: {words}", plain(who)),
         }
@@ -125,15 +125,15 @@ fn result(view: &SummaryView, text: &mut String) {
     }
     match &view.head {
         Some(head) => line!(text, "- commit `{head}`"),
-        None => line!(text, "- nothing landed"),
+        None => line!(text, "- nothing was merged"),
     }
     let tree = view.proof.tree.as_deref().map(short_commit).unwrap_or_default();
     match view.proof.state {
         ProofState::NothingLanded => {}
-        ProofState::Verified => line!(text, "- proof: green on tree `{tree}`"),
-        ProofState::Red => line!(text, "- proof: **red** on tree `{tree}`"),
+        ProofState::Verified => line!(text, "- checks: passed on tree `{tree}`"),
+        ProofState::Red => line!(text, "- checks: **failed** on tree `{tree}`"),
         ProofState::Unverified => {
-            line!(text, "- proof: **unverified**, nothing proves tree `{tree}`");
+            line!(text, "- checks: **unverified**, no check ran on tree `{tree}`");
         }
     }
     for check in &view.proof.checks {
@@ -146,7 +146,7 @@ fn result(view: &SummaryView, text: &mut String) {
     for waived in &view.proof.waived {
         line!(
             text,
-            "- {}: {} waived by {}: {}",
+            "- {}: {} overridden by {}: {}",
             waived.unit,
             waived.gate,
             plain(&waived.who),
@@ -158,7 +158,7 @@ fn result(view: &SummaryView, text: &mut String) {
         match (delivery.state, delivery.reference.as_str()) {
             (DeliveryState::Delivered, "") => line!(text, "- {what}: delivered"),
             (DeliveryState::Delivered, reference) => {
-                line!(text, "- {what}: delivered as {}", plain(reference));
+                line!(text, "- {what}: {}", plain(reference));
             }
             (DeliveryState::NotWanted | DeliveryState::NotDelivered, _) => {
                 line!(text, "- {what}: not delivered: {}", plain(&delivery.why));
@@ -176,7 +176,7 @@ fn tasks(view: &SummaryView, text: &mut String) {
         line!(text);
         return;
     }
-    line!(text, "| task | title | state | attempts | rounds | cost |");
+    line!(text, "| task | title | state | attempts | revisions | cost |");
     line!(text, "|---|---|---|--:|--:|--:|");
     for task in &view.tasks {
         line!(
@@ -219,7 +219,7 @@ fn remarks(view: &SummaryView, text: &mut String) {
     if view.remarks.is_empty() {
         return;
     }
-    line!(text, "## What the agents want you to know");
+    line!(text, "## Notes from the agents");
     line!(text);
     for RemarkView { unit, remark } in &view.remarks {
         let (kind, words) = remark.parts();
@@ -233,7 +233,7 @@ fn improvements(view: &SummaryView, text: &mut String) {
     line!(text, "## Improvement report");
     line!(text);
     if view.improvements.is_empty() {
-        line!(text, "Nothing stood in the way: nothing to improve.");
+        line!(text, "Nothing to improve.");
     }
     for improvement in &view.improvements {
         line!(text, "- {}.", plain(&improvement.fact).trim_end_matches('.'));
@@ -270,7 +270,7 @@ fn stats(view: &SummaryView, text: &mut String) {
     line!(text);
     let took_ms = view.at.saturating_sub(view.started_at);
     if view.total.took_ms > took_ms {
-        line!(text, "What was done side by side adds up: the run itself took {}.", span(took_ms));
+        line!(text, "Parallel work is added up here; the run itself took {}.", span(took_ms));
         line!(text);
     }
 }

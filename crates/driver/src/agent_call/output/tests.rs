@@ -63,6 +63,6 @@ fn headings_for_items_and_the_list_of_items_say_the_same() {
     }
     let missing = "it has no heading for `T2`, which the list has";
     assert_eq!(flaw("## T1: a\n").as_deref(), Some(missing));
-    let unlisted = "it has a heading for `T3`, which the list does not have";
+    let unlisted = "it has a heading for `T3`, which is not in the list";
     assert_eq!(flaw("## T1: a\n## T2: b\n## T3: c\n").as_deref(), Some(unlisted));
 }
