@@ -1,9 +1,10 @@
-//! What the compiler does not check: arrows between crates and modules, names, comments, sizes, and that the core cannot even name the
-//! outside world. Each guard has a test in which it says no.
+//! What the compiler does not check: arrows between crates and modules, names, comments, sizes, links between documents, and that the core
+//! cannot even name the outside world. Each guard has a test in which it says no.
 
 mod arrows;
 mod comments;
 mod files;
+mod links;
 mod modules;
 mod size;
 mod source;
@@ -40,6 +41,7 @@ pub(crate) fn run() -> ExitCode {
         problems.extend(syncs::unknown(&shown, &text));
     }
     problems.extend(in_the_house(&crates));
+    problems.extend(links::dead(&root()));
     for problem in &problems {
         say(problem);
     }
