@@ -7,7 +7,7 @@
 //! - `chance`: millions of steps of the engine against seeded chance.
 //! - `mutants`: deliberate defects of the engine; one that survives fails it.
 //! - `bench`: the figures that we hold ourselves to, each beside what it is compared with.
-//! - `tidy`: arrows between crates and modules, names, comments, sizes, purity of the core. `--size` counts lines.
+//! - `tidy`: arrows between crates and modules, names, comments, sizes, links, purity of the core. `--size` counts lines.
 //! - `readers`: which role prompts have changed since fresh agents tried them. `--tried ROLE MODEL` records a trial.
 //! - `schemas`: writes the published schemas anew.
 

@@ -1,9 +1,10 @@
-//! What the compiler does not check: arrows between crates and modules, names, comments, sizes, and that the core cannot even name the
-//! outside world. Each guard has a test in which it says no.
+//! What the compiler does not check: arrows between crates and modules, names, comments, sizes, links between documents, and that the core
+//! cannot even name the outside world. Each guard has a test in which it says no.
 
 mod arrows;
 mod comments;
 mod files;
+mod links;
 mod modules;
 mod size;
 mod source;
@@ -48,6 +49,7 @@ pub(crate) fn run() -> ExitCode {
         let found = words::in_document(&text).into_iter();
         problems.extend(found.map(|(line, what)| format!("{shown}:{line}: {what}")));
     }
+    problems.extend(links::dead(&root()));
     for problem in &problems {
         say(problem);
     }

@@ -150,7 +150,7 @@ impl Agent for ClaudeCode {
         Some("2.1.325")
     }
 
-    /// Returns the oldest of the versions that were tried: see the table in `docs/agents.md`.
+    /// Returns the oldest of the versions that were tried: see the table in `docs/reference/agents.md`.
     fn oldest_version(&self) -> Option<&'static str> {
         Some("2.1.310")
     }

@@ -1,4 +1,4 @@
-//! The example of `docs/agents.md` works as it is pasted.
+//! The example of `docs/how-to/use-your-own-agent.md` works as it is pasted.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -7,7 +7,9 @@ use crate::{
     world::{DONE, World, has},
 };
 
-const DOCUMENT: &str = include_str!("../../../../docs/agents.md");
+const DOCUMENT: &str = include_str!("../../../../docs/how-to/use-your-own-agent.md");
+/// The reference has settings of agents, too.
+const REFERENCE: &str = include_str!("../../../../docs/reference/agents.md");
 
 /// The first block of the document in this language that has a text in it.
 fn block(language: &str, text: &str) -> &'static str {
@@ -41,9 +43,11 @@ fn the_example_of_the_documentation_works_as_it_is_pasted() {
 #[test]
 fn the_settings_of_the_documentation_are_right() {
     let world = World::new();
-    for text in DOCUMENT.split("```toml\n").skip(1).map(|rest| rest.split("```\n").next().unwrap())
-    {
-        world.write("forge.local.toml", text);
-        world.ok(&["config", "list"]);
+    for document in [DOCUMENT, REFERENCE] {
+        let blocks = document.split("```toml\n").skip(1);
+        for text in blocks.map(|rest| rest.split("```\n").next().unwrap()) {
+            world.write("forge.local.toml", text);
+            world.ok(&["config", "list"]);
+        }
     }
 }

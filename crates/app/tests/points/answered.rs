@@ -26,7 +26,7 @@ use super::{
 
 /// A point where a run asks, and what is played so that it comes there.
 pub(crate) struct Point {
-    /// Its number in docs/feature.md.
+    /// Its number in docs/reference/feature-flow.md.
     pub(crate) number: u8,
     name: &'static str,
     plays: fn() -> String,

@@ -1,7 +1,7 @@
 //! Which test shows which point from where: fifteen points, three places. A cell that cannot be says why.
 //!
 //! Not here: the points at which a run asks, which `answered.rs` answers in every way from everywhere. What such a question offers is
-//! compared with its story there, and here with the table in docs/feature.md.
+//! compared with its story there, and here with the table in docs/reference/feature-flow.md.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -121,10 +121,10 @@ fn every_point_is_shown_from_every_place_once() {
 
 #[test]
 fn the_docs_name_the_same_answers() {
-    let docs = include_str!("../../../../docs/feature.md");
+    let docs = include_str!("../../../../docs/reference/feature-flow.md");
     let answers = |point: u8| -> BTreeSet<&str> {
         let row = docs.lines().find(|line| line.starts_with(&format!("| {point} | ")));
-        let row = row.unwrap_or_else(|| panic!("docs/feature.md has no point {point}"));
+        let row = row.unwrap_or_else(|| panic!("docs/reference/feature-flow.md has no point {point}"));
         let answers = row.split(" | ").nth(4).expect("it has a column for answers");
         if answers == "as 8" {
             return ["approve", "revise", "give-up"].into();

@@ -472,7 +472,7 @@ fn it_does_not_matter_which_layers_are_put_together_first() {
 
 #[test]
 fn the_example_in_the_documents_is_right_and_has_every_key() {
-    let page = include_str!("../../../../docs/settings.md");
+    let page = include_str!("../../../../docs/reference/settings.md");
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let settings = read(example).unwrap();
     // What only a person may say is not in an example of the repository's file.
