@@ -20,6 +20,7 @@ use source::Crate;
 
 use crate::{
     command::say,
+    pictures,
     repository::{root, rust_files},
 };
 
@@ -40,6 +41,7 @@ pub(crate) fn run() -> ExitCode {
         problems.extend(syncs::unknown(&shown, &text));
     }
     problems.extend(in_the_house(&crates));
+    problems.extend(pictures::stale(&root()));
     for problem in &problems {
         say(problem);
     }
