@@ -9,6 +9,7 @@
 //! - `bench`: the figures that we hold ourselves to, each beside what it is compared with.
 //! - `tidy`: arrows between crates and modules, names, comments, sizes, links, purity of the core. `--size` counts lines.
 //! - `readers`: which role prompts have changed since fresh agents tried them. `--tried ROLE MODEL` records a trial.
+//! - `pictures`: takes the pictures of the documentation from the real program. `--palettes DIR` draws every screen in every theme.
 //! - `schemas`: writes the published schemas anew.
 
 mod agents;
@@ -17,6 +18,7 @@ mod families;
 mod gate;
 mod memory;
 mod mutants;
+mod pictures;
 mod programs;
 mod proved;
 mod readers;
@@ -32,7 +34,7 @@ use crate::{
     repository::{root, target},
 };
 
-const HELP: &str = "cargo xtask test [--full [FAMILY]] [--seed N] | agents | chance | mutants [--seed N] | bench | readers [--tried ROLE MODEL] | tidy [--size] | schemas";
+const HELP: &str = "cargo xtask test [--full [FAMILY]] [--seed N] | agents | chance | mutants [--seed N] | bench | readers [--tried ROLE MODEL] | tidy [--size] | pictures [--palettes DIR] | schemas";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -58,6 +60,8 @@ fn main() -> ExitCode {
         ["readers", "--tried", role, model] => readers::record(role, model),
         ["tidy"] => tidy::run(),
         ["tidy", "--size"] => tidy::sizes(),
+        ["pictures"] => pictures::document(),
+        ["pictures", "--palettes", folder] => pictures::sheets(folder.as_ref()),
         ["schemas"] => schemas(),
         _ => {
             say(HELP);

@@ -22,6 +22,7 @@ use source::Crate;
 
 use crate::{
     command::say,
+    pictures,
     repository::{files_below, root},
 };
 
@@ -50,6 +51,7 @@ pub(crate) fn run() -> ExitCode {
         problems.extend(found.map(|(line, what)| format!("{shown}:{line}: {what}")));
     }
     problems.extend(links::dead(&root()));
+    problems.extend(pictures::stale(&root()));
     for problem in &problems {
         say(problem);
     }
