@@ -10,7 +10,7 @@
 //! - `tidy`: arrows between crates and modules, names, comments, sizes, links, purity of the core. `--size` counts lines.
 //! - `readers`: which role prompts have changed since fresh agents tried them. `--tried ROLE MODEL` records a trial.
 //! - `pictures`: takes the pictures of the documentation from the real program. `--palettes DIR` draws every screen in every theme.
-//! - `schemas`: writes the published schemas anew.
+//! - `schemas`: writes the published schemas and docs/reference/cli.md again.
 
 mod agents;
 mod command;
@@ -101,8 +101,14 @@ fn bench() -> ExitCode {
     ends_well(&mut command)
 }
 
-/// Writes the published schemas, which a test holds against the types.
+/// Writes the published schemas and the reference of the commands, which tests hold against the program.
 fn schemas() -> ExitCode {
-    let args = ["test", "--quiet", "--package", "forge-api", "--test", "schemas"];
-    cargo_with(&args, &[("FORGE_WRITE_SCHEMAS", "1")])
+    let tests = [("schemas", "the_published_schemas"), ("commands", "the_reference_of_the_commands")];
+    for (test, name) in tests {
+        let args = ["test", "--quiet", "--workspace", "--test", test, name];
+        if cargo_with(&args, &[("FORGE_WRITE_SCHEMAS", "1")]) != ExitCode::SUCCESS {
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }

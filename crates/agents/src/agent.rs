@@ -90,6 +90,11 @@ pub trait Agent: Debug + Sync {
         None
     }
 
+    /// Returns the variables, and the file below the home folder, by which a login can be told without a call.
+    fn login_traces(&self) -> Option<(&'static [&'static str], &'static str)> {
+        None
+    }
+
     /// Arguments that make the program print its version, and nothing else.
     fn version_args(&self) -> Option<&'static [&'static str]> {
         None

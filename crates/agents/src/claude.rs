@@ -80,6 +80,10 @@ const SET: &[(&str, &str)] = &[
 #[derive(Debug)]
 pub(crate) struct ClaudeCode;
 
+/// Variables that hold a login.
+const LOGIN_VARIABLES: &[&str] =
+    &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+
 impl Agent for ClaudeCode {
     fn name(&self) -> &'static str {
         "claude"
@@ -139,6 +143,10 @@ impl Agent for ClaudeCode {
 
     fn passed_keys(&self) -> Option<&'static str> {
         Some("your keys for Claude")
+    }
+
+    fn login_traces(&self) -> Option<(&'static [&'static str], &'static str)> {
+        Some((LOGIN_VARIABLES, ".claude/.credentials.json"))
     }
 
     fn version_args(&self) -> Option<&'static [&'static str]> {

@@ -1,7 +1,9 @@
-//! What is wrong with the surroundings and the journal, and what to do about it.
+//! What is wrong with the environment and the journal, and what to do about it.
 //!
+//! - `doctor/first_run.rs`: what a first run needs.
 //! - `doctor/repair.rs`: what can be repaired without a person.
 
+mod first_run;
 mod repair;
 
 use std::{path::Path, process::Command};
@@ -25,7 +27,10 @@ use forge_store::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::forge::{Forge, RUNS_MAX};
+use crate::{
+    agents::list::Roster,
+    forge::{Forge, RUNS_MAX},
+};
 
 pub use self::repair::{Consent, Fixable};
 
@@ -106,6 +111,8 @@ impl Forge {
                 let keep_out = |next| format!("{next}, and name it in .gitignore");
                 let local = settings.local_in_git();
                 findings.extend(local.map(|(what, next)| note(what, keep_out(next))));
+                findings.extend(first_run::agents(&Roster::new(&self.home.repository, settings.clone())));
+                findings.push(first_run::checks(&settings, &self.home.repository));
             }
             Err(error) => findings.push(bad(error)),
         }
@@ -126,6 +133,7 @@ impl Forge {
                 findings.extend(self.runs());
             }
         }
+        findings.extend(first_run::disk(&self.home.dir));
         findings.extend(self.preferences());
         findings.extend(self.checkouts_left());
         for found in self.fixable() {
@@ -177,12 +185,7 @@ impl Forge {
         let first = folders.first()?;
         let place = first.parent().unwrap_or(first).display();
         let n = count(folders.len() as u64, "run");
-        let what = format!("{n} that ended left checkouts in {place}");
-        Some(note(
-            what,
-            "remove those that you need no more, such as rm -r ".to_owned()
-                + &first.display().to_string(),
-        ))
+        Some(note(format!("{n} that ended left checkouts in {place}"), "forge clean"))
     }
 
     /// Runs that nobody drives although something is left to do, and blobs that are not whole.

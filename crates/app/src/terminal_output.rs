@@ -58,6 +58,13 @@ pub(crate) fn print_progress_raw(text: &str) {
     let _ignored = write(text);
 }
 
+/// Prints lines that are not data to stderr, unless `-q` was given.
+pub(crate) fn print_hint(text: &str) {
+    if Verbosity::chosen() > Verbosity::Quiet {
+        print_stderr(&sanitize(text));
+    }
+}
+
 /// Prints a line that is not data to stderr.
 pub(crate) fn print_stderr(text: &str) {
     let _ignored = writeln!(io::stderr().lock(), "{text}");

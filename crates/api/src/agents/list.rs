@@ -173,14 +173,19 @@ pub(crate) enum Program {
 impl Roster {
     /// Returns the agents that a person has who stands in this folder. It need not be in a repository.
     pub fn open(here: &Path) -> Result<Self, Error> {
-        let repository = Repository::find(here).ok();
-        let top = repository.as_ref().and_then(|repository| repository.top.clone());
-        let settings = Settings::read(top.as_deref())?;
-        let trust = match (&repository, state_dir()) {
-            (Some(repository), Ok(state)) => Some(Trust::open(&state, &repository.common_dir)),
-            (Some(_), Err(_)) | (None, _) => None,
-        };
-        Ok(Self { settings, top, trust })
+        match Repository::find(here) {
+            Ok(repository) => {
+                let settings = Settings::read(repository.top.as_deref())?;
+                Ok(Self::new(&repository, settings))
+            }
+            Err(_) => Ok(Self { settings: Settings::read(None)?, top: None, trust: None }),
+        }
+    }
+
+    /// Returns the agents that a person has in a repository with these settings.
+    pub(crate) fn new(repository: &Repository, settings: Settings) -> Self {
+        let trust = state_dir().ok().map(|state| Trust::open(&state, &repository.common_dir));
+        Self { settings, top: repository.top.clone(), trust }
     }
 
     /// Returns all agents, by name; then programs that are here and that this Forge knows only by name.
@@ -211,11 +216,11 @@ impl Roster {
         Err(Error::usage(format!("unknown agent `{name}`{near}"), "forge agents"))
     }
 
-    /// Makes an agent the one of all runs of this person, in the person's own settings. Returns the file that says so,
-    /// and the place that says otherwise and wins, if there is one.
+    /// Makes an agent the one of all runs of this person, in the person's own settings; or in this checkout, if it is
+    /// not known elsewhere. Returns the file that says so, and the place that says otherwise and wins, if there is one.
     pub fn use_for_user(&self, name: &str) -> Result<(PathBuf, Option<String>), Error> {
         self.agent(name)?;
-        let file = EditedFile::user(self.top.as_deref())?;
+        let file = EditedFile::for_agent(&self.settings, self.top.as_deref(), name)?;
         file.set(AGENT_KEY, name)?;
         let row = Settings::read(self.top.as_deref())?.explain(AGENT_KEY)?.row;
         let is_it = row.value.is_some_and(|value| value.to_string().trim_matches('"') == name);

@@ -113,7 +113,8 @@ impl Forge {
             [only] => (only.name.clone(), Picked::OnlyOne),
             several => match asks.agent(several) {
                 Reply::Said(name) => {
-                    let file = EditedFile::user(self.home.repository.top.as_deref())?;
+                    let top = self.home.repository.top.as_deref();
+                    let file = EditedFile::for_agent(settings, top, &name)?;
                     file.set("agent", &name)?;
                     (name, Picked::Chosen)
                 }

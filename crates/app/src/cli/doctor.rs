@@ -14,7 +14,7 @@ use super::{
     common::{open_forge, print_json},
     prompt::{Confirmation, confirm},
 };
-use crate::{format, terminal_output};
+use crate::{format, terminal_info, terminal_output};
 
 /// Check the setup, and say how to fix what is wrong
 #[derive(Args)]
@@ -94,13 +94,15 @@ impl DoctorArgs {
         } else {
             for HealthFinding { what, health, next } in &findings {
                 let mark = match health {
-                    Health::Good => "ok   ",
-                    Health::Note => "note ",
-                    Health::Bad => "WRONG",
+                    Health::Good => "✓ ok    ",
+                    Health::Note => "! note  ",
+                    Health::Bad => "✗ wrong ",
                 };
-                terminal_output::print(&format!("{mark}  {what}"));
+                let width = terminal_info::terminal_width();
+                terminal_output::print(&format::hanging_indent(mark, what, width));
                 if let Some(next) = next {
-                    terminal_output::print(&format!("       next: {next}"));
+                    let next = format::hanging_indent("          next: ", next, width);
+                    terminal_output::print(&next);
                 }
             }
         }

@@ -33,7 +33,7 @@ use crate::{
     terminal_info, terminal_output,
     text::{
         answer_text::OpenQuestions,
-        end_card::end_card,
+        end_card::{end_card, with_colour},
         plan_text::plan_text,
         question_text::{QuestionLayout, question_text},
     },
@@ -107,7 +107,7 @@ impl OutputFormat {
                         &sentence(fact, Names::Short),
                     ));
                     if let Some(hint) = hint_for(run, fact) {
-                        terminal_output::print_stderr(&hint);
+                        terminal_output::print_hint(&hint);
                     }
                 }
             }
@@ -168,7 +168,7 @@ impl DriveArgs {
             mode
         {
             let plan = plan_text(&begun.plan, terminal_info::terminal_width());
-            terminal_output::print_stderr(&sanitize(&plan));
+            terminal_output::print_hint(&plan);
         }
         for note in notes.iter().chain(&begun.notes) {
             terminal_output::print_note(note);
@@ -276,10 +276,9 @@ pub(crate) fn report_outcome(
                 None => Vec::new(),
             };
             let width = terminal_info::terminal_width();
-            terminal_output::print_progress(&format!(
-                "\n{}",
-                end_card(&view, &result, &files, width)
-            ));
+            let card = end_card(&view, &result, &files, width);
+            let card = with_colour(&sanitize(&card), standing, terminal_info::stdout_colours());
+            terminal_output::print_progress_raw(&format!("\n{card}"));
             for question in &view.asked {
                 let question = question_text(
                     &outcome.run,
@@ -342,10 +341,10 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
 /// Returns what the user can do about a fact, if anything.
 fn hint_for(run: &str, fact: &Event) -> Option<String> {
     if let Event::QuestionAsked(_) = fact {
-        return Some(format!("          how to answer: forge status {}", format::short_id(run)));
+        return Some(format!("          answer: forge attach {}", format::short_id(run)));
     }
     if let Event::RunHeld { hold: Hold::Interrupted { .. } } = fact {
-        return Some("          agents have 10 s to end; Ctrl-C again kills them".to_owned());
+        return Some("          agents have 10s to finish; Ctrl-C again kills them".to_owned());
     }
     None
 }

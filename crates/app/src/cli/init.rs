@@ -59,8 +59,11 @@ impl InitArgs {
         }
         let path = forge.write_settings(&text, &project)?;
         let are_allowed = !project.setup.is_empty() || !project.verify.is_empty();
-        let allowed = if are_allowed { "; its commands are allowed to run here" } else { "" };
+        let allowed = if are_allowed { ", and allowed its commands here" } else { "" };
         terminal_output::print(&format!("wrote {}{allowed}", path.display()));
+        terminal_output::print(
+            "A run finds all this without the file; committed, it is the same for everyone, and you can change it.",
+        );
         if project.verify.is_empty() {
             terminal_output::print(
                 "no checks found: add yours to [verify] commands, or results stay unverified",
@@ -76,10 +79,7 @@ impl InitArgs {
             );
         }
         terminal_output::print("next: git add forge.toml && git commit -m \"Settings for Forge\"");
-        if forge.settings_at(Some(&head))?.agent.is_none() {
-            terminal_output::print("once: forge agents (lists agents), forge agents use NAME");
-        }
-        terminal_output::print("then: forge run \"what you want\"");
+        terminal_output::print("then: forge \"what you want\"");
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -32,7 +32,7 @@ impl Asks for TerminalPrompts {
     }
 
     fn wait(&mut self, what: &str) {
-        terminal_output::print_stderr(&sanitize(what));
+        terminal_output::print_hint(what);
     }
 
     fn agent(&mut self, offers: &[AgentOffer]) -> Reply<String> {

@@ -159,7 +159,7 @@ fn footer(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Vec<ScreenLine>
     } else if row.standing == Standing::Paused {
         footer.push(notice("■", "Paused. Press p to continue."));
     } else if !snapshot.view.asked.is_empty() {
-        footer.push(notice("?", "A question needs your answer. Press a to answer."));
+        footer.push(notice("?", "Needs you. Press a to answer."));
     }
     let mut keys = Vec::new();
     if !snapshot.view.asked.is_empty() {

@@ -21,9 +21,9 @@ pub(crate) const PLAIN: Style = Style::new();
 /// Text that matters.
 pub(crate) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 
-/// Returns the style of a symbol or a bar.
+/// Returns the style of a symbol or a bar: bold, because symbols are thin.
 pub(crate) const fn coloured(hue: Hue) -> Style {
-    Style::new().fg(Color::Indexed(hue.index()))
+    BOLD.fg(Color::Indexed(hue.index()))
 }
 
 /// The size of a screen in character cells.

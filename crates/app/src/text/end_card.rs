@@ -14,7 +14,7 @@ use super::{
     state_words::standing_symbol,
     status_text::{next_command, standing_text},
 };
-use crate::{format, text_width};
+use crate::{format, palette::Hue, terminal_info::Colours, text_width};
 
 /// Formats how a run ended or stopped.
 pub(crate) fn end_card(
@@ -56,6 +56,23 @@ pub(crate) fn end_card(
         push("Next", &next);
     }
     lines.join("\n")
+}
+
+/// Colours the symbol of a card, and makes its first words bold.
+pub(crate) fn with_colour(card: &str, standing: Standing, colours: Colours) -> String {
+    let (title, rest) = card.split_once('\n').unwrap_or((card, ""));
+    match (colours, title.split_once(' ')) {
+        (Colours::Yes, Some((symbol, words))) => {
+            let (bold, rest_of_title) = words.split_once(" · ").unwrap_or((words, ""));
+            let hue = if symbol == "!" { Hue::Yellow } else { standing_symbol(standing).1 };
+            let title = format!(
+                "\x1b[1m{}{symbol}\x1b[0m \x1b[1m{bold}\x1b[0m · {rest_of_title}",
+                hue.code()
+            );
+            format!("{title}\n{rest}")
+        }
+        (Colours::Yes | Colours::No, _) => card.to_owned(),
+    }
 }
 
 /// Formats the first line: the standing with what has to be known first, time and cost, and the run's short id at the

@@ -26,10 +26,10 @@ pub(crate) fn next_command(view: &RunView) -> Option<String> {
             Some(format!("forge resume {run} --budget AMOUNT"))
         }
         Course::Held if standing == Standing::Escalated => {
-            Some(format!("forge log {run} (what failed); fix it, then forge resume {run}"))
+            Some(format!("forge log {run} · forge resume {run}"))
         }
         Course::Driven | Course::Held => Some(format!("forge resume {run}")),
-        Course::Failed => Some(format!("forge log {run} (what failed); forge resume {run}")),
+        Course::Failed => Some(format!("forge log {run} · forge resume {run}")),
         // A waiting run is continued by answers, which are shown with its questions.
         Course::Asking | Course::Over => None,
     }

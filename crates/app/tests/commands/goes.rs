@@ -205,7 +205,7 @@ fn the_same_failure_three_times_calls_for_a_person_and_resume_goes_on_when_it_is
     assert_eq!(tries, 3, "{said}");
     has(&said.out, &["Needs attention", "no such compiler", "forge resume "]);
     let id = run.rsplit('-').next().unwrap();
-    let next = format!("Next: forge log {id} (what failed); fix it, then forge resume {id}");
+    let next = format!("Next: forge log {id} · forge resume {id}");
     let status = world.ok(&["status", &run]);
     has(&status, &[&next]);
     assert!(!status.contains("working") && !status.contains("escalated: "), "{status}");

@@ -70,15 +70,11 @@ fn the_help_of_every_command() {
         });
         assert!(is_listed, "{command} is in the help");
     }
-    insta::assert_snapshot!("help", help);
     insta::assert_snapshot!("help-short", world.ok(&["-h"]));
     assert_eq!(world.ok(&["help"]), help);
     assert_eq!(world.ok(&["help", "run"]), world.ok(&["run", "--help"]));
     assert_eq!(world.ok(&["help", "config", "set"]), world.ok(&["config", "set", "--help"]));
     assert_eq!(world.ok(&["version"]), world.ok(&["--version"]));
-    for command in COMMANDS {
-        insta::assert_snapshot!(format!("help-{command}"), world.ok(&[command, "--help"]));
-    }
     for command in COMMANDS.into_iter().chain([""]) {
         let args: Vec<&str> =
             [command, "--help"].into_iter().filter(|arg| !arg.is_empty()).collect();
@@ -86,24 +82,39 @@ fn the_help_of_every_command() {
             assert!(line.chars().count() <= 80, "{command}: {line}");
         }
     }
-    for command in ["list", "show", "check"] {
-        insta::assert_snapshot!(
-            format!("help-flow-{command}"),
-            world.ok(&["flow", command, "--help"])
-        );
+}
+
+/// Commands that have commands of their own.
+const INNER: [(&str, &[&str]); 3] = [
+    ("flow", &["list", "show", "check"]),
+    ("agents", &["check", "use"]),
+    ("config", &["get", "list", "explain", "set", "unset", "edit", "path", "schema", "approve"]),
+];
+
+/// `cargo xtask schemas` writes the page.
+#[test]
+fn the_reference_of_the_commands_is_what_their_help_says() {
+    let world = World::new();
+    let mut text = format!(
+        "# Commands\n\nMade from `forge help` by `cargo xtask schemas`; do not edit.\n\n```text\n{}```\n",
+        world.ok(&["--help"])
+    );
+    let mut push = |words: &[&str]| {
+        let help = world.ok(&[words, &["--help"]].concat());
+        text.push_str(&format!("\n## forge {}\n\n```text\n{help}```\n", words.join(" ")));
+    };
+    for command in COMMANDS {
+        push(&[command]);
+        for inner in INNER.iter().filter(|(outer, _)| *outer == command).flat_map(|(_, all)| *all) {
+            push(&[command, inner]);
+        }
     }
-    for command in ["check", "use"] {
-        insta::assert_snapshot!(
-            format!("help-agents-{command}"),
-            world.ok(&["agents", command, "--help"])
-        );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/cli.md");
+    if std::env::var_os("FORGE_WRITE_SCHEMAS").is_some() {
+        fs::write(path, &text).unwrap();
     }
-    for command in ["get", "list", "explain", "set", "unset", "edit", "path", "schema", "approve"] {
-        insta::assert_snapshot!(
-            format!("help-config-{command}"),
-            world.ok(&["config", command, "--help"])
-        );
-    }
+    let page = fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(page, text, "docs/reference/cli.md is behind: cargo xtask schemas");
 }
 
 #[test]

@@ -67,6 +67,17 @@ impl EditedFile {
         Ok(Self { path, layer: Layer::User, around: Sources::read(top).ok() })
     }
 
+    /// Chooses the file in which a person makes an agent their own: the user's, unless only this checkout knows it.
+    pub fn for_agent(settings: &Settings, top: Option<&Path>, name: &str) -> Result<Self, Error> {
+        let said = settings.explain(&format!("agents.{name}.command")).map(|key| key.said);
+        let said = said.unwrap_or_default();
+        let is_of_user = said.iter().any(|said| said.layer <= Layer::User);
+        match top {
+            Some(top) if !said.is_empty() && !is_of_user => Ok(Self::local(top)),
+            Some(_) | None => Self::user(top),
+        }
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
