@@ -103,7 +103,8 @@ fn bench() -> ExitCode {
 
 /// Writes the published schemas and the reference of the commands, which tests hold against the program.
 fn schemas() -> ExitCode {
-    let tests = [("schemas", "the_published_schemas"), ("commands", "the_reference_of_the_commands")];
+    let tests =
+        [("schemas", "the_published_schemas"), ("commands", "the_reference_of_the_commands")];
     for (test, name) in tests {
         let args = ["test", "--quiet", "--workspace", "--test", test, name];
         if cargo_with(&args, &[("FORGE_WRITE_SCHEMAS", "1")]) != ExitCode::SUCCESS {

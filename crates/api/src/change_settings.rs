@@ -102,10 +102,8 @@ impl Forge {
         match RunLock::acquire_briefly(&self.home.dir, id) {
             Ok(lock) => Ok(lock),
             Err(StoreError::Held { run, .. }) => {
-                let what = format!(
-                    "{run} is running; settings can be changed only while it is \
-                                    stopped"
-                );
+                let what =
+                    format!("{run} is running; settings can be changed only while it is stopped");
                 Err(Error::usage(what, format!("forge stop {run}")))
             }
             Err(error) => Err(error.into()),
@@ -129,8 +127,7 @@ impl Forge {
             if !roster.is_allowed(name) {
                 return Err(Error::person(
                     format!(
-                        "you have not allowed the agent `{name}`, which this repository \
-                             configures"
+                        "you have not allowed the agent `{name}`, which this repository configures"
                     ),
                     format!("forge agents check {name} --allow"),
                 ));

@@ -111,7 +111,10 @@ impl Forge {
                 let keep_out = |next| format!("{next}, and name it in .gitignore");
                 let local = settings.local_in_git();
                 findings.extend(local.map(|(what, next)| note(what, keep_out(next))));
-                findings.extend(first_run::agents(&Roster::new(&self.home.repository, settings.clone())));
+                findings.extend(first_run::agents(&Roster::new(
+                    &self.home.repository,
+                    settings.clone(),
+                )));
                 findings.push(first_run::checks(&settings, &self.home.repository));
             }
             Err(error) => findings.push(bad(error)),
@@ -210,10 +213,9 @@ impl Forge {
         Some(if goes_on {
             let what = match row.working {
                 0 => format!("{run} is not running, and not finished"),
-                _ => format!(
-                    "{run} is not running, and not finished; {calls} may still be \
-                              running"
-                ),
+                _ => {
+                    format!("{run} is not running, and not finished; {calls} may still be running")
+                }
             };
             note(what, format!("forge resume {run}"))
         } else {

@@ -314,8 +314,8 @@ impl Forge {
         }
         Err(Error::surroundings(
             format!(
-                "{id} is busy and has not taken the command yet; the command is kept and will \
-                     be taken"
+                "{id} is busy and has not taken the command yet; the command is kept and will be \
+                 taken"
             ),
             format!("forge status {id}"),
         ))

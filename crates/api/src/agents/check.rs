@@ -180,8 +180,7 @@ impl Roster {
             }
             (Allowed::No, _) => Err(Error::person(
                 format!(
-                    "you have not allowed the agent `{name}`, which this repository \
-                         configures"
+                    "you have not allowed the agent `{name}`, which this repository configures"
                 ),
                 format!("forge agents check {name} --allow"),
             )),

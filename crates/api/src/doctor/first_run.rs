@@ -7,11 +7,7 @@
 use std::path::Path;
 
 use forge_agents::AgentKind;
-use forge_project::{
-    commit_files::CommitTree,
-    detect,
-    settings::Settings,
-};
+use forge_project::{commit_files::CommitTree, detect, settings::Settings};
 use forge_workspace::Repository;
 
 use super::{HealthFinding, good, note};

@@ -72,7 +72,10 @@ impl AgentsArgs {
             Some(AgentsSubcommand::Check(check)) => check.run(&roster),
             Some(AgentsSubcommand::Use { name }) => {
                 let (path, other) = roster.use_for_user(&name)?;
-                terminal_output::print(&format!("{name} is your agent now (set in {})", path.display()));
+                terminal_output::print(&format!(
+                    "{name} is your agent now (set in {})",
+                    path.display()
+                ));
                 if let Some(other) = other {
                     terminal_output::print_note(&format!(
                         "{other} names another agent, and wins here"

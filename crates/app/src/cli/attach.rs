@@ -90,13 +90,9 @@ fn show_screen(forge: &Forge, run: &str) -> Result<ExitCode, Error> {
 /// Builds the error for a run that could continue but has no driver.
 fn not_driven(run: &str, standing: Standing) -> Error {
     let (why, next) = match standing.course() {
-        Course::Asking => (
-            ": it needs your answer",
-            format!(
-                "forge status {run} (shows the question), then \
-                                                    "
-            ),
-        ),
+        Course::Asking => {
+            (": it needs your answer", format!("forge status {run} (shows the question), then "))
+        }
         Course::Driven | Course::Held | Course::Failed | Course::Over => ("", String::new()),
     };
     Error::usage(format!("{run} is not running{why}"), format!("{next}forge resume {run}"))

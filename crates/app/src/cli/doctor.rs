@@ -57,10 +57,9 @@ impl DoctorArgs {
             match report {
                 report if self.json => print_json(&report),
                 Some(report) => terminal_output::print(&restored_text(&report)),
-                None => terminal_output::print(
-                    "the journal is intact; there is nothing to \
-                                                restore",
-                ),
+                None => {
+                    terminal_output::print("the journal is intact; there is nothing to restore")
+                }
             }
             return Ok(ExitCode::SUCCESS);
         }

@@ -124,7 +124,8 @@ fn the_docs_name_the_same_answers() {
     let docs = include_str!("../../../../docs/reference/feature-flow.md");
     let answers = |point: u8| -> BTreeSet<&str> {
         let row = docs.lines().find(|line| line.starts_with(&format!("| {point} | ")));
-        let row = row.unwrap_or_else(|| panic!("docs/reference/feature-flow.md has no point {point}"));
+        let row =
+            row.unwrap_or_else(|| panic!("docs/reference/feature-flow.md has no point {point}"));
         let answers = row.split(" | ").nth(4).expect("it has a column for answers");
         if answers == "as 8" {
             return ["approve", "revise", "give-up"].into();

@@ -468,8 +468,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
                 let how_long =
                     if found.is_empty() { "" } else { ", as long as its checks stay the same" };
                 format!(
-                    "`{gate}` is overridden in your name for all of this run{how_long}, and \
-                         {then}"
+                    "`{gate}` is overridden in your name for all of this run{how_long}, and {then}"
                 )
             } else {
                 format!("`{gate}` is overridden in your name, and {then}")

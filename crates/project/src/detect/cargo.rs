@@ -43,8 +43,7 @@ pub(super) fn detect(place: &ProjectFolder) -> Findings {
     findings.cache.push(target_folder(place));
     if place.exists(".config/nextest.toml") {
         findings.add_note(
-            "nextest is configured; `cargo test` was chosen because it is always \
-                           available",
+            "nextest is configured; `cargo test` was chosen because it is always available",
         );
     }
     findings

@@ -240,8 +240,7 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
             }
             (QuestionReason::Checkpoint { .. } | QuestionReason::Guarded, _) => continue,
             (QuestionReason::Unverified { .. }, _) => {
-                "set verify.commands, so that no question \
-                                                       is needed"
+                "set verify.commands, so that no question is needed"
             }
             (QuestionReason::CapReached { .. }, _) => "raise limits.call_budget, or split the work",
             (
