@@ -1,8 +1,10 @@
 //! What is wrong with the environment and the journal, and what to do about it.
 //!
+//! - `doctor/finding.rs`: one thing that was checked.
 //! - `doctor/first_run.rs`: what a first run needs.
 //! - `doctor/repair.rs`: what can be repaired without a person.
 
+mod finding;
 mod first_run;
 mod repair;
 
@@ -32,35 +34,17 @@ use crate::{
     forge::{Forge, RUNS_MAX},
 };
 
-pub use self::repair::{Consent, Fixable};
+use self::finding::{bad, good, note};
+
+pub use self::{
+    finding::{Health, HealthFinding},
+    repair::{Consent, Fixable},
+};
 
 /// The settings of the predecessor.
 const PREFERENCES: &str = ".specs/preferences.json";
 /// The most bytes of them.
 const PREFERENCES_BYTES_MAX: u64 = 1024 * 1024;
-
-/// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "Finding")]
-pub struct HealthFinding {
-    pub what: String,
-    pub health: Health,
-    /// The next command.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
-}
-
-/// The health of one checked thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Health {
-    /// It is.
-    Good,
-    /// It is worth knowing.
-    Note,
-    /// It is not.
-    Bad,
-}
 
 /// The export of a damaged journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -83,19 +67,6 @@ pub struct SalvagedRun {
     /// The first record that is not whole anywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_damaged: Option<u64>,
-}
-
-fn good(what: impl Into<String>) -> HealthFinding {
-    HealthFinding { what: what.into(), health: Health::Good, next: None }
-}
-
-fn note(what: impl Into<String>, next: impl Into<String>) -> HealthFinding {
-    HealthFinding { what: what.into(), health: Health::Note, next: Some(next.into()) }
-}
-
-fn bad(error: impl Into<Error>) -> HealthFinding {
-    let error: Error = error.into();
-    HealthFinding { what: error.what, health: Health::Bad, next: error.next }
 }
 
 impl Forge {

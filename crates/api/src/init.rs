@@ -308,7 +308,7 @@ pub fn settings_text(head: &str, project: &DetectedProject, tried: &[Tried]) -> 
          # `forge config list` shows every setting, `forge config explain KEY` who set it.\n\n\
          [verify]\n\
          # The project's checks. Forge runs them itself, on the exact commit, in a checkout that no\n\
-         # agent is given; nothing lands unless they succeed.\n",
+         # agent is given; nothing is merged unless they succeed.\n",
     );
     if !project.offers.is_empty() {
         text.push_str("# Also set up here, and not run unless you add it to the commands:\n");

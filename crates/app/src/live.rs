@@ -4,7 +4,7 @@
 //!   keys do.
 //! - `header.rs`, `frame.rs`, `unit_rows.rs`, `totals.rs`, `question.rs`, `input_box.rs`, `unsent_text.rs`,
 //!   `agent_stream.rs`, `window_state.rs`: what is shown. Pure.
-//! - `line.rs`, `painter.rs`, `terminal_features.rs`: styled lines, and writing them to the terminal.
+//! - `line.rs`, `ansi.rs`, `painter.rs`, `terminal_features.rs`: styled lines, and writing them to the terminal.
 //! - `terminal.rs`, `keys.rs`, `signals.rs`: raw mode and input.
 //! - `driver_thread.rs`: a driver in this process.
 //! - `external_program.rs`: the pager and the editor, which get the terminal for a while.
@@ -16,6 +16,7 @@
 //! Invariant: only `q`, Ctrl-C, Ctrl-D and the end of the run leave the screen.
 
 mod agent_stream;
+mod ansi;
 #[cfg(test)]
 mod dialog_tests;
 mod driver_thread;

@@ -41,13 +41,11 @@ const PHRASES: &[(&str, &str)] = &[
     ("lie in", "are in"),
     ("plays", "runs as"),
     ("played by", "run by"),
-    ("by itself", "automatically"),
     ("told", "reported"),
     ("drives", "runs"),
     ("driven", "running"),
     ("parked", "out of budget"),
     ("escalated", "needs attention"),
-    ("waive", "override"),
     ("waived", "overridden"),
     ("give up", "reject"),
     ("given up", "rejected"),
@@ -59,7 +57,6 @@ const PHRASES: &[(&str, &str)] = &[
     ("shipped", "default"),
     ("is whole", "is intact"),
     ("wants changes", "requests changes"),
-    ("judgement", "review"),
 ];
 
 /// Words after which a phrase is plain English: "there is no …".
@@ -96,19 +93,23 @@ pub(super) fn in_document(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// What doc comments of a file are.
+/// The readers of the doc comments of a file.
 #[derive(Clone, Copy)]
 enum Comments {
-    /// Texts of `--help` or of the settings.
+    /// Texts of the settings.
     Shown,
+    /// Those without a full stop are texts of `--help`.
+    Help,
     ForDevelopers,
 }
 
 fn is_help(name: &str, file: &File) -> Comments {
     let path = file.path.display().to_string();
-    let is_shown =
-        super::HELP_TEXTS.iter().any(|(of, begin)| name == *of && path.starts_with(begin));
-    if is_shown { Comments::Shown } else { Comments::ForDevelopers }
+    match (name, path.as_str()) {
+        ("project", "settings/types.rs") => Comments::Shown,
+        ("app", path) if path.starts_with("cli/") => Comments::Help,
+        _ => Comments::ForDevelopers,
+    }
 }
 
 fn in_source(file: &File, comments: Comments) -> Vec<(usize, String)> {
@@ -130,16 +131,16 @@ fn strings(tokens: TokenStream, comments: Comments, found: &mut Vec<(usize, Stri
         let is_for_developers = before.iter().any(|word| FOR_DEVELOPERS.contains(&word.as_str()));
         match token {
             TokenTree::Group(group) => {
+                let first = group.stream().into_iter().next();
                 let is_comment = group.delimiter() == Delimiter::Bracket
-                    && group
-                        .stream()
-                        .into_iter()
-                        .next()
-                        .is_some_and(|first| first.to_string() == "doc");
-                let is_skipped = match comments {
-                    Comments::Shown => is_for_developers,
-                    Comments::ForDevelopers => is_for_developers || is_comment,
-                };
+                    && first.is_some_and(|first| first.to_string() == "doc");
+                let ends = || group.stream().to_string().trim_end_matches('"').ends_with('.');
+                let is_skipped = is_for_developers
+                    || match comments {
+                        Comments::Shown => false,
+                        Comments::Help => is_comment && ends(),
+                        Comments::ForDevelopers => is_comment,
+                    };
                 if !is_skipped {
                     strings(group.stream(), comments, found);
                 }
@@ -163,14 +164,14 @@ fn strings(tokens: TokenStream, comments: Comments, found: &mut Vec<(usize, Stri
 
 /// Finds the foreign phrases of a text.
 fn phrases(text: &str) -> Vec<String> {
+    if !text.contains(' ') {
+        return Vec::new();
+    }
     let text = without_code(text).to_lowercase();
     let words: Vec<&str> = text
         .split(|c: char| !c.is_alphanumeric() && c != '-')
         .filter(|word| !word.is_empty())
         .collect();
-    if words.len() < 2 {
-        return Vec::new();
-    }
     let mut found = Vec::new();
     for (phrase, instead) in PHRASES {
         let phrase: Vec<&str> = phrase.split(' ').collect();
@@ -211,7 +212,7 @@ mod tests {
     fn a_phrase_that_the_field_does_not_use_is_refused_where_users_read_it() {
         let text = "fn f() {\n    say(\"nobody drives this run\");\n    x.expect(\"nobody is here\");\n\
             assert!(true, \"it goes on\");\n    say(\"there is no run, and it is no longer one\");\n\
-            say(\"the gate `waive` of {driven}\");\n}\n/// It goes on.\nfn g() {}\n\
+            say(\"the gate `waived` of {driven}\");\n}\n/// It goes on.\nfn g() {}\n\
             #[cfg(test)]\nmod tests {\n    const A: &str = \"mend it anew\";\n}\n";
         let files = source::parse(vec![("x.rs".into(), text.to_owned())]).unwrap();
         let lines = |comments| -> Vec<usize> {
@@ -219,6 +220,7 @@ mod tests {
         };
         assert_eq!(lines(Comments::ForDevelopers), [2, 2]);
         assert_eq!(lines(Comments::Shown), [2, 2, 8]);
+        assert_eq!(lines(Comments::Help), [2, 2], "it ends with a full stop");
     }
 
     #[test]

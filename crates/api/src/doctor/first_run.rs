@@ -10,7 +10,7 @@ use forge_agents::AgentKind;
 use forge_project::{commit_files::CommitTree, detect, settings::Settings};
 use forge_workspace::Repository;
 
-use super::{HealthFinding, good, note};
+use super::finding::{HealthFinding, good, note};
 use crate::agents::list::{AgentRow, ListedKind, Roster};
 
 /// Less room than this is worth knowing.
@@ -60,7 +60,7 @@ fn one_agent(row: &AgentRow) -> Vec<HealthFinding> {
 
 fn login(name: &str, kind: AgentKind) -> Option<HealthFinding> {
     let (variables, file) = kind.login_traces()?;
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_set = |name: &&&str| std::env::var_os(**name).is_some_and(|value| !value.is_empty());
     let home = std::env::var_os("HOME");
     let has_file = home.is_some_and(|home| Path::new(&home).join(file).exists());
     let trace = match variables.iter().find(is_set) {
@@ -83,7 +83,8 @@ pub(super) fn checks(settings: &Settings, repository: &Repository) -> HealthFind
         return match commands.as_slice() {
             [] => none("verify.commands is empty: results stay unverified"),
             commands => {
-                let commands: Vec<String> = commands.iter().map(ToString::to_string).collect();
+                let commands: Vec<String> =
+                    commands.iter().map(|command| command.clone().into()).collect();
                 good(format!("checks: {} (set)", commands.join(", ")))
             }
         };

@@ -1,5 +1,5 @@
-//! Where a run is driven and how it is shown: on the live screen, as one line per fact, or by a detached process; and
-//! the report at the end.
+//! How a run is executed and shown: on the live screen, as one line per fact, or by a detached process; then the
+//! report at the end.
 
 use std::{
     env,

@@ -26,7 +26,7 @@ pub(crate) struct StopArgs {
     run: Option<String>,
 }
 
-/// Give up a run for good; what it made is kept
+/// End a run for good; what it made is kept
 #[derive(Args)]
 pub(crate) struct AbandonArgs {
     /// Name the run; the only unfinished one by default

@@ -13,12 +13,12 @@ use forge_api::follow::RunSnapshot;
 use forge_core::view::{Course, Standing};
 
 use super::{
+    ansi::to_ansi,
     header::{LOW_HEIGHT, ScreenContext, header, is_active},
     line::{
         PLAIN, SanitizedLine as _, ScreenLine, ScreenSize, coloured, key_hints, line, titled_rule,
         wrap,
     },
-    painter::to_ansi,
     terminal_features::{Motion, TerminalFeatures},
     unit_rows::{Columns, UnitRow, fold_rows, unit_rows},
 };

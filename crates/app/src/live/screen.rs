@@ -25,11 +25,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{
     agent_stream::{stream_frame, stream_lines},
+    ansi::to_ansi,
     driver_thread::DriverThread,
     frame::{FrameOptions, ScreenFrame, UnitStream, final_lines, frame},
     header::{ScreenContext, header},
     keys::KeyReader,
-    painter::{Painter, to_ansi},
+    painter::Painter,
     question::QuestionDialog,
     signals::ScreenSignals,
     status_message::StatusMessage,

@@ -16,10 +16,11 @@ use forge_core::{
 
 use super::{
     agent_stream::{stream_frame, stream_lines},
+    ansi::to_ansi,
     frame::{FrameOptions, KEY_HELP, UnitStream, final_lines, frame},
     header::{ScreenContext, header},
     line::{SanitizedLine as _, ScreenLine, ScreenSize},
-    painter::{Painter, to_ansi},
+    painter::Painter,
     question::QuestionDialog,
     terminal::{ENTER, LEAVE},
     terminal_features::{CharacterSet, Motion, ProgressBar, ScreenColours, TerminalFeatures},

@@ -161,7 +161,7 @@ pub struct VerifySettings {
     pub r#final: FinalCheckout,
 }
 
-/// Where work lands.
+/// The branch and the record of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct LandSettings {
