@@ -84,8 +84,8 @@ const APPROVES: &[Step] = &[
     ("", Words(&["Demo: approved for you"]), "countdown"),
     // The demo approves nothing by itself once a person is there.
     (UP, Without("Demo: approved for you"), "question"),
-    (ESCAPE, Words(&["needs your answer"]), "later"),
-    ("a", Without("needs your answer"), "question again"),
+    (ESCAPE, Words(&["Press a to answer"]), "later"),
+    ("a", Without("Press a to answer"), "question again"),
     ("rKeep greet as it is; shout without words fails.", Words(&["fails."]), "changes"),
     (ESCAPE, Without("What should change?"), "back"),
     ("a", Words(&["Enter approve"]), "confirm"),
@@ -179,7 +179,7 @@ fn used_rows(screen: &vt100::Screen) -> u16 {
 }
 
 fn built() -> io::Result<()> {
-    match cargo(&["build", "--package", "forge"]) {
+    match cargo(&["build", "--workspace", "--bin", "forge"]) {
         ExitCode::SUCCESS => Ok(()),
         _ => Err(io::Error::other("forge does not compile")),
     }
