@@ -169,7 +169,7 @@ impl Agent for ClaudeCode {
     }
 
     fn how_to_log_in(&self) -> Option<&'static str> {
-        Some("run `claude` and say /login there, or set an ANTHROPIC_API_KEY that is valid")
+        Some("run `claude`, then /login; or set a valid ANTHROPIC_API_KEY")
     }
 
     fn class_of_errors(&self, errors: &str) -> Option<ErrorClass> {

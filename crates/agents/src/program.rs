@@ -218,7 +218,7 @@ fn limit(limited: Limited) -> Limit {
     let what = limited.what.map(|what| first_line(&what));
     let what = what.unwrap_or_else(|| match kind {
         LimitedKind::Usage => "the usage limit is reached".to_owned(),
-        LimitedKind::Rate => "the provider limits requests".to_owned(),
+        LimitedKind::Rate => "rate-limited by the provider".to_owned(),
     });
     Limit { class, until_ms: limited.until_ms, delay_ms: limited.delay_ms, what }
 }

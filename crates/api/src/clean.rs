@@ -152,7 +152,7 @@ impl Forge {
         let commits = repository.commits_below(&format!("refs/forge/{}", row.run))?;
         let is_there = |commit: &String| commit == base || merged_into(commit).is_some();
         Ok(if commits.iter().all(is_there) {
-            Ok("it was abandoned, and nothing of it is unmerged".to_owned())
+            Ok("it was abandoned without unmerged work".to_owned())
         } else {
             Err("it was abandoned with work that is not merged".to_owned())
         })

@@ -159,7 +159,10 @@ impl Forge {
         let first = folders.first()?;
         let place = first.parent().unwrap_or(first).display();
         let n = count(folders.len() as u64, "run");
-        Some(note(format!("{n} that ended left checkouts in {place}"), "forge clean"))
+        Some(note(
+            format!("{n} that ended left checkouts in {place}"),
+            "forge clean -v (lists what can be removed, and what is kept)",
+        ))
     }
 
     /// Runs that nobody drives although something is left to do, and blobs that are not whole.
@@ -206,7 +209,7 @@ impl Forge {
             Ok(blob) => blobs.get(&blob).err().map(|error| error.to_string()),
             Err(_) => Some(format!("`{}` is not a blob", blob.0)),
         });
-        let bring_back = "bring it back from a backup, or start a new run";
+        let bring_back = "restore it from a backup, or start a new run";
         broken.map(|error| bad(Error::surroundings(format!("{id}: {error}"), bring_back))).collect()
     }
 
@@ -214,7 +217,7 @@ impl Forge {
     pub fn salvage(&self, to: &Path) -> Result<Salvaged, Error> {
         if to.exists() {
             return Err(Error::usage(
-                format!("{} is there already", to.display()),
+                format!("{} already exists", to.display()),
                 "name a folder that does not exist yet",
             ));
         }

@@ -46,8 +46,7 @@ impl Forge {
     pub fn editable(&self, id: &str, name: &str) -> Result<Editable, Error> {
         if name == REQUEST {
             let what = format!("the request of a run cannot be changed");
-            let next =
-                format!("forge abandon {id}, then forge run with the request as it should be");
+            let next = format!("forge abandon {id}, then forge run \"the new request\"");
             return Err(Error::usage(what, next));
         }
         let (run, _) = self.fold(id)?;
@@ -126,7 +125,7 @@ impl Forge {
             return Ok(tree);
         }
         Err(Error::usage(
-            format!("`{unit}` has not started, so it has no checkout"),
+            format!("`{unit}` has no checkout: it has not started, or its checkout was removed"),
             format!("forge status {id}"),
         ))
     }

@@ -313,10 +313,7 @@ impl Forge {
             std::thread::sleep(ANSWER_LOOK);
         }
         Err(Error::surroundings(
-            format!(
-                "{id} is busy and has not taken the command yet; the command is kept and will be \
-                 taken"
-            ),
+            format!("{id} is busy; the command is queued and will be applied"),
             format!("forge status {id}"),
         ))
     }
@@ -325,7 +322,7 @@ impl Forge {
     pub fn resolve(&self, prefix: &str) -> Result<String, Error> {
         // Nothing is the beginning of everything; whoever says it forgot to say something.
         if prefix.is_empty() {
-            return Err(Error::usage("the run has no name", "forge status"));
+            return Err(Error::usage("the run name is empty", "forge status"));
         }
         Ok(self.read_store()?.resolve(prefix)?)
     }

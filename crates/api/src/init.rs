@@ -66,7 +66,7 @@ impl Tried {
             Colour::Green => "green",
             Colour::Red => "RED",
         };
-        format!("{colour} after {}.{} s", self.took_ms / 1000, self.took_ms % 1000 / 100)
+        format!("{colour} after {}.{}s", self.took_ms / 1000, self.took_ms % 1000 / 100)
     }
 }
 
@@ -139,8 +139,8 @@ impl Forge {
         }
         if !by_setup.is_empty() {
             project.notes.push(format!(
-                "the set-up leaves files that git does not ignore ({}); a run never counts them \
-                 as a change, but commit or ignore them",
+                "setup leaves files that git does not ignore ({}); runs do not count them as \
+                 changes, but commit or ignore them",
                 short_list(&by_setup)
             ));
         }
@@ -284,7 +284,7 @@ fn try_one(
     let state = run_to_end(own_program()?, &made, &command_environment(pass), signals)?;
     let StepState::Ended(ending) = state else {
         check(signals)?;
-        let what = format!("`{command}` was tried, and how it ended is unknown");
+        let what = format!("`{command}` was tried, but its result is unknown");
         return Err(Error::surroundings(what, "forge init"));
     };
     let (colour, output) = match command_end(&executor, &made, &ending) {
@@ -304,11 +304,10 @@ fn try_one(
 /// Returns the settings of a project, with what is to be known about each of them.
 pub fn settings_text(head: &str, project: &DetectedProject, tried: &[Tried]) -> String {
     let mut text = String::from(
-        "# What Forge knows about this project. A run reads it from the commit that it starts from.\n\
-         # `forge config list` shows every setting, `forge config explain KEY` who set it.\n\n\
-         [verify]\n\
-         # The project's checks. Forge runs them itself, on the exact commit, in a checkout that no\n\
-         # agent is given; nothing is merged unless they succeed.\n",
+        "# Settings of Forge for this project. A run reads them from the commit it starts \
+         from.\n# `forge config list` shows every setting, `forge config explain KEY` where it is \
+         set.\n\n[verify]\n# The project's checks. Forge runs them itself, on the exact commit, \
+         in a checkout that no\n# agent uses; nothing is merged unless they pass.\n",
     );
     if !project.offers.is_empty() {
         text.push_str("# Also set up here, and not run unless you add it to the commands:\n");
@@ -318,8 +317,8 @@ pub fn settings_text(head: &str, project: &DetectedProject, tried: &[Tried]) -> 
     }
     if project.verify.is_empty() {
         text.push_str(
-            "# None were found. Until there is one, work is unverified, and a person is asked once in each run.\n\
-             # commands = [\"make test\"]\n",
+            "# None were found. Without checks, results stay unverified, and every run asks you \
+             once.\n# commands = [\"make test\"]\n",
         );
     } else {
         let lines = project.verify.iter().map(|found| (found.command.as_str(), found.why.as_str()));
@@ -338,9 +337,7 @@ pub fn settings_text(head: &str, project: &DetectedProject, tried: &[Tried]) -> 
     if project.setup.is_empty() {
         text.push_str("# Commands that make a new checkout ready:\n# setup = [\"npm ci\"]\n");
     } else {
-        text.push_str(
-            "# Makes a new checkout ready; done again when one of setup_inputs changes.\n",
-        );
+        text.push_str("# Prepares a new checkout; runs again when one of setup_inputs changes.\n");
         let lines = project.setup.iter().map(|found| (found.command.as_str(), found.why.as_str()));
         list(&mut text, "setup", lines);
         inline(&mut text, "setup_inputs", &project.setup_inputs);

@@ -100,11 +100,8 @@ mod tests {
 
     #[test]
     fn the_first_heading_is_the_title_and_the_rest_is_the_body() {
-        let (title, body) = split_title("# Add CSV export\n\n## What was wanted\n\n> it\n");
-        assert_eq!(
-            (title.as_str(), body.as_str()),
-            ("Add CSV export", "## What was wanted\n\n> it")
-        );
+        let (title, body) = split_title("# Add CSV export\n\n## Request\n\n> it\n");
+        assert_eq!((title.as_str(), body.as_str()), ("Add CSV export", "## Request\n\n> it"));
         assert_eq!(split_title("only"), ("only".to_owned(), String::new()));
     }
 }

@@ -112,7 +112,7 @@ impl Forge {
     /// Returns the change of a run's result, without the record of the run.
     pub fn diff(&self, id: &str) -> Result<Vec<u8>, Error> {
         let Some((from, to)) = self.changed_trees(id)? else {
-            let what = format!("{id} has no code");
+            let what = format!("the flow of {id} changes no code");
             return Err(Error::usage(what, format!("forge show {id}")));
         };
         Ok(self.home.repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?.text)

@@ -192,7 +192,7 @@ impl Forge {
         let mut why = BTreeMap::new();
         let mut notes = Vec::new();
         if let (Some(_), Some(effort)) = (&request.effort, params.get(EFFORT)) {
-            why.insert(EFFORT.to_owned(), format!("said by --effort {effort}"));
+            why.insert(EFFORT.to_owned(), format!("set by --effort {effort}"));
         }
         if let Some(tracker) = issue.as_ref().map(|issue| issue.tracker.as_str())
             && found.flow.accepts(SOURCE, tracker).is_ok()
@@ -201,12 +201,11 @@ impl Forge {
             params.insert(SOURCE.to_owned(), tracker.to_owned());
             // Where the run could not tell whoever asked, it goes on without.
             if self.refuse_unready(&found, base.as_deref(), &params).is_ok() {
-                why.insert(SOURCE.to_owned(), "by what --issue names".to_owned());
+                why.insert(SOURCE.to_owned(), "from the file of --issue".to_owned());
             } else {
                 params.remove(SOURCE);
                 notes.push(
-                    "no comment is posted at the issue: this version cannot reach its host"
-                        .to_owned(),
+                    "no comment is posted on the issue: this version cannot do that yet".to_owned(),
                 );
             }
         }
@@ -429,7 +428,8 @@ impl Forge {
                 None => Ok(()),
                 Some((stage, _)) => Err(Error::usage(
                     format!(
-                        "this repository has no commit yet, but the stage `{}` needs code",
+                        "this repository has no commit yet, and stage `{}` needs one to start \
+                         from",
                         stage.name
                     ),
                     "git add . && git commit -m \"first\"",
@@ -549,7 +549,8 @@ fn uncommitted(what: &[String]) -> Error {
     let files = files.join(" ");
     Error::usage(
         format!(
-            "{} {are} as in your checkout; a run reads settings, flows and roles from the commit that it starts from",
+            "{} {are}, or changed since; a run reads settings, flows and roles from the commit it \
+             starts from",
             what.join(", ")
         ),
         format!("git add {files} && git commit -m \"Set up Forge\" {files}"),

@@ -95,7 +95,7 @@ fn main() -> ExitCode {
     panic::set_hook(Box::new(|bug| {
         live::restore();
         terminal_output::print_stderr(&format!(
-            "error: internal error: {bug}\n help: forge resume (nothing that was journaled is lost)"
+            "error: internal error: {bug}\n help: forge resume (no recorded work is lost)"
         ));
     }));
     panic::catch_unwind(|| run(&args)).unwrap_or(ExitCode::from(BUG))
@@ -177,11 +177,12 @@ fn execute(command: CliCommand) -> Result<ExitCode, forge_api::Error> {
 
 /// Shows the runs to pick one from, or the short help where there is nothing to list.
 fn go_home() -> Result<ExitCode, forge_api::Error> {
-    let Some(action) = cli::home::choose() else {
-        let mut command = with_help(Cli::command(), HelpLength::Short);
-        return Ok(cli::home::print_help(&command.render_help().to_string()));
-    };
-    match action {
+    match cli::home::choose() {
+        HomeAction::List => cli::status::StatusArgs::all().run(),
+        HomeAction::Help => {
+            let mut command = with_help(Cli::command(), HelpLength::Short);
+            Ok(cli::home::print_help(&command.render_help().to_string()))
+        }
         HomeAction::Leave => Ok(ExitCode::SUCCESS),
         HomeAction::Attach(run) => cli::attach::AttachArgs::for_run(Some(run)).run(),
         HomeAction::Show(run) => cli::show::ShowArgs::for_run(run).run(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 const COMMAND_CHARS_MAX: usize = 80;
 
 /// Why a check that fails may be nobody's fault, as a finding says it.
-pub const RED_AT_THE_BASE: &str = "It also failed where the run started.";
+pub const RED_AT_THE_BASE: &str = "It also failed on the commit the run started from.";
 
 /// The verdict of a gate on an attempt. An unreadable one is a fault instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

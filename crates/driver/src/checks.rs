@@ -44,7 +44,7 @@ pub fn checks_at(
     }
     let found = with_setup(&detect::detect(&CommitTree::open(repository, commit)?));
     Ok(if found.is_empty() {
-        let what = "the project has no checks, neither in its settings nor found in its files";
+        let what = "the project has no checks: none are set, and none were found";
         Checks::Nothing(what)
     } else if found.iter().all(|found| run.allows(&found.command)) {
         Checks::Known(found.into_iter().map(|found| found.command).collect())

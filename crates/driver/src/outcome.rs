@@ -129,11 +129,11 @@ pub fn command_end(executor: &dyn Executor, folder: &AttemptFolder, ending: &End
         },
         ExitReason::TimedOut => CommandEnd::Fault {
             class: FaultClass::TimedOut,
-            what: format!("{}\nit took longer than it may", last_words(executor, folder)),
+            what: format!("{}\nit took too long", last_words(executor, folder)),
         },
         ExitReason::Silent => CommandEnd::Fault {
             class: FaultClass::TimedOut,
-            what: format!("{}\nit said nothing for too long", last_words(executor, folder)),
+            what: format!("{}\nit printed nothing for too long", last_words(executor, folder)),
         },
         ExitReason::TooMuchOutput => CommandEnd::Fault {
             class: FaultClass::TooMuchOutput,

@@ -419,7 +419,7 @@ impl Plan<'_> {
                     if disk.length(&mark).is_err() && self.is_at_the_base(&opened.head)? {
                         self.name_missing(&name, line, &opened.tree, self.context.limits())?;
                     }
-                    let what = format!("{what}\nthe set-up `{line}` failed");
+                    let what = format!("{what}\nthe setup command `{line}` failed");
                     return Err(self.fault(FaultClass::NoWorkspace, what));
                 }
             }

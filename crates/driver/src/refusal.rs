@@ -14,7 +14,7 @@ pub fn refused(id: &str, refusal: &Refusal) -> Error {
         Refusal::Flow(_) | Refusal::Param(_) => "forge flow show NAME".to_owned(),
         Refusal::Manual => "remove --auto, or choose a smaller effort".to_owned(),
         Refusal::UnderWay(_) => format!("forge stop {id}"),
-        Refusal::WhyMissing => "say why with --why".to_owned(),
+        Refusal::WhyMissing => "add --why REASON".to_owned(),
         Refusal::AlreadyStarted
         | Refusal::NotStarted
         | Refusal::Over(event::End::Done | event::End::Abandoned)

@@ -33,7 +33,7 @@ pub struct LostCall {
 /// Why a process may not give commands.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum CallerFlaw {
-    #[error("it comes from inside an attempt ({attempt}), and agents do not change runs")]
+    #[error("it was sent from inside an agent call ({attempt}), and agents cannot change runs")]
     InsideAttempt { attempt: String },
     #[error(
         "its process is in another {namespace} namespace, so it cannot be seen whether it is an agent's"

@@ -395,7 +395,7 @@ impl Role {
         let (head, prompt) = match text.strip_prefix("+++\n") {
             Some(rest) => rest
                 .split_once("\n+++\n")
-                .ok_or_else(|| wrong("its head has no closing line `+++`".to_owned()))?,
+                .ok_or_else(|| wrong("its header has no closing line `+++`".to_owned()))?,
             None => ("", text),
         };
         let raw: RawRole = toml::from_str(head).map_err(|error| wrong(explain(error.message())))?;

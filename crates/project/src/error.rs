@@ -61,11 +61,11 @@ impl Error {
         let next = if let Some(help) = help_with_limits(error) {
             help
         } else if [StorageFull, QuotaExceeded].contains(&kind) {
-            "free some space, then run the same command again; nothing that was journaled is lost"
+            "free some space, then run the same command again; no recorded work is lost"
         } else if [ReadOnlyFilesystem, PermissionDenied].contains(&kind) {
             "make the folder writable, then run the same command again"
         } else {
-            "see the file, then run the same command again"
+            "check the path, then run the same command again"
         };
         Self::surroundings(format!("{}: {error}", path.display()), next)
     }

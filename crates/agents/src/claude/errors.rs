@@ -39,7 +39,7 @@ pub(super) fn rejected(info: &Value) -> Option<Limit> {
             ErrorClass::UsageWindow,
             format!("the usage limit ({}) is reached", truncate(window, 50)),
         ),
-        None => (ErrorClass::RateLimit, "the provider limits requests".to_owned()),
+        None => (ErrorClass::RateLimit, "rate-limited by the provider".to_owned()),
     };
     Some(Limit { class, until_ms, delay_ms: None, what })
 }

@@ -117,10 +117,10 @@ impl ProbeState {
             Self::TooOld => "is too old",
             Self::NotLoggedIn => "is not logged in",
             Self::NotAllowed => "is not allowed to do this",
-            Self::NoModel => "does not get this model",
-            Self::NoNetwork => "does not reach its provider",
+            Self::NoModel => "cannot use this model",
+            Self::NoNetwork => "cannot reach its provider",
             Self::Limited => "has reached a limit",
-            Self::ProviderTrouble => "gets no answer: its provider has errors",
+            Self::ProviderTrouble => "failed: its provider returns errors",
             Self::Refused => "refuses the task",
             Self::NoResult => "answers, but leaves no usable result",
             Self::TooSlow => "does not answer in time",
@@ -316,7 +316,7 @@ impl Probe<'_> {
                 bad(ProbeState::Broken, why, format!("fix agents.{}.command", self.name))
             }
             AgentEnd::Interrupted => bad(ProbeState::Interrupted, "you stopped it", again),
-            AgentEnd::Lost => bad(ProbeState::Broken, "its keeper is gone", again),
+            AgentEnd::Lost => bad(ProbeState::Broken, "the process that ran it was killed", again),
         }
     }
 

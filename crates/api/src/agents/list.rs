@@ -207,7 +207,7 @@ impl Roster {
         }
         if RESERVED.contains(&name) {
             return Err(Error::usage(
-                format!("this version does not know the agent `{name}` yet"),
+                format!("agent `{name}` is not supported yet"),
                 format!("set its program: `[agents.{name}] command = [\"…\"]`"),
             ));
         }

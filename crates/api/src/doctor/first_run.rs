@@ -68,10 +68,10 @@ fn login(name: &str, kind: AgentKind) -> Option<HealthFinding> {
         None => has_file.then(|| format!("~/{file}")),
     };
     Some(match trace {
-        Some(trace) => good(format!("login of {name} found ({trace}); not tried")),
+        Some(trace) => good(format!("login for {name} found ({trace}), not tested")),
         None => {
             let next = format!("log in with {name}, then try it: forge agents check {name}");
-            note(format!("no login of {name} found"), next)
+            note(format!("no login found for {name}"), next)
         }
     })
 }

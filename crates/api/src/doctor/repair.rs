@@ -108,7 +108,7 @@ impl Forge {
                 place
                     .and_then(|place| replace(&place, text.as_bytes()))
                     .map_err(|error| Error::file(path, &error))?;
-                Ok(format!("rewrote {}; what it was is in {}", path.display(), backup.display()))
+                Ok(format!("rewrote {}; the old version is {}", path.display(), backup.display()))
             }
         }
     }
@@ -123,7 +123,7 @@ impl Forge {
             let Ok(Some(file)) = SourceFile::read(&path) else { continue };
             let Ok(Some(RenamedKeys { text, keys })) = rename_keys(layer, &file) else { continue };
             let keys: Vec<String> =
-                keys.iter().map(|(old, new)| format!("{old} is called {new} now")).collect();
+                keys.iter().map(|(old, new)| format!("{old} was renamed to {new}")).collect();
             all.push(Fixable {
                 what: format!("{}: {}", path.display(), keys.join(", ")),
                 fix: format!("rewrites {}, and keeps the old one beside it", path.display()),
@@ -141,7 +141,7 @@ impl Forge {
         let mut projector = Projector::new(Arc::new(RealDisk), &self.home, run);
         let is_whole = projector.shown().ok() == Some(seq) && projector.state_shown() == Some(seq);
         (!is_whole).then(|| Fixable {
-            what: format!("the files that show {run} are behind its journal"),
+            what: format!("the generated files of {run} are out of date"),
             fix: "writes them again".to_owned(),
             consent: Consent::Nobodys,
             how: RepairAction::Show { run: run.to_owned() },

@@ -155,7 +155,7 @@ impl Forge {
             ));
         };
         let text = read_text(&path, SCENARIO_BYTES_MAX)?.ok_or_else(|| {
-            let what = format!("no scenario {}", path.display());
+            let what = format!("scenario {} not found", path.display());
             Error::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
         })?;
         let scenario = forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {

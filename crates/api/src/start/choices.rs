@@ -188,7 +188,7 @@ impl Ready {
             return None;
         }
         let effort = chosen.params.get(EFFORT);
-        let because = effort.map(|effort| format!(" with effort {effort}")).unwrap_or_default();
+        let because = effort.map(|effort| format!(" at size {effort}")).unwrap_or_default();
         Some(format!("{}{because}: every checkpoint needs a person", self.found.flow.name))
     }
 

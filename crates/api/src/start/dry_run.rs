@@ -349,6 +349,6 @@ fn wants(gate: &Gate) -> String {
         Check::Human { question, .. } => format!("a question to you: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
         Check::Land => "the change is merged".to_owned(),
-        Check::BuiltIn { check } => format!("check {}", check.as_str()),
+        Check::BuiltIn { check } => check.description().to_owned(),
     }
 }

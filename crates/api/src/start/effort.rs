@@ -77,7 +77,7 @@ pub(super) fn detect(
             (Some(why), None) => Detected { value: "S".to_owned(), why },
             (None, Some(why)) => Detected { value: "L".to_owned(), why },
             (Some(small), Some(large)) => middle(format!("{small}, but {large}")),
-            (None, None) => middle("the default".to_owned()),
+            (None, None) => middle("no sign of S or L".to_owned()),
         };
         if known(&found) { found } else { middle("the default".to_owned()) }
     })
@@ -171,8 +171,8 @@ mod tests {
                 "M",
                 "it is short and says \"rename\", but it says \"rewrite\"",
             ),
-            ("Show the sum", "M", "the default"),
-            ("A showcase of portable labels", "M", "the default"),
+            ("Show the sum", "M", "no sign of S or L"),
+            ("A showcase of portable labels", "M", "no sign of S or L"),
             (list, "L", "it lists 7 demands"),
             (&long, "L", "it has more than 4000 characters"),
         ] {

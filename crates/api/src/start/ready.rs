@@ -52,7 +52,7 @@ pub(super) fn about_variables(settings: &Settings) -> Option<String> {
     let (are, them) = if unset.len() == 1 { ("is", "it") } else { ("are", "them") };
     (!unset.is_empty()).then(|| {
         format!(
-            "`{}` {are} named in verify.pass but not set here: set-up and checks run without \
+            "`{}` {are} named in verify.pass but not set here: setup and checks run without \
              {them}",
             unset.join("`, `")
         )

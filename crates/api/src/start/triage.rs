@@ -224,7 +224,7 @@ impl TriageCall<'_> {
             AgentEnd::SessionGone => Err("its session is gone".to_owned()),
             AgentEnd::Stopped(_) => Err("it took longer or printed more than allowed".to_owned()),
             AgentEnd::NotStarted { why } => Err(why),
-            AgentEnd::Lost => Err("its keeper is gone".to_owned()),
+            AgentEnd::Lost => Err("the process that ran it was killed".to_owned()),
         };
         Ok(match result {
             Err(why) => {

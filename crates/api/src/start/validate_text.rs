@@ -57,7 +57,7 @@ pub(super) fn refuse_words(text: &str) -> Result<(), Error> {
             return Err(cannot_fetch(first, &found[1], path));
         }
         None if MEANT_AS_ADDRESS.is_match(&lower) => {
-            let what = format!("`{}` looks like an address, but is not one", shown(first));
+            let what = format!("`{}` is not a valid URL", shown(first));
             return Err(refused(what));
         }
         Some(_) | None => {}
@@ -115,14 +115,14 @@ fn cannot_fetch(address: &str, host: &str, path: &str) -> Error {
         ),
         _ if host == "github.com" || host.ends_with(".atlassian.net") => {
             return refused(format!(
-                "`{}` is not the address of an issue, such as \
-                 https://github.com/OWNER/REPO/issues/7 or https://HOST/browse/KEY-7",
+                "`{}` is not an issue URL, such as https://github.com/OWNER/REPO/issues/7 or \
+                 https://HOST/browse/KEY-7",
                 shown(address)
             ));
         }
         _ => {
             return refused(format!(
-                "`{}` is an address that Forge cannot read; say in words what you want",
+                "`{}` is a URL that Forge cannot read; describe what you want",
                 shown(address)
             ));
         }

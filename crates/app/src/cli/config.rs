@@ -215,7 +215,7 @@ fn list(json: bool) -> Result<(), Error> {
     }
     let widest = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
     for row in &rows {
-        let (value, who) = (value_text(row), row.layer.map_or("", settings::Layer::as_str));
+        let (value, who) = (value_text(row), row.layer.map_or("", layer_word));
         let room = terminal_info::terminal_width().saturating_sub(widest + 2 + 2 + LAYER_WIDTH);
         let value = text_width::pad(&format::one_line(&value, room), room);
         let line = format!("{:<widest$}  {value}  {who}", row.key);
@@ -237,7 +237,7 @@ fn explain(key: &str, json: bool) -> Result<(), Error> {
     let widest = said.iter().map(|said| text_width::width(&said.place)).max().unwrap_or_default();
     for (position, said) in said.iter().enumerate() {
         let mark = if position == 0 { ">" } else { " " };
-        let layer = said.layer.as_str();
+        let layer = layer_word(said.layer);
         let place = text_width::pad(&said.place, widest);
         terminal_output::print(&format!("{mark} {layer:<11}  {place}  {}", said.value));
     }
@@ -247,6 +247,14 @@ fn explain(key: &str, json: bool) -> Result<(), Error> {
     terminal_output::print(&format!("  forge config set {} VALUE, or {variable}=VALUE", row.key));
     print_notes(all);
     Ok(())
+}
+
+/// Returns the name of a layer on screens.
+const fn layer_word(layer: settings::Layer) -> &'static str {
+    match layer {
+        settings::Layer::Shipped => "default",
+        layer => layer.as_str(),
+    }
 }
 
 fn value_text(row: &SettingRow) -> String {

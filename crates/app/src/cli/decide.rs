@@ -48,7 +48,7 @@ pub(crate) struct ApproveArgs {
 #[derive(Args)]
 #[command(override_usage = "forge revise [OPTIONS] [RUN] WORDS...")]
 pub(crate) struct ReviseArgs {
-    /// Say what to change; in front of it a run can be named
+    /// Say what to change; a run can be named first
     #[arg(required = true, value_name = "WORDS")]
     words: Vec<String>,
     #[command(flatten)]
@@ -142,6 +142,10 @@ impl ReviseArgs {
         let (run, words) = split_run(&self.words, |word| {
             open_forge().is_ok_and(|forge| forge.resolve(word).is_ok())
         });
+        if let (Some(run), true) = (run, words.is_empty()) {
+            let what = "a request for changes needs words: say what should change";
+            return Err(Error::usage(what, format!("forge revise {run} \"WORDS\"")));
+        }
         self.rest.decide(Verb::Revise, run, words)
     }
 }
@@ -264,6 +268,7 @@ fn split_run(words: &[String], is_run: impl Fn(&str) -> bool) -> (Option<&str>, 
         {
             (Some(run), rest.join(" "))
         }
+        [run] if is_run(run) => (Some(run), String::new()),
         _ => (None, words.join(" ")),
     }
 }
@@ -286,7 +291,7 @@ mod tests {
         assert_eq!(split(&["oqmd", "keep it"]), expected(Some("oqmd"), "keep it"));
         // A run that was misspelt is refused, not sent to the agents.
         assert_eq!(split(&["oqmx", "keep it"]), expected(Some("oqmx"), "keep it"));
-        assert_eq!(split(&["oqmd"]), expected(None, "oqmd"));
+        assert_eq!(split(&["oqmd"]), expected(Some("oqmd"), ""), "a run is not what should change");
         assert_eq!(split(&["a quoted one", "and more"]), expected(None, "a quoted one and more"));
     }
 }

@@ -121,7 +121,9 @@ impl DemoArgs {
             terminal_output::print(&format!("\nThe project is in {folder}. Try there: {next}"));
         } else {
             terminal_output::print(match fs::remove_dir_all(dir) {
-                Ok(()) => "\nThe project was removed. Keep it: forge demo --dir DIR",
+                Ok(()) => {
+                    "\nThe demo project was removed, so the commands above no longer work. Keep it next time: forge demo --dir DIR"
+                }
                 Err(_) => "\nThe project could not be removed.",
             });
         }

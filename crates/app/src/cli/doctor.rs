@@ -20,7 +20,7 @@ use crate::{format, terminal_info, terminal_output};
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct DoctorArgs {
-    /// Rebuild all files that show runs from the journal
+    /// Rewrite the generated files of all runs from the journal
     #[arg(long, conflicts_with = "salvage")]
     rebuild: bool,
     /// Export all intact records into this new folder
@@ -76,7 +76,7 @@ impl DoctorArgs {
                 format::count(n_made, "run")
             ));
             for run in driven {
-                terminal_output::print(&format!("left {run} alone: it is running"));
+                terminal_output::print(&format!("skipped {run}: it is running"));
             }
             for failure in failed {
                 terminal_output::print(&format!("could not: {failure}"));
@@ -100,7 +100,7 @@ impl DoctorArgs {
                 let width = terminal_info::terminal_width();
                 terminal_output::print(&format::hanging_indent(mark, what, width));
                 if let Some(next) = next {
-                    let next = format::hanging_indent("          next: ", next, width);
+                    let next = format::hanging_indent("          help: ", next, width);
                     terminal_output::print(&next);
                 }
             }

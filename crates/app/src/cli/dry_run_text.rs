@@ -65,8 +65,8 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     row(
         "caps",
         &format!(
-            "run {}, one call {}; {} in parallel; a call may take {} min, and be silent for {} \
-             min",
+            "run {}, each call {}; {} calls in parallel; each call at most {} min, and {} min \
+             without output",
             money(dry.caps.budget),
             money(dry.caps.call_budget),
             dry.caps.at_once,

@@ -220,7 +220,7 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
         Check::Human { question, .. } => format!("you are asked: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
         Check::Land => "the change is merged".to_owned(),
-        Check::BuiltIn { check } => format!("check {}", check.as_str()),
+        Check::BuiltIn { check } => check.description().to_owned(),
     };
     let back = match (&gate.redo, gate.weight) {
         (_, GateWeight::Advisory) => "; advisory".to_owned(),
@@ -246,7 +246,7 @@ fn condition_text(when: &When) -> String {
         .iter()
         .map(|condition| match condition {
             Condition::Param { name, is } => format!("{name} is {}", is.join(" or ")),
-            Condition::Item { tag, is } => format!("the task's {tag} is {}", is.join(" or ")),
+            Condition::Item { tag, is } => format!("the task has {tag} = {}", is.join(" or ")),
         })
         .collect();
     if words.is_empty() { String::new() } else { format!(" (if {})", words.join(" and ")) }

@@ -63,7 +63,7 @@ const OPTIONS: &str = "  -C DIR             Run as if started in DIR
   -V, --version      Print the version";
 
 const NOTES: &str = "\
-Name a run by its last four letters, or by any unique beginning of its id.
+Name a run by its short id, or by any unique beginning of its long id.
 A command without a name takes the run that is meant, or asks which.
 
 Exit codes:
@@ -78,7 +78,7 @@ const EXAMPLES: [(&str, &[&str]); 34] = [
         "forge",
         &[
             "forge run \"add CSV export\"    start a run, and approve its design when it asks",
-            "forge status                  what runs, what needs you",
+            "forge status                  what is running, what needs you",
             "forge diff; forge merge       see the result, and merge it",
         ],
     ),

@@ -45,33 +45,34 @@ pub(crate) enum HomeAction {
     Show(String),
     Diff(String),
     Leave,
+    /// The list of all runs: there is nothing to pick, or no terminal.
+    List,
+    /// This is not in a repository.
+    Help,
 }
 
-/// Lets the person pick a run and what to do with it. Returns `None` where there is nothing to list, or no terminal.
-pub(crate) fn choose() -> Option<HomeAction> {
-    if !can_ask() || !io::stdout().is_terminal() {
-        return None;
-    }
-    let forge = open_forge().ok()?;
-    let (rows, _) = forge.rows(RUNS_MAX).ok()?;
+/// Lets the person pick a run and what to do with it.
+pub(crate) fn choose() -> HomeAction {
+    let Ok(forge) = open_forge() else { return HomeAction::Help };
+    let Ok((rows, _)) = forge.rows(RUNS_MAX) else { return HomeAction::List };
     let rows = listed(rows, |run| forge.is_driven(run));
-    if rows.is_empty() {
-        return None;
+    if rows.is_empty() || !can_ask() || !io::stdout().is_terminal() {
+        return HomeAction::List;
     }
     let now = now();
     let width = terminal_info::terminal_width();
     let lines: Vec<String> = rows.iter().map(|row| line(&forge, row, now, width)).collect();
     let picked = pick("Your runs", &lines, &[('a', "answer"), ('d', "diff")]);
-    let Some(PickedLine { line, key }) = picked else { return Some(HomeAction::Leave) };
+    let Some(PickedLine { line, key }) = picked else { return HomeAction::Leave };
     let row = &rows[line];
     let run = row.run.clone();
-    Some(match (key, row.standing.course()) {
+    match (key, row.standing.course()) {
         (Some('d'), _) => HomeAction::Diff(run),
         (_, Course::Over) => HomeAction::Show(run),
         (_, Course::Driven | Course::Asking | Course::Held | Course::Failed) => {
             HomeAction::Attach(run)
         }
-    })
+    }
 }
 
 /// Puts what needs a person first, then what runs, then what ended lately.

@@ -62,7 +62,8 @@ impl InitArgs {
         let allowed = if are_allowed { ", and allowed its commands here" } else { "" };
         terminal_output::print(&format!("wrote {}{allowed}", path.display()));
         terminal_output::print(
-            "A run finds all this without the file; committed, it is the same for everyone, and you can change it.",
+            "Runs also work without this file. Commit it to share these settings, and edit it to \
+             change them.",
         );
         if project.verify.is_empty() {
             terminal_output::print(
@@ -71,11 +72,11 @@ impl InitArgs {
         } else if tried.iter().any(|one| one.colour == Colour::Red && one.purpose == Purpose::SetUp)
         {
             terminal_output::print(
-                "set-up failed, so no check was tried: fix [workspace] setup in forge.toml first",
+                "setup failed, so no check was tried: fix [workspace] setup in forge.toml first",
             );
         } else if tried.iter().any(|one| one.colour == Colour::Red) {
             terminal_output::print(
-                "a check fails before any agent has changed anything; forge.toml says so",
+                "a check already fails on the current commit; forge.toml notes it",
             );
         }
         terminal_output::print("next: git add forge.toml && git commit -m \"Settings for Forge\"");

@@ -42,7 +42,7 @@ impl MergeArgs {
         let onto = match (&offer.way, &offer.onto) {
             (MergeWay::UpToDate, onto) => {
                 let onto = onto.as_deref().unwrap_or("HEAD");
-                terminal_output::print(&format!("{onto} has the result of {id} already."));
+                terminal_output::print(&format!("{onto} already contains the result of {id}."));
                 return Ok(ExitCode::SUCCESS);
             }
             (MergeWay::Conflict { paths }, _) => {

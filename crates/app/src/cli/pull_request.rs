@@ -30,7 +30,7 @@ pub(crate) struct PullRequestArgs {
     /// Push and open it without asking
     #[arg(long, short)]
     yes: bool,
-    /// Print the text and the address, and do nothing
+    /// Print the text and the URL, and do nothing
     #[arg(long, conflicts_with = "yes")]
     print: bool,
 }

@@ -105,7 +105,8 @@ pub(crate) fn with_run(args: &[OsString]) -> Option<Vec<OsString>> {
         at += if WITH_VALUE.contains(&flag) { 2 } else { 1 };
     }
     let first = args.get(at)?.to_str()?.trim();
-    let is_request = first.contains(char::is_whitespace) || first.contains("://");
+    let is_request =
+        first.is_empty() || first.contains(char::is_whitespace) || first.contains("://");
     is_request.then(|| {
         let mut args = args.to_vec();
         args.insert(at, "run".into());

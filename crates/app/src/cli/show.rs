@@ -29,7 +29,7 @@ pub(crate) struct ShowArgs {
     /// Print the diff of the run, or of one task
     #[arg(
         long,
-        value_name = "UNIT",
+        value_name = "TASK",
         num_args = 0..=1,
         default_missing_value = WHOLE,
         conflicts_with = "artifact"

@@ -100,9 +100,7 @@ fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
     let total = &view.total;
     let since = view.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
     if total.calls == 0 {
-        return format!(
-            "nothing was spent{since} yet; start a run with `forge run \"what you want\"`"
-        );
+        return format!("Nothing spent{since} yet. Start a run: forge \"what you want\"");
     }
     let tokens = &total.tokens;
     let short = format::short_number;
@@ -110,7 +108,7 @@ fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
         "unknown tokens".to_owned()
     } else {
         format!(
-            "{} tokens in, {} out, {} from caches, {} into caches",
+            "{} input tokens, {} output, {} cache read, {} cache write",
             short(tokens.input),
             short(tokens.output),
             short(tokens.cache_read),

@@ -40,6 +40,11 @@ pub(crate) struct StatusArgs {
 const LINES_MAX: usize = 50;
 
 impl StatusArgs {
+    /// Returns the arguments that list all runs.
+    pub(crate) const fn all() -> Self {
+        Self { run: None, watch: false, json: false }
+    }
+
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let Some(prefix) = &self.run else {

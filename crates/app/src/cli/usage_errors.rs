@@ -186,13 +186,23 @@ impl<'a> CommandLine<'a> {
                 let what = format!("unknown command `{name}`; did you mean `{path}`?");
                 Error::usage(what, self.with_replaced(wrong, near))
             }
-            None => Error::usage(format!("unknown command `{name}`"), self.help()),
+            None => {
+                let is_request = self.path.is_empty()
+                    && self.words.len() > 1
+                    && self.words.iter().all(|word| !word.starts_with('-'));
+                let help = if is_request {
+                    format!("forge {}", quoted(&self.words.join(" ")))
+                } else {
+                    self.help()
+                };
+                Error::usage(format!("unknown command `{name}`"), help)
+            }
         }
     }
 
     fn unknown_argument(&self, wrong: &str) -> Error {
         if !wrong.starts_with('-') {
-            let what = format!("`{}` takes no argument `{wrong}` here", self.name());
+            let what = format!("unexpected argument `{wrong}` for `{}`", self.name());
             return Error::usage(what, self.help());
         }
         let flags: Vec<String> = self
@@ -214,7 +224,7 @@ impl<'a> CommandLine<'a> {
             let what = format!("unknown flag `{wrong}`; did you mean `{near}`?");
             return Error::usage(what, self.with_replaced(wrong, near));
         }
-        Error::usage(format!("`{}` has no flag `{wrong}`", self.name()), self.help())
+        Error::usage(format!("unknown flag `{wrong}` for `{}`", self.name()), self.help())
     }
 
     fn invalid_value(
@@ -230,7 +240,7 @@ impl<'a> CommandLine<'a> {
         }
         let mut what = format!("`{value}` is not a valid value of {flag}");
         if !valid.is_empty() {
-            what = format!("{what}: it can be {}", valid.join(", "));
+            what = format!("{what}; possible values: {}", valid.join(", "));
         } else if let Some(reason) = reason {
             let reason = reason.replace("invalid digit found in string", "it is not a number");
             what = format!("{what}: {reason}");
@@ -276,7 +286,7 @@ fn unquoted_request(error: &clap::Error, args: &[OsString], cli: &Command) -> Op
         }
     }
     command.push(quoted(&request.join(" ")));
-    let what = format!("the request is {} words; put it into quotes", request.len());
+    let what = format!("the request has {} words; put it in quotes", request.len());
     Some(Error::usage(what, command.join(" ")))
 }
 
@@ -365,10 +375,14 @@ mod tests {
         for (typed, what, help) in [
             (&["update"][..], "unknown command `update`", "forge --help"),
             (&["config", "xyzzy"], "unknown command `config xyzzy`", "forge config --help"),
-            (&["status", "--web"], "`forge status` has no flag `--web`", "forge status --help"),
+            (
+                &["status", "--web"],
+                "unknown flag `--web` for `forge status`",
+                "forge status --help",
+            ),
             (
                 &["status", "a", "b"],
-                "`forge status` takes no argument `b` here",
+                "unexpected argument `b` for `forge status`",
                 "forge status --help",
             ),
             (&["stats", "--days", "0"], "`0` is not a valid value of --days", "forge stats --help"),

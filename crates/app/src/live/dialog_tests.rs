@@ -218,7 +218,7 @@ fn what_was_answered_elsewhere_is_said_until_the_next_fact_and_for_a_few_seconds
 fn a_demo_counts_down_where_everybody_sees_it() {
     let snapshot = asking();
     let mut dialog = QuestionDialog::default();
-    let text = "Demo: approved for you in 7s. Press any key to answer it yourself.";
+    let text = "Demo: approves automatically in 7s. Press any key to answer yourself.";
     dialog.set_message(StatusMessage::until_key(text));
     keep("demo", "question", &dialog, &snapshot);
 }

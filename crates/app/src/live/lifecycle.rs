@@ -168,7 +168,7 @@ impl LiveScreen<'_> {
     /// Closes the screen. A run that this process drives is handed to a detached driver, unless it is held.
     pub(super) fn leave(&mut self, snapshot: &RunSnapshot) -> Option<ScreenExit> {
         if self.driver.is_some() && on_leave(snapshot.view.row.standing) == OnLeave::Stops {
-            let text = "The run is stopping. Ctrl-C does not wait for it.";
+            let text = "The run is stopping. Press Ctrl-C to leave without waiting.";
             self.message = Some(StatusMessage::until_key(text));
             return None;
         }

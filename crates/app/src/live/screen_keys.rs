@@ -257,7 +257,7 @@ impl LiveScreen<'_> {
         }
         if let Some(dialog) = self.dialogs.get_mut(&id) {
             let text = format!(
-                "Demo: approved for you in {}s. Press any key to answer it yourself.",
+                "Demo: approves automatically in {}s. Press any key to answer yourself.",
                 left.as_secs() + 1
             );
             dialog.set_message(StatusMessage::until_key(text));

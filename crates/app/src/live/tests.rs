@@ -178,8 +178,8 @@ pub(super) fn asking() -> RunSnapshot {
             "gate": "checkpoint-a",
             "text": "Build it like this?",
             "options": [
-                { "answer": "approve", "does": "it passes, and `design` is done" },
-                { "answer": "revise", "does": "`design` is done again, with your words in its brief" },
+                { "answer": "approve", "does": "it is accepted, and `design` is done" },
+                { "answer": "revise", "does": "`design` runs again, with your words in its brief" },
                 { "answer": "waive checkpoint-a", "does": "`checkpoint-a` is overridden in your name, and `design` is done" },
                 { "answer": "give-up", "does": "`design` fails; work that does not depend on it continues" },
             ],

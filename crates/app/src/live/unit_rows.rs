@@ -444,7 +444,7 @@ fn counts_line(counted: &[(String, UnitState)], level: RowLevel) -> ScreenLine {
     for (state, word) in [
         (UnitState::Accepted, "done"),
         (UnitState::Skipped, "skipped"),
-        (UnitState::Waiting, "to come"),
+        (UnitState::Waiting, "pending"),
     ] {
         let some =
             counted.iter().filter(|(_, counted)| *counted == state).map(|(name, _)| name.as_str());

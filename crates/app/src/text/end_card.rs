@@ -107,7 +107,7 @@ fn doubt(row: &RunRow, result: &ResultView) -> Option<String> {
     match result.proof {
         ProofState::Verified | ProofState::NothingLanded => None,
         ProofState::Unverified => Some("unverified: no check ran on this code".to_owned()),
-        ProofState::Red => Some("a check failed on exactly this code".to_owned()),
+        ProofState::Red => Some("a check fails on this code".to_owned()),
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn plan_text(plan: &StartPlan, width: usize) -> String {
         row("Estimate", &estimate_text(estimate));
     }
     if let Some(branch) = &plan.branch {
-        row("Branch", branch);
+        row("Branch", &format!("{branch} (its words may change with the design)"));
     }
     lines.join("\n")
 }
@@ -85,7 +85,7 @@ pub(crate) fn estimate_text(estimate: &Estimate) -> String {
         parts.push(money_range(*least, *most));
     }
     let basis = match earlier_runs {
-        0 => "rough, from runs elsewhere".to_owned(),
+        0 => "rough, no earlier runs here".to_owned(),
         1 => "from 1 earlier run".to_owned(),
         n => format!("from {n} earlier runs"),
     };

@@ -75,7 +75,7 @@ pub(crate) fn question_text(
             [(verdict.critical, "critical"), (verdict.major, "major"), (verdict.minor, "minor")];
         let counts = counts.iter().filter(|(n, _)| *n > 0);
         let counts: Vec<String> = counts.map(|(n, word)| format!("{n} {word}")).collect();
-        let counts = if counts.is_empty() { "nothing found".to_owned() } else { counts.join(", ") };
+        let counts = if counts.is_empty() { "no findings".to_owned() } else { counts.join(", ") };
         writer.push_field(
             "verdict",
             &format!("{} ({}: {counts})", verdict.verdict.as_str(), verdict.gate),
@@ -263,7 +263,7 @@ impl QuestionWriter<'_> {
                 match question.change {
                     ChangeKind::Code => self.push_line(&format!("forge show {run} --diff {unit}")),
                     ChangeKind::ChangedTexts => {
-                        let what = "(what changed since the version before)";
+                        let what = "(changes since the previous version)";
                         self.push_line(&format!("forge show {run} --diff {unit} {what}"));
                     }
                     ChangeKind::Nothing | ChangeKind::NewTexts => {}

@@ -52,7 +52,7 @@ pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
     }
     push_section(
         &mut text,
-        "merged",
+        "commits",
         view.landed.iter().map(|landed| {
             let attempts = match landed.attempts {
                 1 => String::new(),
@@ -162,7 +162,7 @@ pub(crate) fn review_documents(change: Change) -> Vec<Document> {
 fn differing_lines(since: &str, texts: &[UnitText]) -> Document {
     if since.is_empty() {
         let names: Vec<&str> = texts.iter().map(|text| text.name.as_str()).collect();
-        let same = format!("nothing changed since the version before: {}\n", names.join(", "));
+        let same = format!("no changes since the previous version: {}\n", names.join(", "));
         return Document { bytes: same.into_bytes(), format: DocumentFormat::Text };
     }
     Document { bytes: since.as_bytes().to_vec(), format: DocumentFormat::Diff }

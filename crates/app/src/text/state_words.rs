@@ -118,7 +118,7 @@ fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
             None => "in review".to_owned(),
         },
         (UnitState::Working, UnitActivity::UnderWay) => "running".to_owned(),
-        (UnitState::Waiting, _) => "to come".to_owned(),
+        (UnitState::Waiting, _) => "pending".to_owned(),
         (UnitState::Limited, _) => "rate-limited".to_owned(),
         (UnitState::Asking, _) => return "needs you".to_owned(),
         (UnitState::Accepted, _) => "done".to_owned(),

@@ -69,7 +69,7 @@ fn a_flow_that_is_wrong_is_refused_with_its_place() {
         (format!("{command}writes = [\"request.md\"]\n"), &["which is the user's"]),
         (
             format!("{stage}each = \"tasks\"\n[[stage.stage]]\nname = \"b\"\ncommand = \"true\"\n"),
-            &["stage `a` goes over the list `tasks`"],
+            &["stage `a` has `each = \"tasks\"`"],
         ),
         (
             format!("{command}when = {{ param = \"size\", is = [\"S\"] }}\n"),
@@ -92,7 +92,7 @@ fn a_flow_that_is_wrong_is_refused_with_its_place() {
         (format!("{command}gates = [{{ human = \"x\", redo = \"z\" }}]\n"), &["sends back to `z`"]),
         (
             format!("{command}gates = [{{ human = \"x\", advisory = true }}]\n"),
-            &["cannot merely advise"],
+            &["cannot be advisory"],
         ),
         (format!("{command}rounds = 1000\n"), &["rounds = 1000", "between 0 and 20"]),
         (format!("{command}misses = 0\n"), &["misses = 0"]),
@@ -122,7 +122,7 @@ fn what_this_version_cannot_do_is_refused_before_anything_is_made() {
         "f",
         "[[stage]]\nname = \"a\"\ncommand = \"true\"\n[[stage]]\nname = \"b\"\ndeliver = \"comment\"\n",
     );
-    has(&world.ok(&["flow", "check", "f"]), &["is right"]);
+    has(&world.ok(&["flow", "check", "f"]), &["is valid"]);
     has(
         &world.refused(&["run", "--flow", "f", "do it"]),
         &[
@@ -144,7 +144,7 @@ fn a_flow_that_lets_code_get_past_a_check_is_refused() {
         ("{ check = \"changes\" }", "{ verify = true }", "{ land = true }");
     let right = stage(&[changes, verify, land].join(", "));
     for (text, expected) in [
-        (stage(""), "stage `a` changes code, and nothing lands it"),
+        (stage(""), "stage `a` changes code, but nothing merges it"),
         (
             stage(&[verify, land].join(", ")),
             "stage `a` changes code, and nothing looks at what it changes",
@@ -161,7 +161,7 @@ fn a_flow_that_lets_code_get_past_a_check_is_refused() {
         refused(&world, "f", &[expected]);
     }
     world.flow("f", &right);
-    has(&world.ok(&["flow", "check", "f"]), &["is right"]);
+    has(&world.ok(&["flow", "check", "f"]), &["is valid"]);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_flow_that_is_no_file_is_refused() {
     let list = world.ok(&["flow", "list"]);
     has(&list, &["draft", "huge", "loop", "zero", "pipe", "forge flow check pipe"]);
     for name in ["../flows/huge", "..", "/etc/passwd", "a/b", "", "huge.toml", "hu\nge"] {
-        refused(&world, name, &["there is no flow", "help: forge flow list"]);
+        refused(&world, name, &["unknown flow", "help: forge flow list"]);
     }
 }
 
@@ -262,10 +262,10 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
             "[agents.scripted]\nscenrio = \"x\"",
             &["line 2", "did you mean `agents.scripted.scenario`?"],
         ),
-        ("agent = \"codex\"", &["line 1: this version does not know the agent `codex` yet"]),
+        ("agent = \"codex\"", &["line 1: agent `codex` is not supported yet"]),
         ("agent = \"mine\"\n[agents.mine]\nmodel = \"x\"", &["agent `mine` has no command"]),
         ("[agents.claude]\ncomand = []", &["line 2", "did you mean `agents.claude.command`?"]),
-        ("[agents.Claude]\n", &["line 1: \"Claude\" is not a valid name", "small letters"]),
+        ("[agents.Claude]\n", &["line 1: \"Claude\" is not a valid agent name", "small letters"]),
         ("[roles.writer]\nagent = \"cloude\"", &["line 2", "did you mean `claude`?"]),
         ("[roles.writer]\nmodel = \"--help\"", &["line 2: roles.writer.model: \"--help\""]),
         ("[agents.mine]\npass = [\"A=B\"]", &["\"A=B\" is not a valid variable name"]),
@@ -328,10 +328,10 @@ fn a_scenario_that_is_wrong_is_refused_with_its_line_and_column() {
     }
     has(
         &world.refused(&["run", "do it", "--scenario", "gone.toml"]),
-        &["no scenario gone.toml", "help: "],
+        &["scenario gone.toml not found", "help: "],
     );
     has(&world.refused(&["run", "do it", "--scenario", "."]), &["is not a file"]);
-    has(&world.refused(&["run", "do it"]), &["no agent is installed", "forge agents"]);
+    has(&world.refused(&["run", "do it"]), &["no usable agent is installed", "forge agents"]);
     world.write("forge.toml", "[agents.scripted]\nscenario = \"gone.toml\"\n");
     has(&world.refused(&["run", "do it"]), &["gone.toml", "help: "]);
     assert!(world.is_untouched());

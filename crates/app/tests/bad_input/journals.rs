@@ -42,7 +42,7 @@ fn stays_as_it_is(world: &World, run: &str) {
         world.forge(&["log", run]);
         let said = world.forge(&["doctor"]);
         assert_eq!(said.code, WRONG, "{said}");
-        has(&said.out, &["WRONG", "forge.db", "forge doctor --restore"]);
+        has(&said.out, &["✗ wrong", "forge.db", "forge doctor --restore"]);
     }
     assert_eq!(bytes(&database), before, "not a byte of it was changed");
     assert_eq!(count(&world.place().join("blobs")), blobs, "nothing was added beside it");
@@ -99,7 +99,7 @@ fn a_flipped_byte_in_a_record_is_named_and_everything_before_it_is_brought_out()
     fs::write(world.database(), found).unwrap();
     let said = world.forge(&["doctor"]);
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.out, &["WRONG", "forge.db is damaged", "--restore"]);
+    has(&said.out, &["✗ wrong", "forge.db is damaged", "--restore"]);
     // What shows the runs holds a second copy. First without it, then with it.
     for id in &ids {
         let folder = world.place().join("runs").join(id);
@@ -218,7 +218,7 @@ fn salvage_refuses_a_folder_that_is_there_and_changes_nothing() {
     fs::create_dir(&there).unwrap();
     has(
         &world.refused(&["doctor", "--salvage", there.to_str().unwrap()]),
-        &["is there already", "help: "],
+        &["already exists", "help: "],
     );
     assert_eq!(salvage(&world).len(), 2, "a healthy journal can be exported too");
     assert_eq!(bytes(&world.database()), before);

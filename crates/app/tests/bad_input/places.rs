@@ -80,7 +80,7 @@ fn a_linked_worktree_shares_the_runs_of_its_repository() {
     world.git(&["-C", linked_text, "commit", "--quiet", "--all", "-m", "no agent"]);
     let refused = there(&["run", "do it"]);
     assert_eq!(refused.code, WRONG, "{refused}");
-    has(&refused.err, &["no agent is installed"]);
+    has(&refused.err, &["no usable agent is installed"]);
     assert!(!linked.join(".git/forge").exists());
     assert_eq!(finish(world.command(&["status"]).current_dir(world.repo.join(".git"))).code, DONE);
 }

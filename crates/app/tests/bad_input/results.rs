@@ -16,7 +16,7 @@ fn log_of(flow: &str, script: &str) -> (World, String) {
     world.scenario(&format!("[[play]]\nno_result = true\nrun = '''{script}'''\n"));
     let said = world.run("f", &[]);
     assert_eq!(said.code, WAITS, "a person is asked: {said}");
-    has(&said.out, &["retry", "give-up"]);
+    has(&said.out, &["retry", "forge reject"]);
     (world, said.out)
 }
 

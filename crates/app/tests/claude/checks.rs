@@ -54,7 +54,7 @@ fn who_is_not_logged_in_is_told_how_to() {
 #[test]
 fn a_wrong_model_is_named() {
     let script = Script::new([ScriptStep::status(404, "model: claude-sonnet-4-5")]);
-    check_says(script, Credential::ApiKey, &["does not get this model", MODEL]);
+    check_says(script, Credential::ApiKey, &["cannot use this model", MODEL]);
 }
 
 #[test]

@@ -213,7 +213,7 @@ fn a_provider_that_falls_silent_for_longer_than_it_may_is_left_and_tried_again_i
     assert_eq!(ended[0]["outcome"]["fault"]["class"], "timed_out", "{ended:#?}");
     has(
         &stage.world.story(&run).join("\n"),
-        &["it said nothing for 1 min (limits.silence_minutes)"],
+        &["it printed nothing for 1 min (limits.silence_minutes)"],
     );
     stage.world.ok(&["stop", &run]);
     assert_eq!(running.end().code, INTERRUPTED);

@@ -296,7 +296,7 @@ fn the_real_claude_says_what_keeps_it_out() {
             no(404, "model: claude-none-1"),
             &["--model", "claude-none-1"],
             &[
-                "claude 2.1.325 does not get this model",
+                "claude 2.1.325 cannot use this model",
                 "`claude-none-1`",
                 "help: forge agents check claude --model MODEL",
             ],
@@ -333,5 +333,5 @@ fn the_real_claude_without_a_key_or_without_a_network_says_so() {
         return;
     };
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.out, &["claude 2.1.325 does not reach its provider", "see whether you are online"]);
+    has(&said.out, &["claude 2.1.325 cannot reach its provider", "check your connection"]);
 }

@@ -86,10 +86,7 @@ fn automatic_approvals_where_there_can_be_none_are_given_up_or_the_run_is() {
     assert_eq!(code, WAITS, "{seen}");
     has(
         &seen,
-        &[
-            "`--auto` is not possible with sized with effort L",
-            "the run continues without `--auto`",
-        ],
+        &["`--auto` is not possible with sized at size L", "the run continues without `--auto`"],
     );
     assert_eq!(start_of(&world)["approvals"], "by_people");
 }

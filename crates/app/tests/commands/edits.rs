@@ -100,12 +100,12 @@ fn at_a_terminal_the_demo_is_the_live_screen_with_one_question_that_answers_itse
     let asked = person.until_sees("Build it like this?");
     has(&asked, &["❯ a  approve", "request changes", "reject"]);
     has(
-        &person.until_sees("Demo: approved for you in "),
+        &person.until_sees("Demo: approves automatically in "),
         &["Press any key to answer it yourself."],
     );
     // Somebody who presses a key answers themselves.
     person.press("\x1b[A");
-    person.until_gone("Demo: approved for you in ");
+    person.until_gone("Demo: approves automatically in ");
     person.press("a");
     person.until_sees("Enter approve");
     person.press("\r");
@@ -274,7 +274,7 @@ fn init_names_the_files_that_the_set_up_leaves() {
     let said = finish(world.command(&["init"]).env("PATH", path));
     assert_eq!(said.code, DONE, "{said}");
     let words = said.all().split_whitespace().collect::<Vec<&str>>().join(" ");
-    let note = "the set-up leaves files that git does not ignore (package-lock.json); a run never counts them as a change";
+    let note = "setup leaves files that git does not ignore (package-lock.json); runs do not count them as changes";
     assert!(words.contains(note), "{said}");
     assert_eq!(world.git(&["status", "--porcelain"]), "?? forge.toml");
 }

@@ -28,7 +28,7 @@ fn settings_with_older_names_are_rewritten_once_a_person_says_so() {
     );
     let said = world.forge(&["doctor"]);
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.out, &["verify.timeout is called verify.timeout_minutes now", "forge doctor --fix"]);
+    has(&said.out, &["verify.timeout was renamed to verify.timeout_minutes", "forge doctor --fix"]);
     // Nobody can be asked.
     let said = world.forge(&["doctor", "--fix"]);
     has(&said.err, &["cannot ask here: forge doctor --fix --yes"]);
@@ -93,7 +93,7 @@ fn files_that_are_behind_are_made_anew_and_what_was_left_lying_is_removed() {
     make_old(&mine);
     let doctor = |args: &[&str]| finish(world.command(args).env("TMPDIR", world.beside("")));
     let said = doctor(&["doctor"]);
-    has(&said.out, &["are behind its journal", "forge doctor --fix (writes them again)"]);
+    has(&said.out, &["are out of date", "forge doctor --fix (writes them again)"]);
     let said = doctor(&["doctor", "--fix"]);
     assert_eq!(said.code, DONE, "{said}");
     has(&said.err, &["brought the files of", "removed", "forge-check-0123abcd"]);
@@ -114,7 +114,7 @@ fn what_the_predecessor_set_and_checkouts_that_were_left_are_only_named() {
     let run = world.latest();
     let said = world.ok(&["doctor", "--fix"]);
     has(&said, &["belongs to another program", "forge run --auto --no-pr --effort L"]);
-    has(&said, &["1 run that ended left checkouts in", &format!("/{run}")]);
+    has(&said, &["1 run that ended left checkouts in", "forge clean -v"]);
     assert!(world.checkouts(&run).is_dir() && world.repo.join(".specs/preferences.json").exists());
 }
 

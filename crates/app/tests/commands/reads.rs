@@ -401,7 +401,7 @@ fn a_doctor_who_finds_nothing_wrong_says_what_was_looked_at() {
     world.write(".forge/flows/bad.toml", "name = \"bad\"\n");
     let said = world.forge(&["doctor"]);
     assert_eq!(said.code, 2, "{said}");
-    has(&said.out, &["WRONG", "did you mean `agent`?", "flow `bad`", "next: "]);
+    has(&said.out, &["✗ wrong", "did you mean `agent`?", "flow `bad`", "help: "]);
 }
 
 #[test]

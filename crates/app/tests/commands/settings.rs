@@ -202,7 +202,10 @@ fn a_table_of_an_agent_is_set_shown_and_taken_out_like_any_other_key() {
     world.ok(&["config", "unset", "agent"]);
     world.ok(&["config", "unset", "agents.mine.command"]);
     assert_eq!(text(), "[agents.mine]\n");
-    has(&world.refused(&["config", "unset", "agent"]), &["it says nothing about agent", "help: "]);
+    has(
+        &world.refused(&["config", "unset", "agent"]),
+        &["`agent` is not set in this file", "help: "],
+    );
     assert!(!world.ok(&["config", "list"]).contains("agents.mine"));
 }
 

@@ -127,7 +127,7 @@ fn an_effort_that_nobody_says_is_detected_and_the_rule_is_kept() {
     let said = run(&world, &["--effort", "S", "rewrite the parser"]);
     assert_eq!(said.code, DONE, "{said}");
     assert!(!said.err.contains("detected"), "{said}");
-    assert_eq!(start_of(&world)["chosen"]["effort"], "said by --effort S");
+    assert_eq!(start_of(&world)["chosen"]["effort"], "set by --effort S");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn checkpoints_that_are_for_a_person_are_never_passed_by_auto() {
     let world = sized();
     let said = run(&world, &["--auto", "--effort", "L", "do it"]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["`--auto` is not possible with sized with effort L"]);
+    has(&said.err, &["`--auto` is not possible with sized at size L"]);
     assert_eq!(
         said.commands(),
         ["run --effort L --flow sized 'do it'", "run --effort M --flow sized --auto 'do it'"]
@@ -491,7 +491,7 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
     assert_eq!(said.code, WAITS, "{said}");
     has(&said.err, &["a new run starts from the beginning"]);
     assert_eq!(start_of(&world)["request"], "Show sums");
-    has(&world.refused(&["edit", &id, "request.md"]), &["is what was asked for"]);
+    has(&world.refused(&["edit", &id, "request.md"]), &["cannot be changed"]);
 }
 
 #[test]

@@ -20,12 +20,12 @@ fn view(world: &World, more: &[&str]) -> Value {
 #[test]
 fn without_any_spending_it_says_how_to_begin() {
     let world = World::new();
-    has(&world.ok(&["stats"]), &["nothing was spent yet", "forge run"]);
+    has(&world.ok(&["stats"]), &["Nothing spent yet", "forge run"]);
     assert_eq!(view(&world, &[])["total"]["calls"], 0);
     assert!(world.is_untouched());
     world.flow("good", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
     assert_eq!(world.run("good", &[]).code, DONE);
-    has(&world.ok(&["stats", "--days", "7"]), &["nothing was spent since 20"]);
+    has(&world.ok(&["stats", "--days", "7"]), &["Nothing spent since 20"]);
 }
 
 #[test]

@@ -409,7 +409,7 @@ fn a_rebuild_leaves_a_run_to_its_driver_and_makes_all_others_anew() {
     let state = world.place().join(format!("runs/{done}/state.json"));
     std::fs::remove_file(&state).unwrap();
     let said = world.ok(&["doctor", "--rebuild"]);
-    has(&said, &["1 run again", &format!("left {driven} alone: it is running")]);
+    has(&said, &["1 run again", &format!("skipped {driven}: it is running")]);
     assert!(state.exists());
     world.ok(&["stop", &driven]);
     assert_eq!(running.end().code, INTERRUPTED);

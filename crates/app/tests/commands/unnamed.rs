@@ -41,7 +41,7 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     // Nobody drives it, so that only who names it can stop it.
     has(&world.refused(&["stop"]), &["no run can be stopped", "help: forge status"]);
     has(&world.ok(&["stop", &waits]), &[&format!("{waits} is stopped")]);
-    has(&world.refused(&["stop", &waits]), &["the run is stopped already"]);
+    has(&world.refused(&["stop", &waits]), &["the run is already stopped"]);
     has(&world.refused(&["attach"]), &[&format!("{waits} is not running")]);
     has(&world.ok(&["answer", "Q1", "approve"]), &["Q1 is answered"]);
     assert_eq!(world.forge(&["resume"]).code, DONE);

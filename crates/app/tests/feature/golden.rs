@@ -144,7 +144,7 @@ fn a_feature_of_a_python_project_is_built_and_its_reviewer_mends_a_message() {
     let Some(golden) = Golden::python() else { return };
     goes_well(&golden);
     let (world, run) = (&golden.world, golden.world.latest());
-    has(&world.story(&run).join("\n"), &["review landed as"]);
+    has(&world.story(&run).join("\n"), &["review merged as"]);
     let cli = world.git(&["show", &format!("forge/{run}:pocket/cli.py")]);
     has(&cli, &["def months(", "def export_all(", "def parse_day("]);
 }

@@ -181,7 +181,7 @@ fn what_the_last_reviewer_leaves_and_a_person_takes_is_in_the_summary_and_in_the
     let offer = world.ok(&["show", &run, "pull-request.md"]);
     has(
         &offer,
-        &["## What is left", "- major (waived by ada), review: it is slow \\| and \\| odd"],
+        &["## Open findings", "- major (waived by ada), review: it is slow \\| and \\| odd"],
     );
     has(&offer, &["| build.T2 |", "| review | much | `"]);
 }
@@ -202,6 +202,6 @@ fn a_critical_finding_stops_however_many_stand_before_it_and_also_where_it_shows
     assert_eq!(world.forge(&["resume", &run]).code, DONE);
     has(
         &world.ok(&["show", &run, "pull-request.md"]),
-        &["## What is left", "critical (waived by ada)", "deletes the disk"],
+        &["## Open findings", "critical (waived by ada)", "deletes the disk"],
     );
 }

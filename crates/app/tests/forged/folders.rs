@@ -56,7 +56,7 @@ done"#
     let said = project.run(&[play("writer", "attempt = 1", &run), play("writer", "", "true")]);
     assert_eq!(said.code, WAITS, "{said}");
     project.nothing_landed(&said);
-    has(&said.out, &["somebody had left files where Forge was to work; they count for nothing"]);
+    has(&said.out, &["files were in the way where Forge works; they were set aside"]);
     let red = ["changes pass", "verify revise", "changes pass", "verify revise"];
     assert_eq!(project.verdicts(), red, "{said}");
 }
@@ -78,7 +78,7 @@ done"#
         project.run(&[play("writer", "attempt = 1", &run), play("reviewer", revise, "true")]);
     assert_eq!(said.code, WAITS, "{said}");
     project.nothing_landed(&said);
-    has(&said.out, &["somebody had left files where Forge was to work; they count for nothing"]);
+    has(&said.out, &["files were in the way where Forge works; they were set aside"]);
     let reviews: Vec<String> =
         project.verdicts().into_iter().filter(|verdict| verdict.starts_with("review")).collect();
     assert_eq!(reviews, ["review revise", "review revise"], "{said}");
@@ -106,7 +106,7 @@ done"#,
     let said = project.run(&[play("writer", "", &run)]);
     assert_eq!(said.code, DONE, "{said}");
     project.only_honest_work_landed(&said);
-    has(&said.out, &["somebody had left files where Forge was to work; they count for nothing"]);
+    has(&said.out, &["files were in the way where Forge works; they were set aside"]);
 }
 
 #[test]
@@ -125,7 +125,7 @@ made "$FORGE_ATTEMPT_DIR/steps/restore" "build#1" '{{"restored":{{"discarded":[]
     let said = project.run(&[play("writer", "", &run)]);
     assert_eq!(said.code, DONE, "{said}");
     project.only_honest_work_landed(&said);
-    has(&said.out, &["somebody had left files where Forge was to work; they count for nothing"]);
+    has(&said.out, &["files were in the way where Forge works; they were set aside"]);
 }
 
 #[test]
@@ -161,7 +161,7 @@ exit 3"#
     );
     let said = project.run(&[play("writer", "attempt = 1", &run)]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["build#1 failed without a result"]);
+    has(&said.out, &["build failed without a result"]);
     project.only_honest_work_landed(&said);
 }
 

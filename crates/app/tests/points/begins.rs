@@ -63,9 +63,9 @@ fn a_file_or_a_folder_in_place_of_a_request_is_refused_with_what_to_type() {
 fn flags_that_cannot_be_are_refused_with_a_next_command_and_nothing_is_made() {
     let project = Project::new("");
     for (words, why) in [
-        (&["--nonsense", REQUEST][..], "`forge run` has no flag `--nonsense`"),
+        (&["--nonsense", REQUEST][..], "unknown flag `--nonsense` for `forge run`"),
         (&["--autto", REQUEST], "did you mean `--auto`?"),
-        (&["-x", REQUEST], "`forge run` has no flag `-x`"),
+        (&["-x", REQUEST], "unknown flag `-x` for `forge run`"),
         (&["--auto", "--auto", REQUEST], "`--auto` is given twice"),
         (&["--effort", "S", "--effort", "M", REQUEST], "`--effort` is given twice"),
         (&["--effort", "S", "--param", "effort=M", REQUEST], "given twice"),
@@ -103,7 +103,7 @@ fn a_request_without_quotes_is_refused_with_the_same_command_in_quotes() {
     has(
         &said.err,
         &[
-            "3 words; put it into quotes",
+            "3 words; put it in quotes",
             "help: forge run --flow feature --auto --budget 2.50 'count the lines'",
         ],
     );
@@ -115,7 +115,7 @@ fn an_effort_may_be_said_in_small_letters() {
     let project = Project::new("");
     let said = run(&project, &["--effort", "m", "--dry-run", REQUEST]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["M (said by --effort M)"]);
+    has(&said.out, &["M (set by --effort M)"]);
 }
 
 #[test]

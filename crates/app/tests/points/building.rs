@@ -33,7 +33,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
                 "approve [\"WORDS\"]",
                 "`review` is overridden with its findings noted, and `land` runs next",
             ),
-            ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
+            ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
             ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
         ],
     );
@@ -124,7 +124,7 @@ fn a_reviewer_without_a_verdict_is_asked_once_more_and_then_a_person_is() {
                 "approve [\"WORDS\"]",
                 "`review` is overridden with its findings noted, and `checkpoint-a` runs next",
             ),
-            ("revise \"WORDS\"", "`design` is done again, with your words in its brief"),
+            ("revise \"WORDS\"", "`design` runs again, with your words in its brief"),
             ("give-up", "`design` fails; work that does not depend on it continues"),
         ],
     );
@@ -163,7 +163,7 @@ fn red(left: &Left<'_>) {
         1,
         &[
             ("retry", "`verify` runs again"),
-            ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
+            ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
                 "`verify` is overridden in your name, and `guarded` runs next",

@@ -7,8 +7,8 @@ use super::{
 
 /// What each answer will do.
 const OFFERS: &[(&str, &str)] = &[
-    ("approve [\"WORDS\"]", "it passes, and `design` is done"),
-    ("revise \"WORDS\"", "`design` is done again, with your words in its brief"),
+    ("approve [\"WORDS\"]", "it is accepted, and `design` is done"),
+    ("revise \"WORDS\"", "`design` runs again, with your words in its brief"),
     ("give-up", "`design` fails; work that does not depend on it continues"),
 ];
 

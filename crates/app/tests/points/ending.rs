@@ -36,7 +36,7 @@ fn stays_red(project: &Project) -> Left<'_> {
         1,
         &[
             ("retry", "`verify` runs again"),
-            ("revise \"WORDS\"", "`verify` is done again, with your words in its brief"),
+            ("revise \"WORDS\"", "`verify` runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
                 "`verify` is overridden in your name, and `guarded` runs next",
@@ -111,7 +111,7 @@ const SECTIONS: &[&str] = &[
     "## Result",
     "## Tasks",
     "Greet people",
-    "## Findings that are left",
+    "## Open findings",
     "## Improvement report",
     "## Execution stats",
 ];

@@ -45,7 +45,7 @@ fn at_checkpoint_a_the_design_is_named_and_after_a_revise_also_what_changed_in_i
     left.waits_for(2);
     assert_eq!(
         named(&left),
-        ["design.md", "review-design.md", "--diff design (what changed since the version before)"]
+        ["design.md", "review-design.md", "--diff design (changes since the previous version)"]
     );
     assert_eq!(world.ok(&["show", &run, "--diff", "design"]), DESIGN_DIFF);
     assert_eq!(world.ok(&["show", &run, "design.md"]), "# Design\n\nNo file.\n");
@@ -61,7 +61,7 @@ fn at_checkpoint_a_the_design_is_named_and_after_a_revise_also_what_changed_in_i
     let left = left.answer(&["Q3", "revise", "no, as it was"]);
     left.waits_for(4);
     let said = world.ok(&["show", &run, "--diff", "design"]);
-    assert_eq!(said, "nothing changed since the version before: design.md\n");
+    assert_eq!(said, "no changes since the previous version: design.md\n");
     assert_eq!(left.open()[0].get("diff"), None);
 }
 
@@ -86,7 +86,7 @@ fn an_agent_that_left_nothing_can_be_watched_and_there_is_nothing_else_to_see() 
     let watch = format!("forge watch {} analyse", short_id(&left.run));
     has(&joined(&left.said.out), &[&watch]);
     assert_eq!(named(&left), Vec::<String>::new());
-    has(&project.world.ok(&["watch", &left.run, "analyse"]), &["analyse#2 started"]);
+    has(&project.world.ok(&["watch", &left.run, "analyse"]), &["analyse (attempt 2) started"]);
     let refused = project.world.refused(&["show", &left.run, "--diff", "analyse"]);
     has(&refused, &["`analyse` has changed nothing yet"]);
     let mut person = Person::at(&project.world, &["resume", &left.run]);

@@ -8,8 +8,8 @@ use super::{
 
 /// What each answer will do.
 const OFFERS: &[(&str, &str)] = &[
-    ("approve [\"WORDS\"]", "it passes, and `split` is done"),
-    ("revise \"WORDS\"", "`split` is done again, with your words in its brief"),
+    ("approve [\"WORDS\"]", "it is accepted, and `split` is done"),
+    ("revise \"WORDS\"", "`split` runs again, with your words in its brief"),
     ("give-up", "`split` fails; work that does not depend on it continues"),
 ];
 

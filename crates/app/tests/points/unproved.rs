@@ -16,7 +16,7 @@ fn a_project_without_checks_is_unverified_and_asks_before_anything_lands() {
     left.offers(
         1,
         &[
-            ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
+            ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
                 "`verify` is overridden in your name for all of this run, and `guarded` runs next",
@@ -103,7 +103,7 @@ fn checks_that_an_agent_adds_are_asked_about_and_not_run_before_a_person_allows_
                 "approve [\"WORDS\"]",
                 "Forge may run these commands in this run, and `verify` runs again",
             ),
-            ("revise \"WORDS\"", "`implement` is done again, with your words in its brief"),
+            ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
                 "`verify` is overridden in your name for all of this run, as long as its checks stay the same, and `guarded` runs next",

@@ -309,7 +309,7 @@ fn a_secret_in_a_command_is_refused_before_anything_is_written_or_paid() {
         assert_eq!(said.code, WRONG, "{table}: {said}");
         has(
             &said.err,
-            &[&format!("a command of `{key}` has a secret in it"), "help: put the secret"],
+            &[&format!("a command of `{key}` contains a secret"), "help: put the secret"],
         );
         for secret in [of_file, of_variable, "damson"] {
             assert!(!said.all().contains(secret), "{said}");

@@ -44,7 +44,7 @@ impl ExhaustedReason {
     fn reason(self) -> &'static str {
         match self {
             Self::RoundsUsedUp => "sent it back too often",
-            Self::NotShrinking => "found as much as before, so another revision would not help",
+            Self::NotShrinking => "found as many problems as before, so it is not sent back again",
             Self::NothingToRedo => "requests changes, but names no stage that could make them",
         }
     }

@@ -21,7 +21,7 @@ pub enum Refusal {
     #[error("the run is not stopped: nothing to resume")]
     AlreadyGoing,
     /// It is held already, as hard as this or harder.
-    #[error("the run is {} already", .0.as_str())]
+    #[error("the run is already {}", .0.as_str())]
     AlreadyHeld(Hold),
     #[error("every checkpoint of this run needs a person, so it cannot be started with --auto")]
     Manual,
@@ -37,12 +37,12 @@ pub enum Refusal {
         /// Those that are open.
         open: Vec<QuestionId>,
     },
-    #[error("{0} is answered already, or no longer matters")]
+    #[error("{0} is already answered, or no longer open")]
     AnsweredAlready(QuestionId),
     #[error("`{}` is not a valid answer; possible: {}", choice.as_str(), possible(options))]
     NotAnOption { choice: Choice, options: Vec<Choice> },
     /// A gate that proves something is waived by its own name.
-    #[error("only `{gate}` can be overridden here, by that name, not `{said}`")]
+    #[error("only `{gate}` can be overridden here, not `{said}`")]
     WrongGate {
         /// The name that was given.
         said: String,
@@ -52,11 +52,11 @@ pub enum Refusal {
     NoSuchUnit(UnitId),
     #[error("an agent is working on `{0}`; pause or stop the run first")]
     UnderWay(UnitId),
-    #[error("no agent left anything at `{0}` that could be changed by hand")]
+    #[error("`{0}` has no result yet that you could change")]
     NothingToEdit(UnitId),
     #[error("the work before `{0}` is not done; wait for it, then change this")]
     NotItsTurn(UnitId),
-    #[error("work that followed from `{0}` is already merged and cannot be reopened")]
+    #[error("work that depends on `{0}` is already merged and cannot be reopened")]
     Landed(UnitId),
     #[error("changing something by hand needs a reason")]
     WhyMissing,
@@ -92,7 +92,7 @@ fn over(end: End) -> &'static str {
 fn still_open(open: &[QuestionId]) -> String {
     let open: Vec<String> = open.iter().map(ToString::to_string).collect();
     if open.is_empty() {
-        ": nothing is open".to_owned()
+        ": no question is open".to_owned()
     } else {
         format!("; open: {}", open.join(", "))
     }

@@ -142,7 +142,7 @@ fn row(flow: &Flow, stage: &Stage, known: &FlowKnowledge) -> Result<(), FlowErro
         && !known.lists.contains(list)
     {
         return Err(wrong(format!(
-            "goes over the list `{list}`, but no stage before it has `list = \"{list}\"`"
+            "has `each = \"{list}\"`, but no stage before it has `list = \"{list}\"`"
         )));
     }
     if let Some(list) = &stage.list

@@ -196,7 +196,7 @@ impl FlowReader<'_> {
             return Err(self.wrong(None, problem));
         }
         if raw.name != name {
-            let problem = format!("it calls itself `{}`, but its file says `{name}`", raw.name);
+            let problem = format!("its `name` is `{}`, but its file is named `{name}`", raw.name);
             return Err(self.wrong(None, problem));
         }
         if raw.stage.is_empty() {
@@ -290,7 +290,7 @@ impl FlowReader<'_> {
             })?),
         };
         if row.gates_first && parsed.is_empty() {
-            return Err(wrong("lets its gates look first, but has none".to_owned()));
+            return Err(wrong("has `gates_first`, but no gates".to_owned()));
         }
         Ok(Stage {
             phase: row.phase,

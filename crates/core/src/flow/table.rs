@@ -266,6 +266,15 @@ pub enum BuiltIn {
 }
 
 impl BuiltIn {
+    /// Returns what it checks, in a few words.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Changes => "only the declared files changed, and commit hooks pass",
+            Self::Guarded => "tests, CI and settings are not weakened",
+            Self::NewTests => "new tests fail without the change",
+        }
+    }
+
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Changes, Self::Guarded, Self::NewTests];
 

@@ -45,7 +45,6 @@ impl LogLevel {
             | Event::Noticed { .. }
             | Event::Edited { .. }
             | Event::RunRewound { .. }
-            | Event::EffectDone { .. }
             | Event::RunEnded { .. }
             | Event::Judged { .. } => Self::Milestone,
             Event::AttemptStarted { .. }
@@ -56,7 +55,8 @@ impl LogLevel {
             | Event::GatePassed { by: Approval::Person { .. }, .. }
             | Event::CallSettled { .. }
             | Event::EndingKeyAdded { .. }
-            | Event::EffectIntended { .. } => Self::Fact,
+            | Event::EffectIntended { .. }
+            | Event::EffectDone { .. } => Self::Fact,
         }
     }
 }

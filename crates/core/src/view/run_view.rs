@@ -446,7 +446,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     match choice {
         Choice::Approve => {
             if let QuestionReason::Checkpoint { .. } | QuestionReason::Guarded = question.why {
-                format!("it passes, and {then}")
+                format!("it is accepted, and {then}")
             } else if let QuestionReason::Unverified { .. } = question.why {
                 format!("Forge may run these commands in this run, and `{gate}` runs again")
             } else if question.takes_work(&Answer::Approve) {
@@ -477,7 +477,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         Choice::Revise => {
             let redo = position.and_then(|position| stage.gates[position].redo.clone());
             let target = redo.unwrap_or_else(|| question.unit.stage.clone());
-            format!("`{target}` is done again, with your words in its brief")
+            format!("`{target}` runs again, with your words in its brief")
         }
         Choice::Retry => {
             let is_capped = matches!(question.why, QuestionReason::CapReached { cap: Some(_) });
@@ -509,7 +509,7 @@ pub fn describe_call(run: &Run, call: &CallId) -> String {
                 Some(Check::Review { role }) => format!("review as {role}"),
                 Some(Check::Command { run }) => format!("command {run}"),
                 Some(Check::Artifact { name }) => format!("checks that {name} exists"),
-                Some(Check::BuiltIn { check }) => format!("checks {}", check.as_str()),
+                Some(Check::BuiltIn { check }) => format!("checks that {}", check.description()),
                 Some(Check::Verify) => "verifies".to_owned(),
                 Some(Check::Land) => "lands".to_owned(),
                 Some(Check::Human { .. }) | None => "asks".to_owned(),

@@ -134,7 +134,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
                     format!("{judgement} passed{cost} with notes: {}", list(findings))
                 }
                 Ruling::Verdict(Verdict::Revise { findings }) => {
-                    format!("{judgement} requested changes{cost}: {}", list(findings))
+                    format!("{judgement} did not pass{cost}: {}", list(findings))
                 }
                 Ruling::Verdict(Verdict::Block { reason, .. }) => {
                     format!("{judgement} says it cannot be fixed{cost}: {}", line(reason))
@@ -173,7 +173,9 @@ pub fn sentence(event: &Event, names: Names) -> String {
                 Waiver::Advisory => "is advisory; its findings are noted".to_owned(),
                 Waiver::RoundsUsedUp => "has no revisions left; its findings are noted".to_owned(),
                 Waiver::NotShrinking => {
-                    "found as much as before, so another revision would not help; its findings are noted".to_owned()
+                    "found as many problems as before, so it is not sent back again; its findings \
+                     are noted"
+                        .to_owned()
                 }
                 Waiver::NothingToRedo => {
                     "names no stage that could change something; its findings are noted".to_owned()
@@ -218,7 +220,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
             format!("{} failed: {}", names.unit(unit), line(reason))
         }
         Event::Landed { unit, brings: ResultChange::Unchanged, .. } => {
-            format!("{}: nothing to merge, the branch has all of it already", names.unit(unit))
+            format!("{}: nothing to merge, the branch already has it", names.unit(unit))
         }
         Event::Landed { unit, commit, head, .. } => {
             format!(
@@ -242,14 +244,14 @@ pub fn sentence(event: &Event, names: Names) -> String {
         }
         Event::RunRewound { from, unit, by, .. } => {
             format!(
-                "{} went back to {} of {from}; everything above is shared",
+                "{} rewound to {} of {from}; the records above are shared",
                 by.who,
                 names.unit(unit)
             )
         }
-        Event::EndingKeyAdded { .. } => "another process took over the run".to_owned(),
-        Event::EffectIntended { mark, .. } => format!("about to do {mark}"),
-        Event::EffectDone { mark, reference, .. } => format!("did {mark} {reference}"),
+        Event::EndingKeyAdded { .. } => "the run continues in a new process".to_owned(),
+        Event::EffectIntended { mark, .. } => format!("starting {mark}"),
+        Event::EffectDone { mark, reference, .. } => format!("completed {mark}: {reference}"),
         Event::RunEnded { end } => match end {
             End::Done => "the run is done".to_owned(),
             End::Failed => "the run failed".to_owned(),
@@ -295,11 +297,12 @@ pub(super) fn question_text(question: &Question) -> String {
     match &question.why {
         QuestionReason::Checkpoint { text } => text.clone(),
         QuestionReason::RoundsUsedUp => {
-            format!("`{gate}` still requests changes, and no revisions are left. What now?")
+            format!("`{gate}` still does not pass, and no revisions are left. What now?")
         }
         QuestionReason::NotShrinking => {
             format!(
-                "`{gate}` finds as much as before, so another revision would not help. What now?"
+                "`{gate}` finds as many problems as before, so another revision would not help. \
+                 What now?"
             )
         }
         QuestionReason::NoResult { class, what } if gate.is_empty() => {
@@ -332,11 +335,11 @@ pub(super) fn question_text(question: &Question) -> String {
             blocked(*class, gate, line(what).trim_end_matches('.'))
         }
         QuestionReason::DoesNotLand => {
-            "It conflicts with work that was merged meanwhile, twice. What now?".to_owned()
+            "It conflicted twice with work that was merged meanwhile. What now?".to_owned()
         }
         QuestionReason::NothingToRedo => {
             format!(
-                "`{gate}` requests changes, but no stage is named that could make them. What now?"
+                "`{gate}` does not pass, and the flow names no stage that could fix it. What now?"
             )
         }
         QuestionReason::Unverified { what, .. } => {
@@ -354,7 +357,7 @@ pub(super) fn question_text(question: &Question) -> String {
         }
         QuestionReason::Doubted { what } => {
             let who = if gate.is_empty() { "It is done" } else { "It passed its review" };
-            format!("{who}, with something serious left: {}. Continue anyway?", lines(what))
+            format!("{who}, but serious findings remain: {}. Continue anyway?", lines(what))
         }
         QuestionReason::NothingChanged => {
             "It is done, and nothing changed. Is that right?".to_owned()
@@ -366,7 +369,7 @@ pub(super) fn question_text(question: &Question) -> String {
             )
         }
         QuestionReason::LandedAlready => {
-            format!("`{gate}` requests changes to work that is already merged. What now?")
+            format!("`{gate}` does not pass, but the work is already merged. What now?")
         }
     }
 }

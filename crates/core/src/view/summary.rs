@@ -196,13 +196,13 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
             }
             State::Failed { .. } => (DeliveryState::NotDelivered, "it failed".to_owned()),
             State::Waiting if unit.attempt == 0 => {
-                (DeliveryState::NotDelivered, "the run did not come so far".to_owned())
+                (DeliveryState::NotDelivered, "the run ended before this step".to_owned())
             }
             State::Waiting | State::Working | State::Judging { .. } => {
                 (DeliveryState::NotDelivered, "it is not over yet".to_owned())
             }
             State::Asking { .. } => {
-                (DeliveryState::NotDelivered, "a person is asked about it".to_owned())
+                (DeliveryState::NotDelivered, "it waits for your answer".to_owned())
             }
         };
         views.push(DeliveryView {

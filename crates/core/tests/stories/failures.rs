@@ -430,7 +430,7 @@ fn what_must_happen_once_is_marked_before_and_after() {
     assert_eq!(world.run.mark("pr"), Some(EffectMark::Done));
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    world.says("about to do pr");
+    world.says("starting pr");
     world.says("did pr #7");
     assert_eq!(world.report(did()).facts, []);
 }

@@ -29,7 +29,7 @@ fn a_flow_must_be_there_and_say_its_name_and_format() {
     );
     assert_eq!(
         refused_of("f", &[("f", "name = \"g\"\n")]),
-        "flow `f`: it calls itself `g`, but its file says `f`"
+        "flow `f`: its `name` is `g`, but its file is named `f`"
     );
     assert_eq!(refused(""), "flow `f`: it has no stages");
     assert_eq!(refused("format = 2"), "flow `f`: it has format 2, but this version reads format 1");
@@ -159,7 +159,7 @@ fn stages_have_names_work_and_bounds() {
         ),
         (
             "each = \"l\"\n[[stage.stage]]\nname = \"t\"\nagent = \"x\"",
-            "goes over the list `l`, but no stage before it has `list = \"l\"`",
+            "has `each = \"l\"`, but no stage before it has `list = \"l\"`",
         ),
     ] {
         assert_eq!(stage(text), after_s(problem));

@@ -93,11 +93,11 @@ fn a_second_interrupt_does_not_weaken_a_stop() {
     world.pause();
     world.interrupt();
     let refused = |world: &mut World, command| world.command(command).unwrap_err().to_string();
-    assert_eq!(refused(&mut world, interrupt()), "the run is interrupted already");
+    assert_eq!(refused(&mut world, interrupt()), "the run is already interrupted");
     world.stop();
-    assert_eq!(refused(&mut world, interrupt()), "the run is stopped already");
+    assert_eq!(refused(&mut world, interrupt()), "the run is already stopped");
     let stop_again = Command::Stop { by: person("ada") };
-    assert_eq!(refused(&mut world, stop_again), "the run is stopped already");
+    assert_eq!(refused(&mut world, stop_again), "the run is already stopped");
     assert_eq!(stop(&world.run), StopManner::AtOnce);
 }
 

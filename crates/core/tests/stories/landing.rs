@@ -103,7 +103,7 @@ fn a_conflict_reopens_the_item_once_and_then_asks() {
     world.end("build.A/make#2");
     world.rules("build.A/make#2/land#1", revises(1));
     world.says(
-        "Q1 asks about build.A/make: It conflicts with work that was merged meanwhile, twice. What now?",
+        "Q1 asks about build.A/make: It conflicted twice with work that was merged meanwhile. What now?",
     );
     assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.say(1, Answer::Revise, "take ours");
@@ -127,7 +127,7 @@ fn a_conflict_goes_back_to_where_the_gate_says() {
         "tasks.T1/implement#2 started",
     );
     assert_eq!(world.unit("tasks.T1/plan").attempt, 1);
-    world.says("Q1 asks about tasks.T1/commit: It conflicts with work that was merged meanwhile, twice. What now?");
+    world.says("Q1 asks about tasks.T1/commit: It conflicted twice with work that was merged meanwhile. What now?");
     world.say(1, Answer::GiveUp, "");
     world.go_on();
     world.is(&Phase::Over(End::Failed));
@@ -168,7 +168,7 @@ fn what_has_landed_is_never_sent_back_but_asked_about() {
     world.end("build.A/make#1/land#1");
     world.end("build.A/look#1");
     world.rules("build.A/look#1/critic#1", revises(1));
-    world.says("Q1 asks about build.A/look: `critic` requests changes to work that is already merged. What now?");
+    world.says("Q1 asks about build.A/look: `critic` does not pass, but the work is already merged. What now?");
     assert_eq!(world.options(1), [Choice::Approve, Choice::GiveUp]);
     world.say(1, Answer::Approve, "");
     world.rules("build.A/look#1/verify#1", revises(1));
@@ -226,7 +226,7 @@ fn items_that_landed_are_kept_when_their_list_is_made_again() {
     // A is good. B has landed and is not: sending back would undo it.
     world.end("build.B/look#1");
     world.rules("build.B/look#1/critic#1", revises(1));
-    world.says("Q2 asks about build.B/look: `critic` requests changes to work that is already merged. What now?");
+    world.says("Q2 asks about build.B/look: `critic` does not pass, but the work is already merged. What now?");
     world.say(2, Answer::Approve, "");
     world.end("build.B/look#1/verify#1");
     world.say(3, Answer::Approve, "");

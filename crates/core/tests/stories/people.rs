@@ -306,16 +306,16 @@ fn every_refusal_says_what_and_why() {
     assert_eq!(said(Refusal::Over(End::Blocked)), "the run is blocked; `forge resume` reopens it");
     assert_eq!(said(Refusal::AlreadyGoing), "the run is not stopped: nothing to resume");
     let parked = Hold::OutOfBudget { what: String::new() };
-    assert_eq!(said(Refusal::AlreadyHeld(parked)), "the run is parked already");
+    assert_eq!(said(Refusal::AlreadyHeld(parked)), "the run is already parked");
     assert_eq!(
         said(Refusal::NoSuchQuestion { question: q, open: vec![] }),
-        "there is no open question Q3: nothing is open"
+        "there is no open question Q3: no question is open"
     );
     assert_eq!(
         said(Refusal::NoSuchQuestion { question: q, open: vec![QuestionId(1), QuestionId(2)] }),
         "there is no open question Q3; open: Q1, Q2"
     );
-    assert_eq!(said(Refusal::AnsweredAlready(q)), "Q3 is answered already, or no longer matters");
+    assert_eq!(said(Refusal::AnsweredAlready(q)), "Q3 is already answered, or no longer open");
     let options = vec![Choice::Retry, Choice::GiveUp];
     assert_eq!(
         said(Refusal::NotAnOption { choice: Choice::Approve, options }),
@@ -323,7 +323,7 @@ fn every_refusal_says_what_and_why() {
     );
     assert_eq!(
         said(Refusal::WrongGate { said: "x".into(), gate: "verify".into() }),
-        "only `verify` can be overridden here, by that name, not `x`"
+        "only `verify` can be overridden here, not `x`"
     );
     assert_eq!(
         said(Refusal::WordsMissing),
@@ -337,7 +337,7 @@ fn every_refusal_says_what_and_why() {
     );
     assert_eq!(
         said(Refusal::NothingToEdit(unit())),
-        "no agent left anything at `build.T2/make` that could be changed by hand"
+        "`build.T2/make` has no result yet that you could change"
     );
     assert_eq!(
         said(Refusal::NotItsTurn(unit())),
@@ -345,7 +345,7 @@ fn every_refusal_says_what_and_why() {
     );
     assert_eq!(
         said(Refusal::Landed(unit())),
-        "work that followed from `build.T2/make` is already merged and cannot be reopened"
+        "work that depends on `build.T2/make` is already merged and cannot be reopened"
     );
     assert_eq!(said(Refusal::WhyMissing), "changing something by hand needs a reason");
     assert_eq!(
@@ -500,7 +500,7 @@ fn a_gate_that_names_nobody_who_could_change_something_asks_at_once() {
     }
     world.rules("build#1/critic#1", revises(1));
     world.says(
-        "Q1 asks about build: `critic` requests changes, but no stage is named that could make them. What now?",
+        "Q1 asks about build: `critic` does not pass, and the flow names no stage that could fix it. What now?",
     );
     assert_eq!(world.options(1), [Choice::Approve, Choice::GiveUp]);
 }

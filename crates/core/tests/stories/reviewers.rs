@@ -67,7 +67,7 @@ fn findings_that_do_not_shrink_lead_to_the_person_before_the_rounds_are_used_up(
         .verdict("design#1/review#1", revise(2))
         .verdict("design#2/review#1", revise(2))
         .played();
-    world.says("design: review found as much as before, so another revision would not help; its findings are noted");
+    world.says("design: review found as many problems as before, so it is not sent back again; its findings are noted");
     world.says("Q1 asks about design: Build it like this?");
     assert_eq!(world.unit("design").round, 1);
 }
@@ -80,7 +80,7 @@ fn the_tasks_are_reviewed_and_shown_as_the_design_is() {
         .answer(2, Answer::Revise, "three tasks, not two")
         .played();
     world.is(&Phase::Over(End::Done));
-    world.says("split: review found as much as before, so another revision would not help; its findings are noted");
+    world.says("split: review found as many problems as before, so it is not sent back again; its findings are noted");
     world.before("split sent back by the answer to Q2: three tasks, not two", "split#3 started");
     world.says("Q3 asks about split: Build it in these tasks?");
 }
@@ -151,7 +151,7 @@ fn a_task_that_is_sent_back_too_often_is_asked_about_and_the_others_land() {
         .verdict("build.T1/implement#2/review#1", revise(2))
         .verdict("build.T1/implement#3/review#1", revise(1))
         .played();
-    let text = "Q2 asks about build.T1/implement: `review` still requests changes, and no revisions are left. What now?";
+    let text = "Q2 asks about build.T1/implement: `review` still does not pass, and no revisions are left. What now?";
     world.says(text);
     assert_eq!(world.options(2), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
     world.says("build.T2/implement done");
@@ -185,13 +185,10 @@ fn where_the_end_is_red_the_verifier_works_two_rounds_and_then_a_person_decides(
         .verdict("verify#2/verify#1", revise(1))
         .verdict("verify#3/verify#1", revise(1))
         .played();
-    world.before(
-        "verify#1/verify#1 requested changes: F1 src/a.rs:7: problem 0",
-        "verify#2 started",
-    );
+    world.before("verify#1/verify#1 did not pass: F1 src/a.rs:7: problem 0", "verify#2 started");
     world.before("verify sent back by verify: F2 src/a.rs:7: problem 0", "verify#3 started");
     world.says(
-        "Q2 asks about verify: `verify` still requests changes, and no revisions are left. What now?",
+        "Q2 asks about verify: `verify` still does not pass, and no revisions are left. What now?",
     );
     assert_eq!(world.options(2), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.never_says("deliver#1 started");
@@ -267,7 +264,7 @@ fn who_passes_work_with_something_serious_that_is_not_shown_leaves_it_to_a_perso
             .list("split", vec![writes("T1", "src/a")])
             .ruling("build.T1/implement#1/review#1", pass)
             .played();
-        world.says("Q1 asks about build.T1/implement: It passed its review, with something serious left: loses the ledger. Continue anyway?");
+        world.says("Q1 asks about build.T1/implement: It passed its review, but serious findings remain: loses the ledger. Continue anyway?");
         world.never_says("build.T1/implement merged");
         assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
         world.say(1, Answer::Approve, "the ledger is gone");
@@ -286,7 +283,7 @@ fn a_worker_that_leaves_something_serious_asks_a_person_before_any_gate_looks() 
             .list("split", vec![writes("T1", "src/a")])
             .leaves_found("review#1", found())
     };
-    let asks = "Q1 asks about review: It is done, with something serious left: src/a.rs:7: half of the request is not done. Continue anyway?";
+    let asks = "Q1 asks about review: It is done, but serious findings remain: src/a.rs:7: half of the request is not done. Continue anyway?";
     let mut world = reviewed().played();
     world.says(asks);
     world.never_says("review#1/form#1 started");
@@ -539,7 +536,7 @@ fn what_must_be_true_and_is_not_asks_a_person_before_it_lands_and_remarks_are_ke
         .leaves("build.T1/implement#1", left(remarks()))
         .leaves("build.T1/implement#1/review#1", left(remarks()[1..].to_vec()))
         .played();
-    world.says("Q1 asks about build.T1/implement: It is done, with something serious left: not met: it greets (no time). Continue anyway?");
+    world.says("Q1 asks about build.T1/implement: It is done, but serious findings remain: not met: it greets (no time). Continue anyway?");
     world.never_says("build.T1/implement merged");
     world.say(1, Answer::Approve, "no greeting, then");
     world.go_on();

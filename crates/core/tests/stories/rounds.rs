@@ -28,7 +28,7 @@ fn work_is_sent_back_twice_and_then_a_person_is_asked() {
     assert_eq!(world.unit("write").attempt, 3);
     assert_eq!(world.unit("write").round, 2);
     world.says(
-        "Q1 asks about write: `critic` still requests changes, and no revisions are left. What now?",
+        "Q1 asks about write: `critic` still does not pass, and no revisions are left. What now?",
     );
     assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
 }
@@ -59,7 +59,7 @@ fn a_persons_revise_after_the_rounds_are_used_up_is_obeyed() {
     world.end("write#4");
     world.rules("write#4/critic#1", revises(1));
     world.says(
-        "Q2 asks about write: `critic` still requests changes, and no revisions are left. What now?",
+        "Q2 asks about write: `critic` still does not pass, and no revisions are left. What now?",
     );
     world.say(2, Answer::Revise, "even shorter");
     assert_eq!(world.calls(), ["write#5"], "nor is the second one limited");
@@ -72,7 +72,7 @@ fn a_review_that_finds_as_much_as_before_stops_early() {
         .verdict("write#2/critic#1", revise(2))
         .played();
     assert_eq!(world.unit("write").attempt, 2);
-    world.says("Q1 asks about write: `critic` finds as much as before, so another revision would not help. What now?");
+    world.says("Q1 asks about write: `critic` finds as many problems as before, so another revision would not help. What now?");
     assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
 }
 

@@ -52,7 +52,7 @@ fn when_the_plan_has_no_rounds_left_it_is_the_unit_with_the_gate_that_asks() {
         .verdict("tasks.T1/implement#2/architect#1", revise(2))
         .verdict("tasks.T1/implement#3/architect#1", revise(1))
         .played();
-    world.says("Q1 asks about tasks.T1/implement: `architect` still requests changes, and no revisions are left. What now?");
+    world.says("Q1 asks about tasks.T1/implement: `architect` still does not pass, and no revisions are left. What now?");
 }
 
 #[test]

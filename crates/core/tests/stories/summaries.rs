@@ -124,13 +124,16 @@ fn runs_that_did_not_come_to_their_end_are_told_as_well() {
     abandoned.end("analyse#1");
     let text = summary_text(&abandoned);
     assert!(text.contains("The run was **abandoned**."), "{text}");
-    assert!(text.contains("- pull-request: not delivered: the run did not come so far"), "{text}");
+    assert!(
+        text.contains("- pull-request: not delivered: the run ended before this step"),
+        "{text}"
+    );
     let going = World::feature("S").begin();
     assert!(summary_text(&going).contains("The run is **running**."));
     let waiting = World::feature("S").played_until("Q1");
     assert!(
         summary_text(&waiting)
-            .contains("The run **needs a person**: it waits for an answer: Q1 about design.")
+            .contains("The run **needs you**: it waits for an answer: Q1 about design.")
     );
     let fresh = summary::summarize(ID, &forge_core::Run::new(), 0);
     assert!(summary::markdown(&fresh).contains("**running**"));

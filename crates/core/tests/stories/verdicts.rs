@@ -217,7 +217,7 @@ fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_i
         assert_eq!(does[1], format!("`review` is overridden with its findings noted, and {next}"));
         assert_eq!(
             does[2],
-            format!("`{stage}` is done again, with your words in its brief"),
+            format!("`{stage}` runs again, with your words in its brief"),
             "{offered:?}"
         );
         assert!(does[3].starts_with(fails), "{offered:?}");

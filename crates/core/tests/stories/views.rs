@@ -84,7 +84,7 @@ fn a_question_shows_what_each_answer_does() {
         options,
         [
             ("approve", "`critic` is overridden with its findings noted, and `verify` runs next"),
-            ("revise", "`write` is done again, with your words in its brief"),
+            ("revise", "`write` runs again, with your words in its brief"),
             ("give-up", "`write` fails; work that does not depend on it continues"),
         ]
     );

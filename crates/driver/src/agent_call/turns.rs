@@ -343,7 +343,7 @@ fn ended(
         }
         AgentEnd::Stopped(Watchdog::Silence) => {
             let minutes = plan.context.limits().silence_ms / MINUTE_MS;
-            let what = format!("it said nothing for {minutes} min (limits.silence_minutes)");
+            let what = format!("it printed nothing for {minutes} min (limits.silence_minutes)");
             fault(FaultClass::TimedOut, &what)
         }
         AgentEnd::Stopped(Watchdog::Output) => {

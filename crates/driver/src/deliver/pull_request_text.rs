@@ -30,8 +30,8 @@ impl Plan<'_> {
     pub(super) fn pull_request_text(&self, offer: &Offer) -> Result<String, Error> {
         let run = self.run;
         let mut text = format!("# {}\n", flat(&offer.title));
-        section(&mut text, "What was wanted", &quoted(&run.definition().start.request));
-        for (title, artifact) in [("How it is made", "design.md"), ("In which parts", "tasks.md")] {
+        section(&mut text, "Request", &quoted(&run.definition().start.request));
+        for (title, artifact) in [("Approach", "design.md"), ("Tasks", "tasks.md")] {
             let found = match artifact {
                 "tasks.md" => parts(run),
                 _ => shown(run, artifact),
@@ -44,11 +44,11 @@ impl Plan<'_> {
                 section(&mut text, title, &found);
             }
         }
-        section(&mut text, "How it was verified", &verified(offer));
+        section(&mut text, "Verification", &verified(offer));
         if let Some(notes) = open_notes(run) {
-            section(&mut text, "What is left", &notes);
+            section(&mut text, "Open findings", &notes);
         }
-        section(&mut text, "Where it is", &place(offer));
+        section(&mut text, "Details", &place(offer));
         Ok(sanitize(&text))
     }
 }
@@ -116,7 +116,7 @@ fn parts(run: &Run) -> Option<String> {
         }
     }
     (!lines.is_empty())
-        .then(|| format!("| part | what | commit |\n|---|---|---|\n{}", lines.join("\n")))
+        .then(|| format!("| task | title | commit |\n|---|---|---|\n{}", lines.join("\n")))
 }
 
 /// An artifact that the stage may read, cut and quoted.
@@ -159,8 +159,8 @@ fn verified(offer: &Offer) -> String {
         let _ = writeln!(text, "Forge ran these on exactly this code (tree `{}`):\n", offer.tree);
         for one in &offer.evidence {
             let colour = match one.colour {
-                Colour::Green => "green",
-                Colour::Red => "red",
+                Colour::Green => "passed",
+                Colour::Red => "failed",
             };
             let _ = writeln!(text, "- `{}`: {colour}", code(&one.command));
         }
@@ -267,7 +267,7 @@ mod tests {
     }
 
     /// What an author writes who wants it to be taken for Forge's.
-    const FORGED: &str = "fine | `\r## How it was verified\n\n```\n| a | b |\n|---|---|\r\n</blockquote><!-- \\| \\` ![a](https://h.net/x) \\[b](c)";
+    const FORGED: &str = "fine | `\r## Verification\n\n```\n| a | b |\n|---|---|\r\n</blockquote><!-- \\| \\` ![a](https://h.net/x) \\[b](c)";
 
     /// Whether a line is one of Forge's, for those who show this as Markdown.
     fn unquoted_lines(text: &str) -> Vec<&str> {

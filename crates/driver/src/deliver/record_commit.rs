@@ -80,8 +80,8 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Error> {
         }
     }
     let message = format!(
-        "Record of the run {}\n\nIts artifacts, summary and state. The code is as it was.\n\n\
-         Forge-Run: {}\nForge-Call: {call}\n",
+        "Record run {}\n\nAdds its records below .forge/runs/. The code is \
+         unchanged.\n\nForge-Run: {}\nForge-Call: {call}\n",
         context.id, context.id
     );
     Ok(Operation::Attach(AttachRecord {

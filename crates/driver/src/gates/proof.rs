@@ -79,7 +79,7 @@ pub(super) fn prove(
                     (Colour::Red, Some(failure(&output)))
                 }
                 CommandEnd::Fault { class, what } => {
-                    return Err(plan.fault(class, format!("{what}\n`{command}` says nothing")));
+                    return Err(plan.fault(class, format!("{what}\n`{command}` printed nothing")));
                 }
                 CommandEnd::Interrupted => return Err(plan.interrupted()),
             };
@@ -210,8 +210,8 @@ fn at_the_base(
         }
         let words = match colour {
             Some(Colour::Red) => RED_AT_THE_BASE,
-            Some(Colour::Green) => "It succeeded where the run started.",
-            None => "Its result where the run started is unknown.",
+            Some(Colour::Green) => "It passed on the commit the run started from.",
+            None => "Its result on the commit the run started from is unknown.",
         };
         let of_it = |finding: &&mut Finding| matches!(&finding.proof, Some(Proof::Command { command: failed, .. }) if failed == command);
         for finding in proved.findings.iter_mut().filter(of_it) {

@@ -328,7 +328,7 @@ pub(super) fn run_all(
             CommandEnd::Success => Colour::Green,
             CommandEnd::Failure { .. } => Colour::Red,
             CommandEnd::Fault { class, what } => {
-                return Err(plan.fault(class, format!("{what}\n`{command}` says nothing")));
+                return Err(plan.fault(class, format!("{what}\n`{command}` printed nothing")));
             }
             CommandEnd::Interrupted => return Err(plan.interrupted()),
         };

@@ -44,7 +44,7 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
         ),
         (
             "agent = \"codex\"",
-            "line 1: this version does not know the agent `codex` yet",
+            "line 1: agent `codex` is not supported yet",
             "set its program: `[agents.codex] command = [\"…\"]`",
         ),
         ("agent = \"gemini\"", "does not know the agent `gemini`", "set its program"),
@@ -239,7 +239,7 @@ fn variables_set_tables_that_a_file_names_and_those_that_need_no_naming() {
     assert_eq!((explained.said.len(), explained.row.value), (0, None));
     assert_eq!(
         explained.notes,
-        ["FORGE_AGENTS_MINE_MODEL counts as soon as a file names the table"]
+        ["FORGE_AGENTS_MINE_MODEL takes effect only if a file defines this table"]
     );
 }
 

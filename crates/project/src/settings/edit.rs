@@ -108,7 +108,7 @@ impl EditedFile {
             None => without(&text, &key.path),
         };
         let text = changed.map_err(|why| {
-            let by_hand = if value.is_some() { "set" } else { "take out" };
+            let by_hand = if value.is_some() { "set" } else { "remove" };
             let what = format!("{}: {why}", path.display());
             Error::usage(what, format!("{by_hand} {} in {} by hand", key.path, path.display()))
         })?;
@@ -192,7 +192,7 @@ fn with(text: &str, path: &str, value: &Value) -> Result<String, String> {
 /// Returns the text with one value taken out. Its table stays, even if it is empty then.
 fn without(text: &str, path: &str) -> Result<String, String> {
     let (tables, name) = path.rsplit_once('.').unwrap_or(("", path));
-    let missing = || format!("it says nothing about {path}");
+    let missing = || format!("`{path}` is not set in this file");
     changed(text, |document| {
         let table = table_at(document, tables)?.ok_or_else(missing)?;
         match table.get(name) {
@@ -422,8 +422,8 @@ mod tests {
         let left = left.replace("model = \"x\"\r\n", "");
         assert_eq!(fs::read_to_string(&path).unwrap(), left);
         for (key, expected) in [
-            ("limits.at_once", "it says nothing about limits.at_once"),
-            ("agents.other.model", "it says nothing about agents.other.model"),
+            ("limits.at_once", "`limits.at_once` is not set in this file"),
+            ("agents.other.model", "`agents.other.model` is not set in this file"),
             ("limits.at_onc", "did you mean `limits.at_once`?"),
             ("limits", "unknown key `limits`"),
         ] {

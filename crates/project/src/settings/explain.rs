@@ -60,7 +60,8 @@ impl Settings {
         let key = &SettingKey::parse(path)?;
         let mut notes = self.notes();
         if self.layers.is_without_variable(key) {
-            notes.push(format!("{} counts as soon as a file names the table", key.variable()));
+            notes
+                .push(format!("{} takes effect only if a file defines this table", key.variable()));
         }
         let said = self.layers.values(&key.path).iter().rev();
         let shown =

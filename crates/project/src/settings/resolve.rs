@@ -176,7 +176,7 @@ impl Settings {
         let Some(table) = self.agents.get(name) else {
             if RESERVED.contains(&name) {
                 return Err(Error::usage(
-                    format!("{place}: this version does not know the agent `{name}` yet"),
+                    format!("{place}: agent `{name}` is not supported yet"),
                     format!("set its program: `[agents.{name}] command = [\"…\"]`"),
                 ));
             }

@@ -31,7 +31,7 @@ const OUTPUT_MIB_MAX: u32 = 4096;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct SettingValues {
-    /// The agent that runs as all roles without another one.
+    /// The agent for all roles that do not set their own.
     pub agent: Option<AgentName>,
     /// The flow of a run that names none.
     pub flow: PlainName,
@@ -165,7 +165,7 @@ pub struct VerifySettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct LandSettings {
-    /// The run's branch; {words} are the first of the request, {id} the last letters of the run's id, {run} all of it.
+    /// The run's branch; {words} are the first words of the request, {id} is the short id of the run, {run} the long one.
     pub branch: BranchTemplate,
     /// What the last commit of a run keeps of it in .forge/runs.
     pub record: RunRecord,
@@ -185,7 +185,7 @@ pub struct EffortSettings {
 pub struct NotifySettings {
     /// A program to run at stops, questions and the end.
     pub command: Option<ProgramLine>,
-    /// An address to call at stops, questions and the end.
+    /// A URL to call at stops, questions and the end.
     pub webhook: Option<Webhook>,
     /// Whether the terminal rings at stops, questions and the end.
     pub bell: Switch,

@@ -147,7 +147,7 @@ text_type! {
     }
 }
 text_type! {
-    /// The path of a file.
+    /// A path.
     FilePath { "minLength" = 1, "maxLength" = TEXT_BYTES_MAX } visible
 }
 text_type! {
@@ -155,7 +155,7 @@ text_type! {
     BranchTemplate { "minLength" = 1, "maxLength" = TEXT_BYTES_MAX } branch
 }
 text_type! {
-    /// An address such as "https://example.org/hook".
+    /// A URL such as "https://example.org/hook".
     Webhook { "pattern" = "^https?://[!-~]+$", "maxLength" = TEXT_BYTES_MAX, "writeOnly" = true } web_address
 }
 text_type! {

@@ -31,7 +31,7 @@ pub enum StoreError {
     #[error("no runs yet")]
     Missing { dir: PathBuf },
     /// Bytes are not what was written.
-    #[error("{0}; it is no longer written")]
+    #[error("{0}; Forge no longer writes to it")]
     Damaged(Damage),
     /// A damaged journal cannot be made whole again.
     #[error(
@@ -70,7 +70,7 @@ pub enum StoreError {
     )]
     NetworkFileSystem { dir: PathBuf, kind: String },
     /// No run has this id, or an id that begins with it.
-    #[error("no run `{run}`{}", nearest.as_ref().map_or(String::new(), |nearest| format!("; the nearest is `{nearest}`")))]
+    #[error("no run `{run}`{}", nearest.as_ref().map_or(String::new(), |nearest| format!("; did you mean `{nearest}`?")))]
     NoSuchRun { run: String, nearest: Option<String> },
     /// Several ids begin with the prefix.
     #[error("several runs begin with `{prefix}`: {}", short_names(runs))]

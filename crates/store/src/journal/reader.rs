@@ -184,7 +184,7 @@ fn records(
             return Err(JournalFault::damage(run, Some(seq), format!("record {seq} is missing")));
         }
         if !unchecked && !next.follows(&head, run) {
-            let what = format!("record {seq} does not fit its sum");
+            let what = format!("the checksum of record {seq} does not match");
             return Err(JournalFault::damage(run, Some(seq), what));
         }
         head.clone_from(&next.sum);
@@ -265,7 +265,7 @@ fn checked_row((row, mark): (JournalRow, String)) -> Result<JournalRow, JournalF
     if row.mark() == mark {
         return Ok(row);
     }
-    Err(JournalFault::damage(&row.run, None, "its row does not fit its mark"))
+    Err(JournalFault::damage(&row.run, None, "the checksum of its row does not match"))
 }
 
 /// Refuses a run that ends before its projection: `SQLite` has dropped the end of its log.

@@ -137,7 +137,7 @@ pub(super) fn totals(connection: &Connection) -> Result<(i64, i64), JournalFault
     if mark == totals_mark(version, runs) {
         Ok((version, runs))
     } else {
-        let what = "the row of `totals` does not fit its mark".into();
+        let what = "the checksum of `totals` does not match".into();
         Err(JournalFault::Damage { run: None, seq: None, what })
     }
 }

@@ -179,7 +179,7 @@ fn parents(user: &Repository, onto: &[String]) -> Result<Vec<String>, WorkspaceE
         }
         _ => Err(WorkspaceError::new(
             format!("a commit has one or two parents, not {}", onto.len()),
-            "this is a defect of Forge",
+            "this is a bug in Forge; please report it",
         )),
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn attach_record(
         !operation.folder.contains('/') && path_names::relative_inside(&operation.folder).is_some();
     if !is_plain {
         let what = format!("{:?} is not a folder below {}", operation.folder, BELOW.join("/"));
-        return Err(WorkspaceError::new(what, "this is a defect of Forge"));
+        return Err(WorkspaceError::new(what, "this is a bug in Forge; please report it"));
     }
     let mut flaws = Vec::new();
     for attached in &operation.files {
@@ -61,7 +61,7 @@ pub(crate) fn attach_record(
     let code = user.without_run_records(tree.clone())?;
     if code != user.without_run_records(old)? {
         let what = format!("files at {} would change the code", operation.folder);
-        return Err(WorkspaceError::new(what, "this is a defect of Forge"));
+        return Err(WorkspaceError::new(what, "this is a bug in Forge; please report it"));
     }
     let identity = UserConfig::read(user.top.as_deref(), &user.common_dir)?.identity();
     let git = identity.sign(Git::in_git_dir(&user.common_dir).durably(), operation.when_ms);
@@ -83,7 +83,7 @@ fn folder(user: &Repository, operation: &AttachRecord) -> Result<String, Workspa
     for attached in &operation.files {
         let Some(_inside) = path_names::relative_inside(&attached.path) else {
             let what = format!("{:?} is not a path inside a folder", attached.path);
-            return Err(WorkspaceError::new(what, "this is a defect of Forge"));
+            return Err(WorkspaceError::new(what, "this is a bug in Forge; please report it"));
         };
         let content = fs::read(&attached.from).context("read", &attached.from)?;
         let git = user.git().durably().args(["hash-object", "-w", "-t", "blob", "--stdin"]);

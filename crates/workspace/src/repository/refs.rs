@@ -92,6 +92,6 @@ pub(crate) fn check_pin(name: &str) -> Result<(), WorkspaceError> {
     }
     Err(WorkspaceError::new(
         format!("{name} is not a ref below refs/forge/"),
-        "this is a defect of Forge",
+        "this is a bug in Forge; please report it",
     ))
 }

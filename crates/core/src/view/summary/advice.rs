@@ -202,7 +202,7 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
         let what = if what.is_empty() { "a limit".to_owned() } else { what };
         all.push(Improvement {
             fact: format!("{what} stopped work {}", times(n)),
-            advice: "list a second account or agent, or lower limits.at_once".to_owned(),
+            advice: "use another account or agent, or lower limits.at_once".to_owned(),
         });
     }
     for (unit, n) in setbacks.into_iter().filter(|(_, n)| *n > SETBACKS_USUAL) {
@@ -261,7 +261,7 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
                 | QuestionReason::NothingToRedo,
                 _,
             ) => "let tasks that touch the same code run one after the other",
-            (QuestionReason::NothingChanged, _) => "leave out what is there already",
+            (QuestionReason::NothingChanged, _) => "leave out what already exists",
             (QuestionReason::Unfinished { .. }, _) => "split it into smaller tasks",
             (QuestionReason::Doubted { .. }, _) => "see what is left before you merge",
             (QuestionReason::Setbacks { .. }, _) => "see `forge doctor` and the agent's own logs",
@@ -282,7 +282,7 @@ fn about(asked: &AskedQuestion) -> String {
 fn held(run: &Run, all: &mut Vec<Improvement>) {
     for (_, hold) in run.history().held.iter() {
         let (fact, advice) = match hold {
-            Hold::OutOfBudget { what } => (what.clone(), "give it more, or a smaller request"),
+            Hold::OutOfBudget { what } => (what.clone(), "raise the budget, or ask for less"),
             Hold::Unfinished { unit, note } => {
                 (format!("{unit} was left unfinished: {}", quoted(note)), "split it")
             }

@@ -74,7 +74,7 @@ fn head(view: &SummaryView, text: &mut String) {
             "The work is **done**, and is being saved"
         }
         Standing::Going => "The run is **running**",
-        Standing::Waiting => "The run **needs a person**",
+        Standing::Waiting => "The run **needs you**",
         Standing::Limited => "The run is **rate-limited**",
         Standing::Paused => "The run is **paused**",
         Standing::Interrupted => "The run was **interrupted**",
@@ -138,8 +138,8 @@ fn result(view: &SummaryView, text: &mut String) {
     }
     for check in &view.proof.checks {
         let colour = match check.colour {
-            Colour::Green => "green",
-            Colour::Red => "red",
+            Colour::Green => "passed",
+            Colour::Red => "failed",
         };
         line!(text, "  - {colour}: `{}`", one_line(&check.command).replace('`', "'"));
     }
@@ -172,7 +172,7 @@ fn tasks(view: &SummaryView, text: &mut String) {
     line!(text, "## Tasks");
     line!(text);
     if view.tasks.is_empty() {
-        line!(text, "There are none.");
+        line!(text, "None.");
         line!(text);
         return;
     }
@@ -195,7 +195,7 @@ fn tasks(view: &SummaryView, text: &mut String) {
 }
 
 fn findings(view: &SummaryView, text: &mut String) {
-    line!(text, "## Findings that are left");
+    line!(text, "## Open findings");
     line!(text);
     if view.findings.is_empty() {
         line!(text, "None.");
@@ -245,7 +245,7 @@ fn improvements(view: &SummaryView, text: &mut String) {
 fn stats(view: &SummaryView, text: &mut String) {
     line!(text, "## Execution stats");
     line!(text);
-    line!(text, "| phase | stage | attempts | calls | work | tokens | cost |");
+    line!(text, "| phase | stage | attempts | calls | time | tokens | cost |");
     line!(text, "|---|---|--:|--:|--:|--:|--:|");
     for PhaseRow { stage, phase, attempts, used } in &view.phases {
         line!(

@@ -264,7 +264,7 @@ impl TaskStanding {
             Self::Waiting => "waiting",
             Self::Open => "open",
             Self::Asking => "asked about",
-            Self::Landed => "landed",
+            Self::Landed => "merged",
             Self::Unchanged => "nothing changed",
             Self::Done => "done",
             Self::Failed => "failed",
