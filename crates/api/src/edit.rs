@@ -45,7 +45,7 @@ impl Forge {
     /// Returns the artifact of this name, as `forge show` names it: with its scope, if it has one.
     pub fn editable(&self, id: &str, name: &str) -> Result<Editable, Error> {
         if name == REQUEST {
-            let what = format!("the request of a run cannot be changed");
+            let what = "the request of a run cannot be changed";
             let next = format!("forge abandon {id}, then forge run \"the new request\"");
             return Err(Error::usage(what, next));
         }

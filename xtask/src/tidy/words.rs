@@ -115,11 +115,11 @@ fn is_help(name: &str, file: &File) -> Comments {
 fn in_source(file: &File, comments: Comments) -> Vec<(usize, String)> {
     let tests = file.test_lines();
     let tokens: TokenStream = file.text.parse().expect("it was parsed before");
-    let mut texts = Vec::new();
-    strings(tokens, comments, &mut texts);
-    texts.retain(|(line, _)| !tests.iter().any(|lines| lines.contains(line)));
-    let texts = texts.into_iter();
-    texts
+    let mut found = Vec::new();
+    strings(tokens, comments, &mut found);
+    found.retain(|(line, _)| !tests.iter().any(|lines| lines.contains(line)));
+    let found = found.into_iter();
+    found
         .flat_map(|(line, text)| phrases(&text).into_iter().map(move |what| (line, what)))
         .collect()
 }

@@ -67,12 +67,11 @@ fn login(name: &str, kind: AgentKind) -> Option<HealthFinding> {
         Some(variable) => Some(format!("${variable}")),
         None => has_file.then(|| format!("~/{file}")),
     };
-    Some(match trace {
-        Some(trace) => good(format!("login for {name} found ({trace}), not tested")),
-        None => {
-            let next = format!("log in with {name}, then try it: forge agents check {name}");
-            note(format!("no login found for {name}"), next)
-        }
+    Some(if let Some(trace) = trace {
+        good(format!("login for {name} found ({trace}), not tested"))
+    } else {
+        let next = format!("log in with {name}, then try it: forge agents check {name}");
+        note(format!("no login found for {name}"), next)
     })
 }
 

@@ -219,7 +219,7 @@ mod tests {
             "www.example.org/x",
             "https://a.org/<x>",
         ] {
-            assert!(why(text).contains("looks like an address"), "{text}: {}", why(text));
+            assert!(why(text).contains("is not a valid URL"), "{text}: {}", why(text));
         }
     }
 
@@ -232,7 +232,7 @@ mod tests {
         assert!(jira.contains("https://me.atlassian.net/rest/api/3/issue/AB2-1"), "{jira}");
         assert!(jira.contains("forge run --issue issue.json"), "{jira}");
         assert!(why("https://github.com/o/r/pull/42").contains("pull request"));
-        assert!(why("https://github.com/o/r").contains("not the address of an issue"));
+        assert!(why("https://github.com/o/r").contains("not an issue URL"));
         assert!(why("https://example.org/x").contains("cannot read"));
     }
 }

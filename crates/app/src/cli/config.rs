@@ -253,7 +253,11 @@ fn explain(key: &str, json: bool) -> Result<(), Error> {
 const fn layer_word(layer: settings::Layer) -> &'static str {
     match layer {
         settings::Layer::Shipped => "default",
-        layer => layer.as_str(),
+        settings::Layer::User
+        | settings::Layer::Repo
+        | settings::Layer::Local
+        | settings::Layer::Environment
+        | settings::Layer::Flags => layer.as_str(),
     }
 }
 

@@ -14,13 +14,16 @@ use super::{
     common::{open_forge, print_json},
     prompt::{Confirmation, confirm},
 };
-use crate::{format, terminal_info, terminal_output};
+use crate::{
+    format,
+    terminal_output::{self, fact_line},
+};
 
 /// Check the setup, and say how to fix what is wrong
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct DoctorArgs {
-    /// Rewrite the generated files of all runs from the journal
+    /// Rewrite the files of all runs from the journal
     #[arg(long, conflicts_with = "salvage")]
     rebuild: bool,
     /// Export all intact records into this new folder
@@ -58,7 +61,7 @@ impl DoctorArgs {
                 report if self.json => print_json(&report),
                 Some(report) => terminal_output::print(&restored_text(&report)),
                 None => {
-                    terminal_output::print("the journal is intact; there is nothing to restore")
+                    terminal_output::print("the journal is intact; there is nothing to restore");
                 }
             }
             return Ok(ExitCode::SUCCESS);
@@ -97,11 +100,9 @@ impl DoctorArgs {
                     Health::Note => "! note  ",
                     Health::Bad => "✗ wrong ",
                 };
-                let width = terminal_info::terminal_width();
-                terminal_output::print(&format::hanging_indent(mark, what, width));
+                terminal_output::print(&fact_line(mark, what));
                 if let Some(next) = next {
-                    let next = format::hanging_indent("          help: ", next, width);
-                    terminal_output::print(&next);
+                    terminal_output::print(&fact_line("          help: ", next));
                 }
             }
         }

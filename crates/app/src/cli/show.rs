@@ -11,8 +11,11 @@ use crate::{
     document::{Document, DocumentFormat},
     pager::{self, Paging, print_paged},
     terminal_info, terminal_output,
-    text::result_text::{
-        artifact_document, change_documents, next_steps, parse_unit_id, result_text,
+    text::{
+        result_text::{
+            artifact_document, change_documents, next_steps, parse_unit_id, result_text,
+        },
+        state_words::DrivenBy,
     },
 };
 
@@ -71,7 +74,8 @@ impl ShowArgs {
             if self.json {
                 print_json(&view);
             } else {
-                let mut text = result_text(&view, terminal_info::terminal_width());
+                let driven_by = DrivenBy::from_lock(forge.is_driven(&run));
+                let mut text = result_text(&view, driven_by, terminal_info::terminal_width());
                 let next = next_steps(&view);
                 if !next.is_empty() {
                     text = format!("{text}\n\n{}", next.join("\n"));

@@ -80,10 +80,7 @@ impl StatusArgs {
             print_json(&view);
         } else {
             let snapshot = RunSnapshot { view, ..forge.follow(&run)?.look()? };
-            let driven_by = match forge.is_driven(&run) {
-                true => DrivenBy::AnotherProcess,
-                false => DrivenBy::Nothing,
-            };
+            let driven_by = DrivenBy::from_lock(forge.is_driven(&run));
             let width = terminal_info::terminal_width();
             let text = run_text(&snapshot, driven_by, width, TerminalFeatures::detect());
             terminal_output::print_raw(&text);

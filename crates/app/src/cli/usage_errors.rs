@@ -180,24 +180,19 @@ impl<'a> CommandLine<'a> {
             let found = COMMAND_HABITS.iter().find(|(habit, _)| *habit == wrong)?;
             self.command.find_subcommand(found.1).map(Command::get_name)
         };
-        match habit().or_else(|| nearest(wrong, names)) {
-            Some(near) => {
-                let path = [&self.path[..], &[near]].concat().join(" ");
-                let what = format!("unknown command `{name}`; did you mean `{path}`?");
-                Error::usage(what, self.with_replaced(wrong, near))
-            }
-            None => {
-                let is_request = self.path.is_empty()
-                    && self.words.len() > 1
-                    && self.words.iter().all(|word| !word.starts_with('-'));
-                let help = if is_request {
-                    format!("forge {}", quoted(&self.words.join(" ")))
-                } else {
-                    self.help()
-                };
-                Error::usage(format!("unknown command `{name}`"), help)
-            }
+        if let Some(near) = habit().or_else(|| nearest(wrong, names)) {
+            let path = [&self.path[..], &[near]].concat().join(" ");
+            let what = format!("unknown command `{name}`; did you mean `{path}`?");
+            return Error::usage(what, self.with_replaced(wrong, near));
         }
+        let is_request = self.path.is_empty()
+            && self.words.len() > 1
+            && self.words.iter().all(|word| !word.starts_with('-'));
+        let help = match is_request {
+            true => format!("forge {}", quoted(&self.words.join(" "))),
+            false => self.help(),
+        };
+        Error::usage(format!("unknown command `{name}`"), help)
     }
 
     fn unknown_argument(&self, wrong: &str) -> Error {
@@ -355,12 +350,12 @@ mod tests {
             ),
             (
                 &["status", "--color", "nevr"],
-                "it can be auto, always, never",
+                "possible values: auto, always, never",
                 "forge status --color never",
             ),
             (
                 &["status", "--color=nevr"],
-                "it can be auto, always, never",
+                "possible values: auto, always, never",
                 "forge status --color=never",
             ),
         ] {
@@ -419,7 +414,7 @@ mod tests {
     #[test]
     fn a_request_without_quotes_is_shown_with_them() {
         let (said, helps) = refused(&["run", "--effort", "S", "count", "the", "lines"]);
-        assert!(said.contains("put it into quotes"), "{said}");
+        assert!(said.contains("put it in quotes"), "{said}");
         assert_eq!(helps, "forge run --effort S 'count the lines'");
     }
 }

@@ -457,7 +457,7 @@ fn who_works_and_who_asks_is_seen_whatever_else_has_to_be_folded() {
     set(&mut snapshot, "build.T200/implement", UnitState::Asking);
     let frame = frame(&snapshot, &options(SMALL));
     let shown = text(&frame.lines);
-    for name in ["T5 ", "T6 ", "T7 ", "T8 ", "T200 ", "needs you", "└ Edit", "to come", "4 done"]
+    for name in ["T5 ", "T6 ", "T7 ", "T8 ", "T200 ", "needs you", "└ Edit", "pending", "4 done"]
     {
         assert!(shown.contains(name), "{name} is missing:\n{shown}");
     }
@@ -642,7 +642,7 @@ fn states_on_the_screen_are_those_of_status() {
             UnitState::Working if unit.items.is_some() => "4 of 12 tasks",
             UnitState::Working => "running, revision 1",
             UnitState::Judging => "in review",
-            UnitState::Waiting => "to come",
+            UnitState::Waiting => "pending",
             UnitState::Limited
             | UnitState::Asking
             | UnitState::Skipped

@@ -80,12 +80,12 @@ pub(crate) fn with_colour(card: &str, standing: Standing, colours: Colours) -> S
 fn title(view: &RunView, result: &ResultView, id: &str, width: usize) -> String {
     let row = &view.row;
     let took = format::duration(row.changed_at.saturating_sub(row.started_at));
-    let (symbol, standing) = match (row.standing, doubt(row, result)) {
-        (Standing::Done, Some(doubt)) => ("!", format!("Done, but {doubt}")),
-        (_, _) => {
-            let text = capitalized(&standing_text(row, row.changed_at));
-            (standing_symbol(row.standing).0, text)
-        }
+    let doubt = doubt(row, result).filter(|_| row.standing == Standing::Done);
+    let (symbol, standing) = if let Some(doubt) = doubt {
+        ("!", format!("Done, but {doubt}"))
+    } else {
+        let text = capitalized(&standing_text(row, row.changed_at));
+        (standing_symbol(row.standing).0, text)
     };
     let budget = view.budget.filter(|_| row.standing == Standing::Parked);
     let budget = budget.map(|budget| format!(" of {budget}")).unwrap_or_default();

@@ -27,7 +27,8 @@ pub(crate) fn plan_text(plan: &StartPlan, width: usize) -> String {
         row("Estimate", &estimate_text(estimate));
     }
     if let Some(branch) = &plan.branch {
-        row("Branch", &format!("{branch} (its words may change with the design)"));
+        let renamed = if plan.effort.is_some() { " (or with the words of the design)" } else { "" };
+        row("Branch", &format!("{branch}{renamed}"));
     }
     lines.join("\n")
 }

@@ -12,18 +12,21 @@ use forge_core::{
     view::{ProofState, RemainingFinding, RemarkView, ResultView, RunRow, Standing, short_commit},
 };
 
-use super::state_words::standing_symbol;
+use super::state_words::{DrivenBy, standing_symbol};
 use crate::{
     document::{Document, DocumentFormat},
     format,
 };
 
 /// Formats the result of a run.
-pub(crate) fn result_text(view: &ResultView, width: usize) -> String {
+pub(crate) fn result_text(view: &ResultView, driven_by: DrivenBy, width: usize) -> String {
     let row = &view.row;
-    let symbol = standing_symbol(row.standing).0;
+    let (symbol, state) = match (row.standing, driven_by) {
+        (Standing::Going, DrivenBy::Nothing) => ("■", "not running"),
+        (standing, _) => (standing_symbol(standing).0, standing.label()),
+    };
     let id = format::short_id(&row.run);
-    let mut text = format!("{symbol} {id}  {}{}", row.standing.label(), done_but(row));
+    let mut text = format!("{symbol} {id}  {state}{}", done_but(row));
     let mut push = |name: &str, value: &str| {
         let _ = write!(text, "\n{}", format::hanging_indent(&format!("  {name:<9}"), value, width));
     };

@@ -27,6 +27,11 @@ pub(crate) enum DrivenBy {
 }
 
 impl DrivenBy {
+    /// Returns it for a run that this process does not drive, by whether its lock is held.
+    pub(crate) const fn from_lock(is_held: bool) -> Self {
+        if is_held { Self::AnotherProcess } else { Self::Nothing }
+    }
+
     /// Returns true if a run could continue but has no driver.
     pub(crate) fn is_missing(self, snapshot: &RunSnapshot) -> bool {
         self == Self::Nothing && snapshot.view.row.standing.course() == Course::Driven

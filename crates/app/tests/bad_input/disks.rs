@@ -158,7 +158,7 @@ fn on_a_disk_that_cannot_be_written_one_can_look_and_is_told_what_to_do_for_more
     has(&world.ok(&["status"]), &["needs you"]);
     has(&world.ok(&["status", &run]), &["Is this the document you want?"]);
     has(&world.ok(&["log", &run]), &["Q1 asks"]);
-    has(&world.ok(&["doctor"]), &["the journal is whole"]);
+    has(&world.ok(&["doctor"]), &["the journal is intact"]);
     for args in [
         vec!["run", "more of it"],
         vec!["resume", &run],

@@ -105,7 +105,7 @@ fn a_flow_that_is_wrong_is_refused_with_its_place() {
         refused(&world, "f", expected);
     }
     world.write(".forge/flows/f.toml", format!("name = \"other\"\n{command}"));
-    refused(&world, "f", &["calls itself `other`"]);
+    refused(&world, "f", &["its `name` is `other`"]);
     world.write(".forge/flows/f.toml", b"name = \"f\"\n# caf\xe9\n");
     refused(&world, "f", &["f.toml, line 2", "not UTF-8"]);
     world.write(
@@ -127,7 +127,7 @@ fn what_this_version_cannot_do_is_refused_before_anything_is_made() {
         &world.refused(&["run", "--flow", "f", "do it"]),
         &[
             "stage `b`",
-            "posts a comment, and this version reaches no host",
+            "posts a comment, which this version cannot do",
             "help: choose parameters that leave it out",
         ],
     );
@@ -147,9 +147,9 @@ fn a_flow_that_lets_code_get_past_a_check_is_refused() {
         (stage(""), "stage `a` changes code, but nothing merges it"),
         (
             stage(&[verify, land].join(", ")),
-            "stage `a` changes code, and nothing looks at what it changes",
+            "stage `a` changes code, but nothing checks the changed files",
         ),
-        (stage(&[changes, land].join(", ")), "stage `a` lands what nothing verifies"),
+        (stage(&[changes, land].join(", ")), "stage `a` merges unverified code"),
         (stage(&[changes, land, verify].join(", ")), "stage `a` has gates after `land`"),
         (stage("{ check = \"chnges\" }"), "chnges"),
         (
@@ -265,7 +265,10 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
         ("agent = \"codex\"", &["line 1: agent `codex` is not supported yet"]),
         ("agent = \"mine\"\n[agents.mine]\nmodel = \"x\"", &["agent `mine` has no command"]),
         ("[agents.claude]\ncomand = []", &["line 2", "did you mean `agents.claude.command`?"]),
-        ("[agents.Claude]\n", &["line 1: \"Claude\" is not a valid agent name", "small letters"]),
+        (
+            "[agents.Claude]\n",
+            &["line 1: \"Claude\" is not a valid agent name", "lower-case letters"],
+        ),
         ("[roles.writer]\nagent = \"cloude\"", &["line 2", "did you mean `claude`?"]),
         ("[roles.writer]\nmodel = \"--help\"", &["line 2: roles.writer.model: \"--help\""]),
         ("[agents.mine]\npass = [\"A=B\"]", &["\"A=B\" is not a valid variable name"]),

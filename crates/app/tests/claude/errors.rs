@@ -71,8 +71,8 @@ impl Met {
         assert_eq!(self.outcome["blocked"]["class"], class, "{what}");
         let question = self.view["asked"][0]["text"].as_str().unwrap();
         has(question, words);
-        has(&self.log, &["work#1 cannot go on"]);
-        has(&self.status, &["retry", "give-up"]);
+        has(&self.log, &["work#1 blocked"]);
+        has(&self.status, &["forge retry", "forge reject"]);
         assert_eq!(self.view["units"][0]["attempt"], 1, "it was not tried again by itself");
     }
 
@@ -97,7 +97,7 @@ fn a_wrong_key_is_asked_about_and_retry_after_a_login_goes_on() {
     let Some(stage) = Stage::solo(script) else { return };
     let said = stage.run(&[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["does not let the agent in", "Log in", "retry"]);
+    has(&said.out, &["refuses access", "Log in", "retry"]);
     let run = stage.world.latest();
     assert_eq!(stage.ended(&run)[0]["outcome"]["blocked"]["class"], "no_access");
     stage.world.ok(&["answer", &run, "Q1", "retry"]);
@@ -177,7 +177,7 @@ fn a_usage_window_is_a_timer_that_ends_exactly_at_its_reset_and_costs_no_person(
 #[test]
 fn a_refusal_is_asked_about() {
     let Some(met) = met_by(ScriptStep::default().ending(AnswerEnding::Refusal)) else { return };
-    met.is_blocked("model_refusal", &["cannot go on"]);
+    met.is_blocked("model_refusal", &["is blocked"]);
     assert_ne!(met.view["spent"], 0, "a refusal has its price");
 }
 

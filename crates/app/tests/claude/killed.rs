@@ -99,7 +99,7 @@ fn killed_with_its_driver_in_mid_tool_it_goes_on_in_its_session() {
     let said = stage.forge(&["resume", &run]);
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(stage.ended(&run)[0]["outcome"], "lost");
-    has(&said.all(), &["work#1 was lost"]);
+    has(&said.all(), &["work was lost"]);
     went_on(stage, &run);
 }
 
@@ -125,7 +125,7 @@ fn stopped_by_ctrl_c_in_mid_tool_it_goes_on_in_its_session() {
     kill_process_group(group, Signal::INT).unwrap();
     let said = running.end();
     assert_eq!(said.code, INTERRUPTED, "{said}");
-    has(&said.out, &["work#1 was interrupted", "Next    forge resume "]);
+    has(&said.out, &["work was interrupted", "Next    forge resume "]);
     assert_eq!(stage.left_over(), [], "nobody is left");
     assert_eq!(stage.ended(&run)[0]["outcome"], "interrupted");
     let said = stage.forge(&["resume", &run]);

@@ -33,7 +33,7 @@ fn a_missing_artifact_is_mended_in_one_more_turn_of_the_same_session() {
     assert_eq!(ended.len(), 1, "{ended:#?}");
     let spent = stage.world.view(&run)["spent"].as_u64();
     let requests = stage.key.finish();
-    has(&requests[1].last, &["note.md", "Mend exactly that"]);
+    has(&requests[1].last, &["note.md", "Fix exactly that"]);
     assert_eq!(sessions(&requests).len(), 1);
     assert_eq!(cost(&ended[0]), paid(&requests), "both turns are counted once");
     assert_eq!(spent, Some(paid(&requests)));
@@ -61,7 +61,7 @@ fn who_leaves_no_result_twice_has_missed_and_after_two_misses_a_person_is_asked(
     let Some(stage) = Stage::solo(Script::new([ScriptStep::say("I am done.")])) else { return };
     let said = stage.run(&[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["work#1 failed without a result", "it left no result", "retry"]);
+    has(&said.out, &["work failed without a result", "it left no result", "retry"]);
     let run = stage.world.latest();
     let ended = stage.ended(&run);
     assert_eq!(ended.len(), 2, "{ended:#?}");
@@ -69,7 +69,7 @@ fn who_leaves_no_result_twice_has_missed_and_after_two_misses_a_person_is_asked(
         assert_eq!(one["outcome"]["fault"]["class"], "no_result", "{one:#}");
     }
     let requests = stage.key.finish();
-    let repairs = requests.iter().filter(|request| request.last.contains("Mend exactly that"));
+    let repairs = requests.iter().filter(|request| request.last.contains("Fix exactly that"));
     assert_eq!(repairs.count(), 2, "one repair for each attempt");
     assert_eq!(ended.iter().map(cost).sum::<u64>(), paid(&requests), "every turn is counted once");
     assert_eq!(sessions(&requests).len(), 2, "a second attempt has a session of its own");

@@ -215,7 +215,7 @@ fn a_result_that_cannot_be_used_is_shown_with_its_flaw_and_what_was_printed_is_k
     assert_eq!(said.code, WRONG, "{said}");
     has(&said.out, &["claude is not installed", "help: npm install -g @anthropic-ai/claude-code"]);
     has(&finish(&mut world.agents(&["check", "mime"])).err, &["unknown agent `mime`", "`mine`?"]);
-    has(&finish(&mut world.agents(&["check", "gemini"])).err, &["does not know the agent"]);
+    has(&finish(&mut world.agents(&["check", "gemini"])).err, &["is not supported yet"]);
     assert_eq!(world.left_behind().len(), 3, "what was not called leaves nothing");
 }
 
@@ -324,7 +324,7 @@ fn the_real_claude_without_a_key_or_without_a_network_says_so() {
         return;
     };
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.out, &["claude 2.1.325 is not logged in", "help: run `claude` and say /login there"]);
+    has(&said.out, &["claude 2.1.325 is not logged in", "help: run `claude`, then /login"]);
     let to_nobody = |command: &mut Command, _: &ModelKey| {
         // Nobody listens on the port of nothing.
         command.env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");

@@ -129,7 +129,7 @@ fn a_red_check_sends_back_with_the_part_of_its_output_that_matters() {
     assert_eq!(said.code, DONE, "{said}");
     has(
         &said.out,
-        &["build: verify requested changes (`sh check.sh` failed", "build sent back by verify"],
+        &["build: verify did not pass (`sh check.sh` failed", "build sent back by verify"],
     );
     let run = world.latest();
     let brief = world.brief(&run, "build#2");
@@ -184,10 +184,7 @@ fn a_commit_hook_that_refuses_sends_back_with_what_it_said() {
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
-    has(
-        &said.out,
-        &["build: changes requested changes", "the commit hook `pre-commit` refuses it"],
-    );
+    has(&said.out, &["build: changes did not pass", "the commit hook `pre-commit` refuses it"]);
     has(
         &world.brief(&run, "build#2"),
         &["git commit (hook pre-commit)", "no forbidden words, please"],
@@ -269,7 +266,7 @@ fn an_agent_that_changes_the_settings_is_sent_back_and_checked_as_before() {
         &said.out,
         &[
             "build sent back by changes",
-            "build (attempt 2): verify requested changes (`sh check.sh` failed",
+            "build (attempt 2): verify did not pass (`sh check.sh` failed",
         ],
     );
     has(&world.brief(&run, "build#2"), &["(critical) forge.toml", "belongs to Forge's settings"]);
@@ -443,7 +440,7 @@ fn a_set_up_that_fails_is_nobodys_work_and_says_why() {
     world.scenario("[[play]]\n");
     let said = world.run("one", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["the set-up `echo no network; exit 3` failed", "retry"]);
+    has(&said.out, &["the setup command `echo no network; exit 3` failed", "retry"]);
     assert_eq!(world.agents_started(&world.latest()), 0);
 }
 

@@ -239,11 +239,14 @@ fn without_a_command_a_terminal_lists_the_runs_and_takes_keys() {
 }
 
 #[test]
-fn without_a_command_and_without_a_terminal_the_short_help_is_printed() {
+fn without_a_command_and_without_a_terminal_the_runs_are_listed_and_outside_of_a_repository_the_help()
+ {
     let (world, _) = waiting();
     let said = world.forge::<&str>(&[]);
-    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said}");
-    assert_eq!(said.err, world.ok(&["-h"]));
+    assert_eq!((said.code, &said.out), (DONE, &world.ok(&["status"])), "{said}");
+    let outside = finish(world.command::<&str>(&[]).current_dir(world.repo.parent().unwrap()));
+    assert_eq!((outside.code, outside.out.as_str()), (2, ""), "{outside}");
+    assert_eq!(outside.err, world.ok(&["-h"]));
 }
 
 #[test]

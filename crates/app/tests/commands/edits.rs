@@ -101,7 +101,7 @@ fn at_a_terminal_the_demo_is_the_live_screen_with_one_question_that_answers_itse
     has(&asked, &["❯ a  approve", "request changes", "reject"]);
     has(
         &person.until_sees("Demo: approves automatically in "),
-        &["Press any key to answer it yourself."],
+        &["Press any key to answer yourself."],
     );
     // Somebody who presses a key answers themselves.
     person.press("\x1b[A");
@@ -207,7 +207,7 @@ fn a_rewound_run_shares_the_facts_up_to_the_stage_and_leaves_the_other_as_it_was
     let new = world.latest();
     assert_ne!(new, run);
     let story = world.story(&new).join("\n");
-    assert!(story.contains(&format!("ada went back to write of {run}")), "{story}");
+    assert!(story.contains(&format!("ada rewound to write of {run}")), "{story}");
     assert!(story.contains("write#1 started"), "{story}");
     let refused = world.refused(&["rewind", &run, "nowhere"]);
     assert!(refused.contains("started: write"), "{refused}");

@@ -42,7 +42,7 @@ fn settings_with_older_names_are_rewritten_once_a_person_says_so() {
     has(&world.ok(&["config", "explain", "verify.timeout_minutes"]), &["5"]);
     let again = world.forge(&["doctor", "--fix", "--yes"]);
     assert!(again.code == DONE && again.err.is_empty(), "nothing is left to be mended: {again}");
-    has(&again.out, &["ok     forge.toml is valid\n"]);
+    has(&again.out, &["✓ ok    forge.toml is valid\n"]);
     // What was kept stays, however often something is mended.
     let other = OLD.replace("# ours", "# theirs");
     fs::write(&path, &other).unwrap();

@@ -110,7 +110,7 @@ fn a_keeper_that_an_agent_stopped_neither_hides_it_from_a_stop_nor_from_ctrl_c()
         assert_eq!(said.code, INTERRUPTED, "{said}");
         has(&said.out, &["write was interrupted"]);
         if matches!(stops, Stops::CtrlCTwice) {
-            has(&said.err, &["agents have 10 s to end; Ctrl-C again kills them"]);
+            has(&said.err, &["agents have 10s to finish; Ctrl-C again kills them"]);
         }
         for pid in agents(&world, &run) {
             assert!(!Path::new(&format!("/proc/{pid}")).exists(), "{pid} is still there");

@@ -136,7 +136,7 @@ fn what_does_not_land_twice_is_put_before_a_person() {
     has(
         &said.out,
         &[
-            "It conflicts with work that was merged meanwhile, twice",
+            "It conflicted twice with work that was merged meanwhile",
             "merged meanwhile:",
             "middle",
             "right",

@@ -42,7 +42,7 @@ fn a_run_is_watched_revised_in_ones_own_words_and_approved_without_leaving_the_s
     world.go();
     let asked = person.until_sees("Is this the document you want?");
     has(&asked, &["approach", "short", "one page", "risk", "low", "request changes", "reject"]);
-    has(&asked, &["is done again, with your words in its brief"]);
+    has(&asked, &["runs again, with your words in its brief"]);
     person.press("r");
     person.until_sees("What should change?");
     person.press("Not \"short\": 工作 first.\x1b\rSecond line, with $HOME.");
@@ -75,7 +75,7 @@ fn what_is_put_off_stays_on_the_screen_with_the_words_that_were_typed_and_can_be
     person.press(ESCAPE);
     person.until_sees("Esc later");
     person.press(ESCAPE);
-    let tree = person.until_sees("A question needs your answer. Press a to answer.");
+    let tree = person.until_sees("Needs you. Press a to answer.");
     has(&tree, &["? needs you", "? write", "q leave"]);
     // By either key, and nothing that was typed is lost.
     person.press("\r");

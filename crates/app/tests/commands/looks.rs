@@ -3,7 +3,7 @@
 //! After a change that is wanted: `INSTA_UPDATE=always cargo test -p forge --test commands looks`,
 //! and read the difference.
 
-use std::fs;
+use std::{fmt::Write as _, fs};
 
 use crate::world::{CONTENT, DONE, WAITS, World};
 
@@ -101,7 +101,7 @@ fn the_reference_of_the_commands_is_what_their_help_says() {
     );
     let mut push = |words: &[&str]| {
         let help = world.ok(&[words, &["--help"]].concat());
-        text.push_str(&format!("\n## forge {}\n\n```text\n{help}```\n", words.join(" ")));
+        writeln!(text, "\n## forge {}\n\n```text\n{help}```", words.join(" ")).unwrap();
     };
     for command in COMMANDS {
         push(&[command]);

@@ -112,7 +112,8 @@ fn what_a_hook_refused_stays_refused_until_it_is_gone_and_never_becomes_history(
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
     for n in [1, 2] {
-        let refused = ["T1 make: changes requested", "T1 make (attempt 2): changes requested"];
+        let refused =
+            ["T1 make: changes did not pass", "T1 make (attempt 2): changes did not pass"];
         has(&said.out, &[refused[n - 1], "the commit hook `pre-commit` refuses it"]);
         let brief = world.brief(&run, &format!("build.T1/make#{}", n + 1));
         has(&brief, &["no such words"]);
@@ -246,7 +247,7 @@ fn all_defer(requests: &[&str]) -> Vec<Said> {
     for request in requests {
         let mut command = world.command(&["run", "--flow", "one", request]);
         let mut run = Running::of(command.env("FORGE_WORKSPACE_CLAIMS", "defer"));
-        run.until_says(if at_work.is_empty() { "build started" } else { "build#1 waits" });
+        run.until_says(if at_work.is_empty() { "build started" } else { "build waits" });
         at_work.push(run);
     }
     world.go();
@@ -492,7 +493,7 @@ fn conflicting() -> (World, String) {
     touch("go-again");
     let said = running.end();
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["It conflicts with work that was merged meanwhile, twice"]);
+    has(&said.out, &["It conflicted twice with work that was merged meanwhile"]);
     let run = world.latest();
     (world, run)
 }

@@ -109,7 +109,7 @@ fn gates_that_look_first_save_the_work_where_there_is_nothing_to_do() {
     assert!(!world.beside("mended").exists());
     let said = world.run("red", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["checks requested changes", "mend sent back by checks", "mend (attempt 2)"]);
+    has(&said.out, &["checks did not pass", "mend sent back by checks", "mend (attempt 2)"]);
     assert!(world.beside("mended").exists());
 }
 

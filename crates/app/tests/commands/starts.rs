@@ -71,7 +71,7 @@ fn words_that_are_no_request_are_refused_with_examples_and_make_nothing() {
         ("fix", "too short"),
         ("!?!?!?", "only punctuation"),
         ("123 456", "no word in it"),
-        ("https:/github.com/o/r/issues/1", "looks like an address"),
+        ("https:/github.com/o/r/issues/1", "is not a valid URL"),
         ("https://github.com/o/r/issues/1", "cannot fetch"),
         ("https://me.atlassian.net/browse/AB-1", "rest/api/3/issue/AB-1"),
         ("fix it --effort=Q", "inside the quotes"),
@@ -115,7 +115,7 @@ fn an_effort_that_nobody_says_is_detected_and_the_rule_is_kept() {
     let world = sized();
     for (request, effort, why) in [
         ("fix a typo in it", "S", "it is short and says \"typo\""),
-        ("show the sum", "M", "the default"),
+        ("show the sum", "M", "no sign of S or L"),
     ] {
         let said = run(&world, &[request]);
         assert_eq!(said.code, DONE, "{said}");
@@ -357,7 +357,7 @@ fn a_dry_run_says_what_would_run_and_has_no_effect() {
         &said.out,
         &[
             "would run feature",
-            "effort    M (detected: the default)",
+            "effort    M (detected: no sign of S or L)",
             "estimate  12 calls",
             "an agent as situation-analyst = scripted",
             "skipped: review as task-reviewer",

@@ -20,7 +20,7 @@ fn view(world: &World, more: &[&str]) -> Value {
 #[test]
 fn without_any_spending_it_says_how_to_begin() {
     let world = World::new();
-    has(&world.ok(&["stats"]), &["Nothing spent yet", "forge run"]);
+    has(&world.ok(&["stats"]), &["Nothing spent yet", "Start a run: forge "]);
     assert_eq!(view(&world, &[])["total"]["calls"], 0);
     assert!(world.is_untouched());
     world.flow("good", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
@@ -37,7 +37,10 @@ fn all_runs_or_one_are_added_up_by_everything() {
     }
     let run = world.latest();
     let said = world.ok(&["stats"]);
-    has(&said, &["$0.03, 4 calls, 3.0k tokens in, 500 out", "DAY ", "MODEL ", "################"]);
+    has(
+        &said,
+        &["$0.03, 4 calls, 3.0k input tokens, 500 output", "DAY ", "MODEL ", "################"],
+    );
     assert!(said.lines().count() < 24 && said.lines().all(|line| line.len() <= 80), "{said}");
     for (by, keys) in
         [("run", 2), ("stage", 1), ("role", 2), ("model", 1), ("agent", 1), ("day", 1)]
@@ -124,7 +127,8 @@ fn a_run_that_cannot_be_read_is_named_and_the_others_are_counted() {
     fs::write(world.database(), bytes).unwrap();
     let said = world.forge(&["stats"]);
     assert_eq!(said.code, DONE, "{said}");
-    let named = said.err.lines().filter(|line| line.ends_with("it is no longer written")).count();
+    let named =
+        said.err.lines().filter(|line| line.ends_with("Forge no longer writes to it")).count();
     has(&said.err, &["warning: 20", " is not counted: ", "is damaged"]);
     assert_eq!(named, 1, "{said}");
     has(&said.out, &["$0.02, 2 calls"]);

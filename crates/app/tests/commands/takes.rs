@@ -82,7 +82,7 @@ fn a_merge_needs_a_yes_and_then_moves_the_branch() {
     has(&world.ok(&["merge", "-y"]), &["Merged into main"]);
     assert_eq!(world.git(&["rev-parse", "main"]), world.git(&["rev-parse", &branch(&world, &run)]));
     assert_eq!(fs::read_to_string(world.repo.join("src/b.txt")).unwrap(), "new\n");
-    has(&world.ok(&["merge", &run]), &["main has the result", "already"]);
+    has(&world.ok(&["merge", &run]), &["main already contains the result", "already"]);
 }
 
 #[test]

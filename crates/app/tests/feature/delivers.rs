@@ -147,7 +147,7 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     for summary in [live, kept] {
         has(&summary, &["| T1 | Greet | nothing changed |", "| T2 | Part | nothing changed |"]);
         has(&summary, &[why, "done**: nothing was changed."]);
-        assert!(!summary.contains("| landed |"), "{summary}");
+        assert!(!summary.contains("| merged |"), "{summary}");
     }
     // The branch has the record of the run, and no other commit.
     let branch = Project::branch(&run);
@@ -184,7 +184,7 @@ fn is_delivered_as(project: &Project, run: &str, title: &str) {
     assert_eq!(delivered[0]["waived"], Value::Null);
     let text = world.ok(&["show", run, "pull-request.md"]);
     assert_eq!(text.lines().next(), Some(format!("# {title}").as_str()));
-    let parts = ["one file each", "| build.T1 | Greet |", "`sh check.sh`: green", run, REQUEST];
+    let parts = ["one file each", "| build.T1 | Greet |", "`sh check.sh`: passed", run, REQUEST];
     has(&text, &parts);
     let schema = schemars::schema_for!(forge_api::deliver::Offer);
     let schema = serde_json::to_value(schema).unwrap();

@@ -63,7 +63,7 @@ fn whatever_is_wrong_with_an_item_sends_it_back_once_and_says_why() {
     has(brief("build.stray"), &["`STRAY.md` is outside what stray may change"]);
     has(brief("build.wide"), &["it must be the second"]);
     has(brief("build.upper"), &["not ok 2 - the port 8080 is used twice"]);
-    let conflict = ["conflict markers", "landed meanwhile", "from A", "this change", "from X"];
+    let conflict = ["conflict markers", "merged meanwhile", "from A", "this change", "from X"];
     has(brief("chores.other"), &conflict);
 }
 

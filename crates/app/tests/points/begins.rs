@@ -30,8 +30,8 @@ fn what_is_no_request_is_refused_with_examples_and_nothing_is_made() {
         ("fix", "too short"),
         ("?!?!?!", "punctuation"),
         ("12345678", "no word"),
-        ("http//github.com/o/r/issues/1", "address"),
-        ("https://", "address"),
+        ("http//github.com/o/r/issues/1", "not a valid URL"),
+        ("https://", "not a valid URL"),
     ] {
         refused(&project, &["--effort", "S", request], why);
     }
@@ -81,7 +81,7 @@ fn flags_that_cannot_be_are_refused_with_a_next_command_and_nothing_is_made() {
         (&["--budget", "0", REQUEST], "`--budget 0` is not a valid amount"),
         (&["--budget", "-3", REQUEST], "`--budget -3` is not a valid amount"),
         (&["--budget", "much", REQUEST], "`--budget much` is not a valid amount"),
-        (&["--branch", "mine", REQUEST], "it can be new, current"),
+        (&["--branch", "mine", REQUEST], "possible values: new, current"),
         (&["--scenario", "play.toml", "--agent", "claude", REQUEST], "cannot be used with"),
         (&["--issue", "issue.json", REQUEST], "cannot be used with"),
         (&["--json", "--plain", REQUEST], "cannot be used with"),
@@ -107,7 +107,7 @@ fn a_request_without_quotes_is_refused_with_the_same_command_in_quotes() {
             "help: forge run --flow feature --auto --budget 2.50 'count the lines'",
         ],
     );
-    refused(&project, &["count", "the", "lines"], "put it into quotes");
+    refused(&project, &["count", "the", "lines"], "put it in quotes");
 }
 
 #[test]

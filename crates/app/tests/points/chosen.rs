@@ -91,7 +91,7 @@ fn at_a_terminal_what_is_no_request_is_refused_with_examples_and_the_terminal_is
         // Point 1.
         ("", "empty"),
         ("fix", "too short"),
-        ("https://", "address"),
+        ("https://", "not a valid URL"),
         // Point 2.
         ("Boil the carrots until soft", "It is a recipe for soup."),
         // Point 3.

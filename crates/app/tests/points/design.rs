@@ -122,7 +122,7 @@ fn a_wrong_answer_at_a_checkpoint_is_refused_in_words_and_changes_nothing() {
     assert_eq!(said.code, 2, "{said}");
     has(&said.err, &["error: ", "20200101-nothing-aaaa"]);
     project.world.ok(&["answer", &left.run, "Q1", "approve"]);
-    left.refuses(&["Q1", "approve"], &["Q1", "answered already"])
-        .refuses(&["Q1", "revise", "no, wait"], &["Q1", "answered already"]);
+    left.refuses(&["Q1", "approve"], &["Q1", "already answered"])
+        .refuses(&["Q1", "revise", "no, wait"], &["Q1", "already answered"]);
     left.resume().ends(DONE);
 }

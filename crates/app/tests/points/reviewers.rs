@@ -33,7 +33,7 @@ fn the_data_of_a_reviewer_counts_and_its_prose_does_not() {
     let project = Project::new(&[at(1, &says_pass), says_fail].concat());
     let left = project.run("S", &["--auto"]);
     left.ends(0).shows(&[
-        "design: review requested changes",
+        "design: review did not pass",
         "design: checkpoint-a approved automatically (AI verdict: APPROVE)",
         "T1 implement merged as",
     ]);

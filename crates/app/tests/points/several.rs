@@ -46,7 +46,7 @@ fn a_second_process_answers_while_the_run_is_driven_and_the_driver_goes_on_at_on
     has(&said, &["Q1 is answered, and the run continues"]);
     running.until_says("ada answered Q1");
     running.until_says("T1 implement (attempt 3) started");
-    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["answered already"]);
+    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["already answered"]);
     assert!(!running.has_ended(), "the second task still works");
     world.go();
     let said = running.end();
@@ -81,7 +81,7 @@ fn one_wins(project: &Project, run: &str, both: &[Said]) {
     codes.sort_unstable();
     assert_eq!(codes, [DONE, WRONG], "{both:#?}");
     let refused = both.iter().find(|said| said.code == WRONG).unwrap();
-    has(&refused.err, &["error: ", "Q1", "answered already", "help: "]);
+    has(&refused.err, &["error: ", "Q1", "already answered", "help: "]);
     let facts = project.world.facts(run);
     let answered: Vec<_> = facts.iter().filter_map(|fact| fact.get("answered")).collect();
     assert_eq!(answered.len(), 1, "{answered:#?}");

@@ -34,7 +34,7 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
         "wrote     artifacts/review-tasks.md",
         "wrote     artifacts/tasks.md",
     ]);
-    left.refuses(&["Q1", "approve"], &["Q1", "answered already"])
+    left.refuses(&["Q1", "approve"], &["Q1", "already answered"])
         .refuses(&["Q3", "approve"], &["Q3", "Q2"])
         .refuses(&["Q2", "revise"], &["words"])
         .refuses(&["Q2", "retry"], &["retry", "approve, revise, give-up"])
@@ -64,7 +64,7 @@ fn tasks_that_their_reviewer_wants_changed_for_ever_come_to_the_person_with_its_
     let project = Project::new(&tasks_review("revise", &["major", "critical"]));
     let left = project.asks("L", &[]).answer(&["Q1", "approve"]);
     left.waits_for(2).shows(&[
-        "another revision would not help",
+        "so it is not sent back again",
         "Build it in these tasks?",
         "verdict   REVISE (review: 1 critical, 1 major)",
         "F3 major: design.md:1: major thing 1",

@@ -40,7 +40,7 @@ fn at_a_terminal_checkpoint_a_is_asked_in_place_and_a_card_is_shown_at_the_end()
     has(&project.world.brief(&run, "design#2"), &["> # Not \"like this\":\n> in 世界.\n"]);
     choose(&mut person, "a", "approve");
     assert_eq!(person.end(), DONE, "{}", person.screen());
-    has(&person.bytes(), &["✓ Done", "forge merge "]);
+    has(&person.bytes(), &["✓", "Done", "forge merge "]);
 }
 
 #[test]

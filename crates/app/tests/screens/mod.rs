@@ -67,7 +67,7 @@ fn shown(screen: &vt100::Screen, width: u16) -> Shown {
 /// How far an item has come. Nothing that is no state of such an item has a place here.
 fn rank(mark: &str, state: &str) -> usize {
     let all = [
-        ("·", "to come"),
+        ("·", "pending"),
         ("●", "running"),
         ("●", "in check"),
         ("●", "running, revision 1"),

@@ -99,7 +99,7 @@ fn words_of(unit: &Value) -> (&'static str, String) {
         _ => String::new(),
     };
     let (mark, word) = match unit["state"].as_str().expect("a state") {
-        "waiting" => ("·", format!("to come{revision}")),
+        "waiting" => ("·", format!("pending{revision}")),
         "limited" => ("◌", format!("rate-limited{revision}")),
         "working" => ("●", format!("running{attempt}{revision}")),
         "judging" => ("●", format!("in {}{revision}", unit["gate"].as_str().expect("a gate"))),
@@ -126,7 +126,7 @@ fn cut(word: &str) -> String {
     word.chars().take(columns - 1).chain(['…']).collect()
 }
 
-/// Adds what a line like `✓ 12 done  · 3 to come` tells.
+/// Adds what a line like `✓ 12 done  · 3 pending` tells.
 fn count_folded(words: &[&str], counted: &mut BTreeMap<String, u64>) {
     for triple in words.windows(3) {
         let [mark, number, word] = triple else { continue };

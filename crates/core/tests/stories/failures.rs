@@ -431,7 +431,7 @@ fn what_must_happen_once_is_marked_before_and_after() {
     world.go_on();
     world.is(&Phase::Over(End::Done));
     world.says("starting pr");
-    world.says("did pr #7");
+    world.says("completed pr: #7");
     assert_eq!(world.report(did()).facts, []);
 }
 

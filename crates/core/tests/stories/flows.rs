@@ -113,7 +113,7 @@ fn stages_have_names_work_and_bounds() {
             "agent = \"x\"\nbudget = \"two\"",
             "has budget = \"two\", which is not an amount such as \"2.50\"",
         ),
-        ("agent = \"x\"\ngates_first = true", "lets its gates look first, but has none"),
+        ("agent = \"x\"\ngates_first = true", "has `gates_first`, but no gates"),
         ("agent = \"x\"\nafter = [\"y\"]", "waits for `y`, which is not a stage above it"),
         (
             "agent = \"x\"\nwhen = { param = \"p\", is = [] }",

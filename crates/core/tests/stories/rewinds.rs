@@ -152,7 +152,7 @@ fn a_rewound_run_can_be_rewound_and_a_failed_one_goes_on() {
     world.is(&Phase::Over(End::Failed));
     let mut again = world.rewound("design").unwrap().rewound("investigate").unwrap();
     again.is(&Phase::Going);
-    assert_eq!(again.about("eve went back").len(), 1, "what came after the cut is not shared");
+    assert_eq!(again.about("eve rewound").len(), 1, "what came after the cut is not shared");
     again.go_on();
     again.is(&Phase::Over(End::Done));
 }

@@ -356,7 +356,7 @@ fn a_task_whose_landing_brought_nothing_is_not_called_landed() {
     assert_eq!(states, [("T1", unchanged), ("T2", landed), ("T3", unchanged)]);
     let text = summary_text(&world);
     assert_eq!(text.matches("| nothing changed | 1 |").count(), 2, "{text}");
-    assert_eq!(text.matches("| landed | 1 |").count(), 1, "{text}");
+    assert_eq!(text.matches("| merged | 1 |").count(), 1, "{text}");
 }
 
 #[test]

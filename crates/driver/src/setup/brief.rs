@@ -397,13 +397,13 @@ fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
                 .to_owned()
         }
         CodeAccess::Reads => {
-            "Your working directory is a private checkout of the project, to read and to try \
-            things in. What you change in it is discarded."
+            "Your working directory is a private checkout of the project, to read and to run \
+                              things in. Its files are read-only; what you add is discarded."
                 .to_owned()
         }
     };
     if code.is_set_up {
-        text.push_str(" The project's set-up has been run in it.");
+        text.push_str(" The project's setup has been run in it.");
     }
     if let Some(commit) = code.own_commit {
         let _ = write!(

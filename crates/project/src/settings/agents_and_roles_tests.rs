@@ -47,8 +47,8 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
             "line 1: agent `codex` is not supported yet",
             "set its program: `[agents.codex] command = [\"…\"]`",
         ),
-        ("agent = \"gemini\"", "does not know the agent `gemini`", "set its program"),
-        ("agent = \"opencode\"", "does not know the agent `opencode`", "set its program"),
+        ("agent = \"gemini\"", "agent `gemini` is not supported", "set its program"),
+        ("agent = \"opencode\"", "agent `opencode` is not supported", "set its program"),
         (
             "agent = \"mine\"\n[agents.mine]\nmodel = \"x\"",
             "line 1: the agent `mine` has no command",

@@ -91,12 +91,12 @@ fn a_path_that_leads_elsewhere_is_refused() {
     let world = World::new();
     for path in ["../x", "/x", "a/../../x", ".git/config", ""] {
         let operation = Operation::Attach(attaching(&world, &[(path, "x\n")]));
-        assert!(failure(&operation).next.contains("defect"), "{path}");
+        assert!(failure(&operation).next.contains("bug in Forge"), "{path}");
     }
     for folder in ["..", "a/b", "", ".git"] {
         let mut operation = attaching(&world, &[("summary.md", "x\n")]);
         folder.clone_into(&mut operation.folder);
-        assert!(failure(&Operation::Attach(operation)).next.contains("defect"), "{folder}");
+        assert!(failure(&Operation::Attach(operation)).next.contains("bug in Forge"), "{folder}");
     }
 }
 
