@@ -81,9 +81,9 @@ const ESCAPE: &str = "\x1b";
 /// A person who looks around, and approves the design.
 const APPROVES: &[Step] = &[
     ("", Words(&["analyse", "running"]), "start"),
-    ("", Words(&["Demo: approved for you"]), "countdown"),
+    ("", Words(&["Demo: approves automatically"]), "countdown"),
     // The demo approves nothing by itself once a person is there.
-    (UP, Without("Demo: approved for you"), "question"),
+    (UP, Without("Demo: approves automatically"), "question"),
     (ESCAPE, Words(&["Press a to answer"]), "later"),
     ("a", Without("Press a to answer"), "question again"),
     ("rKeep greet as it is; shout without words fails.", Words(&["fails."]), "changes"),
@@ -100,7 +100,7 @@ const APPROVES: &[Step] = &[
 
 /// A person who rejects it, so that the run fails.
 const REJECTS: &[Step] = &[
-    ("", Words(&["Demo: approved for you"]), "countdown"),
+    ("", Words(&["Demo: approves automatically"]), "countdown"),
     ("x", Words(&["Enter reject"]), "reject"),
     ("\r", End, "failed"),
 ];

@@ -188,9 +188,10 @@ impl<'a> CommandLine<'a> {
         let is_request = self.path.is_empty()
             && self.words.len() > 1
             && self.words.iter().all(|word| !word.starts_with('-'));
-        let help = match is_request {
-            true => format!("forge {}", quoted(&self.words.join(" "))),
-            false => self.help(),
+        let help = if is_request {
+            format!("forge {}", quoted(&self.words.join(" ")))
+        } else {
+            self.help()
         };
         Error::usage(format!("unknown command `{name}`"), help)
     }
