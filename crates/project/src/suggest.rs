@@ -2,6 +2,8 @@
 //!
 //! Not here: which words are right. Callers bring them.
 
+use std::cmp::Reverse;
+
 use strsim::levenshtein;
 
 /// Returns the line that a byte lies in, counted from one.
@@ -33,10 +35,11 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
     }
     let most = length / 2 + 1;
     known
-        .map(|near| (levenshtein(word, near), near))
-        .filter(|(distance, _)| *distance <= most)
+        // Of two that are equally near the longer one is meant: letters are left out more often than mistaken.
+        .map(|near| (levenshtein(word, near), Reverse(near.len()), near))
+        .filter(|(distance, _, _)| *distance <= most)
         .min()
-        .map(|(_, near)| near)
+        .map(|(_, _, near)| near)
 }
 
 #[cfg(test)]
@@ -49,6 +52,7 @@ mod tests {
         assert_eq!(nearest("budgt", known.into_iter()), Some("budget"));
         assert_eq!(nearest("atonce", known.into_iter()), Some("at_once"));
         assert_eq!(nearest("x", known.into_iter()), None);
+        assert_eq!(nearest("staus", ["stats", "status"].into_iter()), Some("status"));
     }
 
     #[test]

@@ -76,6 +76,10 @@ impl AgentsArgs {
                     "{name} is your agent now (set in {})",
                     path.display()
                 ));
+                let row = roster.rows().into_iter().find(|row| row.name == name);
+                if let Some(wrong) = row.and_then(|row| row.wrong) {
+                    terminal_output::print_note(&format!("it cannot be used yet: {wrong}"));
+                }
                 if let Some(other) = other {
                     terminal_output::print_note(&format!(
                         "{other} names another agent, and wins here"

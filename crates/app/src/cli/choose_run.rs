@@ -20,7 +20,7 @@ use crate::{format, picker::pick, text::status_text::standing_text, text_width};
 /// The most runs that are listed if several qualify.
 const LISTED_MAX: usize = 10;
 /// The columns of the state of a run in a list.
-const STATE_WIDTH: usize = 12;
+const STATE_WIDTH: usize = 15;
 /// The columns of the title of a run in a list.
 const TITLE_WIDTH: usize = 46;
 
@@ -138,7 +138,21 @@ pub(crate) fn choose_run(
     match choices.iter().find(|choices| !choices.is_empty()).map(Vec::as_slice) {
         Some([row]) => Ok(row.run.clone()),
         Some(rows) => pick_run(rows, action),
-        None => Err(Error::usage(format!("no run can be {}", action.words().1), "forge status")),
+        None => {
+            let what = match action {
+                RunAction::Attach => "no run is running or needs you".to_owned(),
+                RunAction::Answer { .. } | RunAction::Decide { .. } => {
+                    "no run has an open question".to_owned()
+                }
+                RunAction::Resume
+                | RunAction::Pause
+                | RunAction::Stop
+                | RunAction::Abandon
+                | RunAction::Merge
+                | RunAction::PullRequest => format!("no run can be {}", action.words().1),
+            };
+            Err(Error::usage(what, "forge status"))
+        }
     }
 }
 

@@ -122,7 +122,7 @@ impl DemoArgs {
         } else {
             terminal_output::print(match fs::remove_dir_all(dir) {
                 Ok(()) => {
-                    "\nThe demo project was removed, so the commands above no longer work. Keep it next time: forge demo --dir DIR"
+                    "\nThe demo project was removed, so these commands no longer work.\nKeep it next time: forge demo --dir DIR"
                 }
                 Err(_) => "\nThe project could not be removed.",
             });

@@ -134,7 +134,8 @@ pub(crate) fn with_help(cli: Command, length: HelpLength) -> Command {
         groups(&cli),
         heading("Options"),
     );
-    let cli = cli.help_template(template);
+    let cli =
+        cli.help_template(template).override_usage("forge \"REQUEST\"\n       forge [COMMAND]");
     match length {
         HelpLength::Short => cli.mut_subcommands(|command| command.after_help(Resettable::Reset)),
         HelpLength::Full => {

@@ -30,7 +30,7 @@ use crate::{
 /// The most runs that have ended and are listed.
 const ENDED_MAX: usize = 8;
 /// The most columns of the state of a run.
-const STATE_WIDTH: usize = 12;
+const STATE_WIDTH: usize = 15;
 /// The columns of cost and age.
 const COST_WIDTH: usize = 9;
 const AGE_WIDTH: usize = 4;

@@ -20,7 +20,7 @@ fn approve_answers_the_only_question_and_drives_the_run_to_its_end() {
     let said = world.forge(&["approve"]);
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(world.view(&run)["standing"], "done");
-    has(&world.refused(&["approve"]), &["no run can be answered", "help: forge status"]);
+    has(&world.refused(&["approve"]), &["no run has an open question", "help: forge status"]);
     has(&world.refused(&["approve", &run]), &["has no open question"]);
 }
 

@@ -46,8 +46,8 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     has(&world.ok(&["answer", "Q1", "approve"]), &["Q1 is answered"]);
     assert_eq!(world.forge(&["resume"]).code, DONE);
     has(&world.refused(&["resume"]), &["no run can be resumed"]);
-    has(&world.refused(&["answer", "Q1", "approve"]), &["no run can be answered about Q1"]);
-    has(&world.refused(&["attach"]), &["no run can be shown"]);
+    has(&world.refused(&["answer", "Q1", "approve"]), &["no run has an open question"]);
+    has(&world.refused(&["attach"]), &["no run is running or needs you"]);
 }
 
 #[test]
