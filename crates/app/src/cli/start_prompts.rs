@@ -13,7 +13,10 @@ use forge_api::{
 use forge_core::view::sanitize;
 
 use super::prompt::{Confirmation, ask, can_ask, confirm_commands, read_paragraph};
-use crate::terminal_output;
+use crate::{
+    picker::{PickedLine, pick},
+    terminal_output,
+};
 
 /// Answers the questions of a start by asking the person at the terminal.
 pub(crate) struct TerminalPrompts;
@@ -39,23 +42,16 @@ impl Asks for TerminalPrompts {
         if !can_ask() {
             return Reply::Nobody;
         }
-        terminal_output::print_stderr("Several agents are installed. Which one should Forge use?");
-        for (number, offer) in offers.iter().enumerate() {
+        let line = |offer: &AgentOffer| {
             let title = offer.title.as_ref().map(|title| format!("  {title}")).unwrap_or_default();
-            terminal_output::print_stderr(&sanitize(&format!(
-                "  {}  {}{title}",
-                number + 1,
-                offer.name
-            )));
+            sanitize(&format!("{}{title}", offer.name))
+        };
+        let lines: Vec<String> = offers.iter().map(line).collect();
+        let question = "Which agent should Forge use? Your choice is kept in your settings.";
+        match pick(question, &lines, &[]) {
+            Some(picked) => Reply::Said(offers[picked.line].name.clone()),
+            None => Reply::Stop,
         }
-        let question =
-            "[number or name] Kept in your settings; change it with: forge agents use NAME";
-        ask(&mut io::stdin().lock(), question, &|answer| {
-            let by_number =
-                answer.parse::<usize>().ok().and_then(|n| offers.get(n.checked_sub(1)?));
-            let by_name = || offers.iter().find(|offer| offer.name == answer);
-            by_number.or_else(by_name).map(|offer| offer.name.clone())
-        })
     }
 
     fn without_auto(&mut self, why: &str) -> Reply<()> {
@@ -63,9 +59,14 @@ impl Asks for TerminalPrompts {
             return Reply::Nobody;
         }
         terminal_output::print_stderr(&format!("`--auto` is not possible with {why}"));
-        let question = "[c] continue without it, [s] stop";
-        let go_on = |answer: &str| ["c", "continue"].contains(&answer).then_some(());
-        ask(&mut io::stdin().lock(), question, &go_on)
+        let lines = ["continue without it".to_owned(), "stop".to_owned()];
+        let keys = [('c', "continue"), ('s', "stop")];
+        match pick("Continue?", &lines, &keys) {
+            Some(PickedLine { key: Some('c'), .. } | PickedLine { line: 0, key: None }) => {
+                Reply::Said(())
+            }
+            Some(_) | None => Reply::Stop,
+        }
     }
 
     fn discussion(&mut self, questions: &[&str]) -> Reply<Vec<String>> {

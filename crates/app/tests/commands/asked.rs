@@ -67,8 +67,8 @@ fn start_of(world: &World) -> serde_json::Value {
 fn who_stops_at_a_question_has_no_run() {
     let world = sized();
     let args = ["run", "--flow", "sized", "--auto", "--effort", "L", "show the sum"];
-    for keys in ["q\n", "\u{4}"] {
-        let (code, seen) = at_a_terminal(&world, &args, &[("[s] stop", keys)]);
+    for keys in ["q", "\u{4}"] {
+        let (code, seen) = at_a_terminal(&world, &args, &[("s stop", keys)]);
         assert_eq!(code, INTERRUPTED, "{seen}");
         has(&seen, &["stopped before the run started; nothing was created"]);
     }
@@ -79,10 +79,10 @@ fn who_stops_at_a_question_has_no_run() {
 fn automatic_approvals_where_there_can_be_none_are_given_up_or_the_run_is() {
     let world = sized();
     let args = ["run", "--flow", "sized", "--auto", "--effort", "L", "show the sum"];
-    let (code, seen) = at_a_terminal(&world, &args, &[("[s] stop", "s\n")]);
+    let (code, seen) = at_a_terminal(&world, &args, &[("s stop", "s")]);
     assert_eq!(code, INTERRUPTED, "{seen}");
     assert!(world.is_untouched());
-    let (code, seen) = at_a_terminal(&world, &args, &[("[s] stop", "c\n")]);
+    let (code, seen) = at_a_terminal(&world, &args, &[("s stop", "c")]);
     assert_eq!(code, WAITS, "{seen}");
     has(
         &seen,

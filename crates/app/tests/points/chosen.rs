@@ -41,7 +41,7 @@ fn types(project: &Project, words: &[&str], answers: &[(&str, &str)]) -> i32 {
     for (question, keys) in answers {
         person.until_sees(question);
         assert!(!person.is_on_its_own_screen(), "{}", person.screen());
-        person.press(&format!("{keys}\r"));
+        person.press(keys);
     }
     if answers.last().is_some_and(|(_, keys)| ["q", "s"].contains(keys)) {
         let code = person.end();
@@ -129,7 +129,7 @@ fn at_a_terminal_what_is_no_request_is_refused_with_examples_and_the_terminal_is
     }
 }
 
-const AUTO: &str = "[c] continue without it, [s] stop";
+const AUTO: &str = "continue without it";
 
 #[test]
 fn at_a_terminal_nothing_is_asked_about_branch_and_effort() {
