@@ -90,13 +90,15 @@ impl Forge {
     /// Returns the latest done runs whose result is not in the branch that is checked out.
     pub fn unmerged_runs(&self) -> Result<Vec<RunRow>, Error> {
         let (rows, _) = self.rows(RUNS_MAX)?;
-        let repository = &self.home.repository;
-        let Some(here) = repository.head() else { return Ok(Vec::new()) };
-        let is_unmerged = |row: &RunRow| {
-            let head = repository.resolve_commit(&format!("refs/forge/{}/head", row.run));
-            head.is_some_and(|head| !repository.is_ancestor(&head, &here).unwrap_or(false))
-        };
         let done = rows.into_iter().filter(|row| row.standing == Standing::Done);
-        Ok(done.take(LOOKED_AT_MAX).filter(is_unmerged).collect())
+        Ok(done.take(LOOKED_AT_MAX).filter(|row| self.is_unmerged(&row.run)).collect())
+    }
+
+    /// Returns true if a run has a result that the commit which is checked out does not have.
+    pub fn is_unmerged(&self, id: &str) -> bool {
+        let repository = &self.home.repository;
+        let head = repository.resolve_commit(&format!("refs/forge/{id}/head"));
+        let (Some(head), Some(here)) = (head, repository.head()) else { return false };
+        !repository.is_ancestor(&head, &here).unwrap_or(false)
     }
 }

@@ -12,7 +12,10 @@ use std::{
 };
 
 use forge_core::result::ResultKey;
-use forge_core::{flow::Flow, view::short_commit};
+use forge_core::{
+    flow::{Flow, FlowError},
+    view::short_commit,
+};
 use forge_workspace::{GitError, Repository};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -135,6 +138,12 @@ impl CatalogSource {
 
 /// How deep flows may lie.
 const LIST_DEPTH_MAX: u32 = 4;
+
+/// Returns what is wrong with a flow, with the nearest right key where one is unknown.
+fn wrong_flow(name: &str, error: FlowError) -> Error {
+    let error = FlowError { problem: explain(&error.problem), ..error };
+    Error::usage(error.to_string(), format!("fix the flow, then `forge flow check {name}`"))
+}
 
 fn list_folder(top: &Path, folder: &str, depth: u32, found: &mut Vec<String>) -> Result<(), Error> {
     let path = top.join(folder);
@@ -293,10 +302,7 @@ impl Catalog {
     pub fn flow(&self, name: &str) -> Result<FoundFlow, Error> {
         let mut texts = BTreeMap::new();
         let origin = self.collect(name, &mut texts)?;
-        let wrong = |error: forge_core::flow::FlowError| {
-            Error::usage(error.to_string(), format!("fix the flow, then `forge flow check {name}`"))
-        };
-        let flow = Flow::parse(name, &texts).map_err(wrong)?;
+        let flow = Flow::parse(name, &texts).map_err(|error| wrong_flow(name, error))?;
         let found = FoundFlow { flow, texts, origin };
         let mut writers = BTreeSet::new();
         for role in found.flow.roles() {
@@ -313,9 +319,7 @@ impl Catalog {
 
     fn collect(&self, name: &str, texts: &mut BTreeMap<String, String>) -> Result<Origin, Error> {
         let (text, origin) = self.text(name)?;
-        let used = Flow::uses(name, &text).map_err(|error| {
-            Error::usage(error.to_string(), format!("fix the flow, then `forge flow check {name}`"))
-        })?;
+        let used = Flow::uses(name, &text).map_err(|error| wrong_flow(name, error))?;
         texts.insert(name.to_owned(), text);
         for name in used {
             if !texts.contains_key(&name) {

@@ -13,7 +13,7 @@ use crate::{
     terminal_info, terminal_output,
     text::{
         result_text::{
-            artifact_document, change_documents, next_steps, parse_unit_id, result_text,
+            MergeState, artifact_document, change_documents, next_steps, parse_unit_id, result_text,
         },
         state_words::DrivenBy,
     },
@@ -76,7 +76,9 @@ impl ShowArgs {
             } else {
                 let driven_by = DrivenBy::from_lock(forge.is_driven(&run));
                 let mut text = result_text(&view, driven_by, terminal_info::terminal_width());
-                let next = next_steps(&view);
+                let is_open = forge.is_unmerged(&run);
+                let merge = if is_open { MergeState::Open } else { MergeState::Merged };
+                let next = next_steps(&view, merge);
                 if !next.is_empty() {
                     text = format!("{text}\n\n{}", next.join("\n"));
                 }

@@ -38,11 +38,12 @@ impl PauseArgs {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Pause)?;
         let sent = forge.send(&run, &Command::Pause { by: person() })?;
+        let id = format::short_id(&run);
         terminal_output::print(&match sent {
-            Sent::ToDriver => format!("{run} is paused: running agents finish, nothing new starts"),
-            Sent::Journaled => format!("{run} is paused"),
+            Sent::ToDriver => format!("{id} is paused: running agents finish, nothing new starts"),
+            Sent::Journaled => format!("{id} is paused"),
         });
-        terminal_output::print(&format!("continue it:  forge resume {}", format::short_id(&run)));
+        terminal_output::print(&format!("continue it:  forge resume {id}"));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -52,11 +53,11 @@ impl StopArgs {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Stop)?;
         forge.send(&run, &Command::Stop { by: person() })?;
-        terminal_output::print(&match forge.wait_for_calls(&run)? {
-            0 => format!("{run} is stopped"),
-            alive => format!("{run} is being stopped; {}", still_running(alive, &run)),
-        });
         let id = format::short_id(&run);
+        terminal_output::print(&match forge.wait_for_calls(&run)? {
+            0 => format!("{id} is stopped"),
+            alive => format!("{id} is being stopped; {}", still_running(alive, id)),
+        });
         terminal_output::print(&format!("continue it:  forge resume {id}"));
         terminal_output::print(&format!("abandon it:   forge abandon {id}"));
         Ok(ExitCode::SUCCESS)
@@ -71,11 +72,12 @@ impl AbandonArgs {
         let folder = forge.home.run(&run);
         let alive = forge.wait_for_calls(&run)?;
         terminal_output::print(&format!(
-            "{run} is abandoned; its files are in {}",
+            "{} is abandoned; its files are in {}",
+            format::short_id(&run),
             folder.display()
         ));
         if alive > 0 {
-            terminal_output::print(&still_running(alive, &run));
+            terminal_output::print(&still_running(alive, format::short_id(&run)));
         }
         Ok(ExitCode::SUCCESS)
     }

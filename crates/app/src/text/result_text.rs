@@ -102,8 +102,15 @@ pub(crate) fn done_but(row: &RunRow) -> String {
     }
 }
 
+/// Whether the branch that is checked out has the result of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MergeState {
+    Open,
+    Merged,
+}
+
 /// Returns the commands that make use of the result.
-pub(crate) fn next_steps(view: &ResultView) -> Vec<String> {
+pub(crate) fn next_steps(view: &ResultView, merge: MergeState) -> Vec<String> {
     let run = format::short_id(&view.row.run);
     let mut next = Vec::new();
     if view.head.is_some() {
@@ -113,7 +120,10 @@ pub(crate) fn next_steps(view: &ResultView) -> Vec<String> {
         next.push(format!("read an artifact  forge show {run} {}", artifact.name));
     }
     if let (Standing::Done, Some(_)) = (view.row.standing, &view.head) {
-        next.push(format!("merge it          forge merge {run}"));
+        next.push(match merge {
+            MergeState::Open => format!("merge it          forge merge {run}"),
+            MergeState::Merged => "It is merged into your branch.".to_owned(),
+        });
     }
     next
 }

@@ -37,10 +37,10 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     let said = world.forge(&["resume"]);
     assert_eq!(said.code, WAITS, "{said}");
     has(&said.out, &[waits.rsplit('-').next().unwrap()]);
-    has(&world.ok(&["pause"]), &[&format!("{waits} is paused")]);
+    has(&world.ok(&["pause"]), &[&format!("{} is paused", short(&waits))]);
     // Nobody drives it, so that only who names it can stop it.
     has(&world.refused(&["stop"]), &["no run can be stopped", "help: forge status"]);
-    has(&world.ok(&["stop", &waits]), &[&format!("{waits} is stopped")]);
+    has(&world.ok(&["stop", &waits]), &[&format!("{} is stopped", short(&waits))]);
     has(&world.refused(&["stop", &waits]), &["the run is already stopped"]);
     has(&world.refused(&["attach"]), &[&format!("{waits} is not running")]);
     has(&world.ok(&["answer", "Q1", "approve"]), &["Q1 is answered"]);
@@ -68,7 +68,7 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
     }
     assert_eq!([&first, &second].map(|run| world.records(run)), records);
     world.ok(&["abandon", &first]);
-    has(&world.ok(&["abandon"]), &[&format!("{second} is abandoned")]);
+    has(&world.ok(&["abandon"]), &[&format!("{} is abandoned", short(&second))]);
     has(&world.refused(&["abandon"]), &["no run can be abandoned", "help: forge status"]);
     // What was open when they were abandoned waits for nobody any more.
     assert_eq!(world.run("draft", &["--auto"]).code, DONE);
@@ -119,7 +119,7 @@ fn of_a_run_that_is_driven_and_others_that_wait_the_driven_one_is_stopped() {
     let mut running = world.start(&["run", "--flow", "slow", "do it"]);
     running.until_says("a started");
     let driven = world.latest();
-    has(&world.ok(&["stop"]), &[&format!("{driven} is stopped")]);
+    has(&world.ok(&["stop"]), &[&format!("{} is stopped", short(&driven))]);
     assert_eq!(running.end().code, INTERRUPTED);
     assert_eq!(world.view(&waits)["standing"], "waiting");
 }
