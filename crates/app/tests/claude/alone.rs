@@ -51,7 +51,8 @@ fn can_record() -> bool {
 /// it. A tool that reaches for a port of its own shows that tools are recorded, too.
 #[test]
 fn nobody_reaches_for_another_machine_than_127_0_0_1() {
-    let tool = "(exec 3<>/dev/tcp/127.0.0.1/9) 2>/dev/null; git log --oneline";
+    // In bash: other shells know no such path.
+    let tool = "bash -c 'exec 3<>/dev/tcp/127.0.0.1/9' 2>/dev/null; git log --oneline";
     let script = Script::new([ScriptStep::call(ToolCall::bash(tool)), done(), note(), done()])
         .fail_after_last();
     let Some(stage) = Stage::solo(script) else { return };

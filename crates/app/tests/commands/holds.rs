@@ -100,7 +100,7 @@ fn a_keeper_that_an_agent_stopped_neither_hides_it_from_a_stop_nor_from_ctrl_c()
         kill_process(keeper(&world, &run, "write#1"), Signal::STOP).unwrap();
         match stops {
             Stops::Command => {
-                has(&world.ok(&["stop", &run]), &[&format!("{} is stopped", short(&run))])
+                has(&world.ok(&["stop", &run]), &[&format!("{} is stopped", short(&run))]);
             }
             Stops::CtrlCTwice => {
                 running.signal(Signal::INT);
