@@ -419,7 +419,9 @@ impl Plan<'_> {
                     if disk.length(&mark).is_err() && self.is_at_the_base(&opened.head)? {
                         self.name_missing(&name, line, &opened.tree, self.context.limits())?;
                     }
-                    let what = format!("{what}\nthe setup command `{line}` failed");
+                    let last = what.lines().rev().find(|line| !line.trim().is_empty());
+                    let last = last.map(|last| format!(": {}", last.trim())).unwrap_or_default();
+                    let what = format!("{what}\nthe setup command `{line}` failed{last}");
                     return Err(self.fault(FaultClass::NoWorkspace, what));
                 }
             }

@@ -158,7 +158,7 @@ fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
     for call in ["analyse#1", "build.T1/implement#1", "build.T1/implement#1/review#1"] {
         has(
             &world.brief(&run, call),
-            &["The project's set-up has been run in it.", "- `sh check.sh`"],
+            &["The project's setup has been run in it.", "- `sh check.sh`"],
         );
     }
     has(

@@ -243,6 +243,9 @@ impl Python<'_, '_> {
             what.push(format!("-e {}", quoted(&all)));
         }
         let groups = known_groups(self.pyproject.get("dependency-groups"));
+        // The pip that comes with Python is often older than `--group`, which is of 2025.
+        let newer =
+            if groups.is_empty() { "" } else { " && .venv/bin/python -m pip install -q -U pip" };
         what.extend(groups.into_iter().map(|group| format!("--group {group}")));
         let others = ["pyproject.toml", "setup.py", "setup.cfg"];
         let mut files = self.requirements.iter().copied().chain(others);
@@ -250,7 +253,7 @@ impl Python<'_, '_> {
             what.push("pytest".to_owned());
         }
         let what = what.join(" ");
-        format!("python3 -m venv .venv && .venv/bin/python -m pip install -q {what}")
+        format!("python3 -m venv .venv{newer} && .venv/bin/python -m pip install -q {what}")
     }
 
     /// Tells whether a file names pytest as something to install, not only as something set up.
