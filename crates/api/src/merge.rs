@@ -91,14 +91,18 @@ impl Forge {
     pub fn unmerged_runs(&self) -> Result<Vec<RunRow>, Error> {
         let (rows, _) = self.rows(RUNS_MAX)?;
         let done = rows.into_iter().filter(|row| row.standing == Standing::Done);
-        Ok(done.take(LOOKED_AT_MAX).filter(|row| self.is_unmerged(&row.run)).collect())
+        let is_unmerged = |row: &RunRow| {
+            let name = format!("refs/forge/{}/head", row.run);
+            let head = self.home.repository.resolve_commit(&name);
+            head.is_some_and(|head| !self.is_merged(&head))
+        };
+        Ok(done.take(LOOKED_AT_MAX).filter(is_unmerged).collect())
     }
 
-    /// Returns true if a run has a result that the commit which is checked out does not have.
-    pub fn is_unmerged(&self, id: &str) -> bool {
+    /// Returns true if the commit that is checked out has another one in its history.
+    pub fn is_merged(&self, commit: &str) -> bool {
         let repository = &self.home.repository;
-        let head = repository.resolve_commit(&format!("refs/forge/{id}/head"));
-        let (Some(head), Some(here)) = (head, repository.head()) else { return false };
-        !repository.is_ancestor(&head, &here).unwrap_or(false)
+        let here = repository.head();
+        here.is_some_and(|here| repository.is_ancestor(commit, &here).unwrap_or(false))
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn checks(settings: &Settings, repository: &Repository) -> HealthFind
     }
 }
 
-/// Says how much room is left where checkouts and the journal are.
+/// Says how much room is left where the journal is.
 pub(super) fn disk(folder: &Path) -> Option<HealthFinding> {
     let folder = folder.ancestors().find(|folder| folder.exists())?;
     let disk = rustix::fs::statvfs(folder).ok()?;

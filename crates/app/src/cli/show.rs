@@ -76,8 +76,8 @@ impl ShowArgs {
             } else {
                 let driven_by = DrivenBy::from_lock(forge.is_driven(&run));
                 let mut text = result_text(&view, driven_by, terminal_info::terminal_width());
-                let is_open = forge.is_unmerged(&run);
-                let merge = if is_open { MergeState::Open } else { MergeState::Merged };
+                let is_merged = view.head.as_ref().is_some_and(|head| forge.is_merged(head));
+                let merge = if is_merged { MergeState::Merged } else { MergeState::Open };
                 let next = next_steps(&view, merge);
                 if !next.is_empty() {
                     text = format!("{text}\n\n{}", next.join("\n"));
