@@ -13,7 +13,8 @@ use forge_core::{
     event::{Blob, Call, SettingsChange},
 };
 use forge_driver::{
-    Error, base_settings::sources_at, person::person, secrets::redacted_text, snapshot::frozen,
+    Error, base_settings::sources_at, person::person, run_id::short_id, secrets::redacted_text,
+    snapshot::frozen,
 };
 use forge_project::{
     personal_dirs::state_dir,
@@ -102,9 +103,11 @@ impl Forge {
         match RunLock::acquire_briefly(&self.home.dir, id) {
             Ok(lock) => Ok(lock),
             Err(StoreError::Held { run, .. }) => {
-                let what =
-                    format!("{run} is running; settings can be changed only while it is stopped");
-                Err(Error::usage(what, format!("forge stop {run}")))
+                let what = format!(
+                    "{} is running; settings can be changed only while it is stopped",
+                    short_id(&run)
+                );
+                Err(Error::usage(what, format!("forge stop {}", short_id(&run))))
             }
             Err(error) => Err(error.into()),
         }

@@ -14,7 +14,7 @@ use forge_core::{
     inbox,
     view::{Course, RunRow},
 };
-use forge_driver::{Error, layout::Home};
+use forge_driver::{Error, layout::Home, run_id::short_id};
 use forge_project::{
     bounded_read::read_text,
     catalog::Catalog,
@@ -67,6 +67,17 @@ pub struct SalvagedRun {
     /// The first record that is not whole anywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_damaged: Option<u64>,
+}
+
+/// Looks at what can be wrong without a repository.
+pub fn examine_outside(dir: &Path, no_repository: Error) -> Vec<HealthFinding> {
+    let mut findings = vec![git(), bad(no_repository)];
+    match Roster::open(dir) {
+        Ok(roster) => findings.extend(first_run::agents(&roster)),
+        Err(error) => findings.push(bad(error)),
+    }
+    findings.extend(first_run::disk(dir));
+    findings
 }
 
 impl Forge {
@@ -186,16 +197,22 @@ impl Forge {
         let calls = count(u64::from(row.working), "call");
         Some(if goes_on {
             let what = match row.working {
-                0 => format!("{run} is not running, and not finished"),
+                0 => format!("{} is not running, and not finished", short_id(run)),
                 _ => {
-                    format!("{run} is not running, and not finished; {calls} may still be running")
+                    format!(
+                        "{} is not running, and not finished; {calls} may still be running",
+                        short_id(run)
+                    )
                 }
             };
-            note(what, format!("forge resume {run}"))
+            note(what, format!("forge resume {}", short_id(run)))
         } else {
-            let what =
-                format!("{run} is {}, but {calls} may still be running", row.standing.label());
-            note(what, format!("forge stop {run}"))
+            let what = format!(
+                "{} is {}, but {calls} may still be running",
+                short_id(run),
+                row.standing.label()
+            );
+            note(what, format!("forge stop {}", short_id(run)))
         })
     }
 
@@ -210,7 +227,9 @@ impl Forge {
             Err(_) => Some(format!("`{}` is not a blob", blob.0)),
         });
         let bring_back = "restore it from a backup, or start a new run";
-        broken.map(|error| bad(Error::surroundings(format!("{id}: {error}"), bring_back))).collect()
+        broken
+            .map(|error| bad(Error::surroundings(format!("{}: {error}", short_id(id)), bring_back)))
+            .collect()
     }
 
     /// Exports all records that are whole into a new folder.

@@ -46,7 +46,8 @@ impl Forge {
     pub fn editable(&self, id: &str, name: &str) -> Result<Editable, Error> {
         if name == REQUEST {
             let what = "the request of a run cannot be changed";
-            let next = format!("forge abandon {id}, then forge run \"the new request\"");
+            let next =
+                format!("forge abandon {}, then forge run \"the new request\"", short_id(id));
             return Err(Error::usage(what, next));
         }
         let (run, _) = self.fold(id)?;
@@ -90,7 +91,7 @@ impl Forge {
                 let names: Vec<&str> = found.iter().map(|(_, _, full, _)| full.as_str()).collect();
                 Err(Error::usage(
                     format!("`{name}` could be {}", names.join(" or ")),
-                    format!("forge edit {id} {}", names[0]),
+                    format!("forge edit {} {}", short_id(id), names[0]),
                 ))
             }
         }
@@ -126,7 +127,7 @@ impl Forge {
         }
         Err(Error::usage(
             format!("`{unit}` has no checkout: it has not started, or its checkout was removed"),
-            format!("forge status {id}"),
+            format!("forge status {}", short_id(id)),
         ))
     }
 
@@ -139,7 +140,7 @@ impl Forge {
         if run.calls().keys().any(|call| scope_of(&run, call.unit()) == scope_of(&run, unit)) {
             return Err(Error::usage(
                 format!("an agent is working in the checkout of `{unit}`"),
-                format!("forge stop {id}"),
+                format!("forge stop {}", short_id(id)),
             ));
         }
         if let Phase::Over(end @ (End::Done | End::Abandoned)) = run.phase() {
@@ -204,8 +205,8 @@ impl Forge {
                 .map(|(unit, _, _)| unit.to_string())
                 .collect();
             return Err(Error::usage(
-                format!("{id} has not started `{unit}`; started: {}", tried.join(", ")),
-                format!("forge rewind {id} STAGE"),
+                format!("{} has not started `{unit}`; started: {}", short_id(id), tried.join(", ")),
+                format!("forge rewind {} STAGE", short_id(id)),
             ));
         };
         let run = fold_facts(&shared);
@@ -258,8 +259,8 @@ fn known_unit(run: &Run, id: &str, unit: &UnitId) -> Result<(), Error> {
     if run.is_started() && run.has(unit) {
         return Ok(());
     }
-    let what = format!("{id} has no task or stage `{unit}`");
-    Err(Error::usage(what, format!("forge status {id}")))
+    let what = format!("{} has no task or stage `{unit}`", short_id(id));
+    Err(Error::usage(what, format!("forge status {}", short_id(id))))
 }
 
 /// Returns true if a person has merged a commit into a checkout: in its history, or about to be.

@@ -30,6 +30,7 @@ use forge_driver::{
     projection::Projector,
     refs,
     refusal::refused,
+    run_id::short_id,
     run_loop::{CommandOutcome, DriveEnd, Driver, Machine, Tell},
     secrets::without_secrets,
     signals::Signals,
@@ -221,8 +222,8 @@ impl Forge {
                 }
                 let pid = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
                 return Err(Error::usage(
-                    format!("{run} is already running{pid}"),
-                    format!("forge log {run} --follow"),
+                    format!("{} is already running{pid}", short_id(&run)),
+                    format!("forge log {} --follow", short_id(&run)),
                 ));
             }
             Err(error) => return Err(error.into()),
@@ -313,8 +314,8 @@ impl Forge {
             std::thread::sleep(ANSWER_LOOK);
         }
         Err(Error::surroundings(
-            format!("{id} is busy; the command is queued and will be applied"),
-            format!("forge status {id}"),
+            format!("{} is busy; the command is queued and will be applied", short_id(id)),
+            format!("forge status {}", short_id(id)),
         ))
     }
 
@@ -443,7 +444,7 @@ impl Forge {
             };
             match self.rebuild_one(&mut store, &blobs, &lock) {
                 Ok(()) => rebuilt.n_made += 1,
-                Err(error) => rebuilt.failed.push(format!("{id}: {error}")),
+                Err(error) => rebuilt.failed.push(format!("{}: {error}", short_id(id))),
             }
         }
         Ok(rebuilt)
@@ -478,7 +479,7 @@ fn outcome(store: &Store, id: &str, sent: CommandId) -> Result<Option<Result<(),
     match serde_json::from_str::<CommandOutcome>(&text) {
         Ok(CommandOutcome::Accepted) => Ok(Some(Ok(()))),
         Ok(CommandOutcome::Refused { why }) => {
-            Ok(Some(Err(Error::usage(why, format!("forge status {id}")))))
+            Ok(Some(Err(Error::usage(why, format!("forge status {}", short_id(id))))))
         }
         Err(error) => Err(Error::surroundings(
             format!("the reply of the running process cannot be read: {error}"),

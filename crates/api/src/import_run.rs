@@ -13,7 +13,7 @@ use forge_core::{
     event::{Approvals, Detail},
     view::{Course, RunRow},
 };
-use forge_driver::Error;
+use forge_driver::{Error, run_id::short_id};
 use forge_project::bounded_read::read_text;
 use serde::Deserialize;
 
@@ -108,11 +108,15 @@ impl Forge {
 fn go_on(folder: &Path, RunRow { run, standing, .. }: RunRow) -> Result<Named, Error> {
     let shown = folder.display();
     if standing.course() != Course::Over {
-        let note = format!("{run} was started from {shown} before; it is resumed");
+        let note = format!("{} was started from {shown} before; it is resumed", short_id(&run));
         return Ok(Named::Run { run, note: Some(note) });
     }
-    let what = format!("{run}, which was started from {shown}, is {}", standing.label());
-    Err(Error::usage(what, format!("forge show {run}, or to do it again: {}", anew(folder, ""))))
+    let what =
+        format!("{}, which was started from {shown}, is {}", short_id(&run), standing.label());
+    Err(Error::usage(
+        what,
+        format!("forge show {}, or to do it again: {}", short_id(&run), anew(folder, "")),
+    ))
 }
 
 /// Returns the command that begins from what was asked for in a folder.

@@ -11,7 +11,9 @@ use forge_core::{
     id::UnitId,
     view::{self, ResultView, RunView, TextVersion, versions},
 };
-use forge_driver::{Error, checkouts::span, deliver::offer, summary_file::SUMMARY};
+use forge_driver::{
+    Error, checkouts::span, deliver::offer, run_id::short_id, summary_file::SUMMARY,
+};
 use similar::TextDiff;
 
 use crate::{edit::Editable, forge::Forge};
@@ -112,8 +114,8 @@ impl Forge {
     /// Returns the change of a run's result, without the record of the run.
     pub fn diff(&self, id: &str) -> Result<Vec<u8>, Error> {
         let Some((from, to)) = self.changed_trees(id)? else {
-            let what = format!("the flow of {id} changes no code");
-            return Err(Error::usage(what, format!("forge show {id}")));
+            let what = format!("the flow of {} changes no code", short_id(id));
+            return Err(Error::usage(what, format!("forge show {}", short_id(id))));
         };
         Ok(self.home.repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?.text)
     }
@@ -131,13 +133,13 @@ impl Forge {
     pub fn change(&self, id: &str, unit: &UnitId) -> Result<Change, Error> {
         let (run, _) = self.fold(id)?;
         if !run.has(unit) {
-            let what = format!("{id} has no task or stage `{unit}`");
-            return Err(Error::usage(what, format!("forge status {id}")));
+            let what = format!("{} has no task or stage `{unit}`", short_id(id));
+            return Err(Error::usage(what, format!("forge status {}", short_id(id))));
         }
         match view::ChangeKind::from_run(&run, unit) {
             view::ChangeKind::Nothing => {
                 let what = format!("`{unit}` has changed nothing yet");
-                Err(Error::usage(what, format!("forge status {id}")))
+                Err(Error::usage(what, format!("forge status {}", short_id(id))))
             }
             view::ChangeKind::Code => self.code_change(&run, unit).map(Change::Code),
             view::ChangeKind::NewTexts => {

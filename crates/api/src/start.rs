@@ -74,7 +74,7 @@ pub use estimate::Estimate;
 pub use flow_outline::Runs;
 pub use plan::{PlannedAgent, StartPlan};
 pub use prompts::{AgentOffer, Allowed, AskCommands, Asks, BranchChoice, Nobody, Presence, Reply};
-pub use request::{Discussion, OnMissing, PullRequest, Request, quoted};
+pub use request::{Discussion, OnMissing, PullRequest, QUICK_FLOW, Request, quoted};
 
 /// The parameter that says where a request comes from.
 const SOURCE: &str = "source";
@@ -170,7 +170,7 @@ impl Forge {
     fn ready(&self, request: &Request, asks: &mut dyn Asks) -> Result<Ready, Error> {
         if request.issue.is_none() {
             refuse_path(&request.text)?;
-            refuse_words(&request.text)?;
+            refuse_words(request)?;
         }
         let repository = &self.home.repository;
         let base = repository.head();

@@ -15,6 +15,7 @@ use std::{
 
 use crate::{
     document::{self, Document},
+    terminal_info::{Colours, stdout_colours},
     terminal_output,
 };
 
@@ -56,9 +57,9 @@ pub(crate) fn print_paged(text: &str, paging: Paging) {
     terminal_output::print_raw(text);
 }
 
-/// Writes documents: the bytes for programs; rendered, sanitized and paged on a terminal.
+/// Writes documents: the bytes for programs; rendered, sanitized and paged on a terminal or where colours are wanted.
 pub(crate) fn show_documents(documents: &[Document], paging: Paging) {
-    if io::stdout().is_terminal() {
+    if io::stdout().is_terminal() || stdout_colours() == Colours::Yes {
         return print_paged(&document::render(documents), paging);
     }
     for document in documents {

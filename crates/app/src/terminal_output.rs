@@ -12,7 +12,7 @@ use forge_core::view::sanitize;
 use crate::{
     format,
     palette::Hue,
-    terminal_info::{has_colours, terminal_width},
+    terminal_info::{Colours, has_colours, stdout_colours, terminal_width},
     verbosity::Verbosity,
 };
 
@@ -86,6 +86,16 @@ pub(crate) fn print_error(error: &Error) {
     print_stderr(&format!("{}error:{} {}", red.0, red.1, sanitize(&error.what)));
     if let Some(next) = &error.next {
         print_stderr(&format!(" help: {}", sanitize(next)));
+    }
+}
+
+/// Colours the first `symbol` of a line, which is sanitized.
+pub(crate) fn coloured_symbol(line: &str, symbol: &str, hue: Option<Hue>) -> String {
+    match (stdout_colours(), hue) {
+        (Colours::Yes, Some(hue)) => {
+            line.replacen(symbol, &format!("\x1b[1m{}{symbol}\x1b[0m", hue.code()), 1)
+        }
+        (Colours::Yes | Colours::No, _) => line.to_owned(),
     }
 }
 

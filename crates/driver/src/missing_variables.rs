@@ -15,6 +15,7 @@ use crate::{
     Error,
     outcome::{CommandEnd, command_end},
     plan::{Pending, Plan},
+    run_id::short_id,
     setup::environment::variables_left_out,
 };
 
@@ -123,8 +124,7 @@ impl Plan<'_> {
             return Ok(());
         }
         let (what, value) = (missing_text(line, &missing), pass_value(pass, &missing));
-        let id = self.context.id;
-        let id = id.rsplit('-').next().unwrap_or(id);
+        let id = short_id(self.context.id);
         let what = format!(
             "{what}\nnext: forge resume {id} --set 'verify.pass={value}'\n\
              for later runs: forge config set verify.pass '{value}'"

@@ -38,6 +38,7 @@ use crate::{
     base_settings::settings_at,
     layout::Home,
     notify::notice::{Kind, Notice, Recipients},
+    run_id::short_id,
 };
 
 pub(crate) use self::sender::NOTIFY;
@@ -285,7 +286,8 @@ fn limited_until(fact: &Event) -> Option<Time> {
 }
 
 /// Whether people are to be told of a fact, as what, and what they can do.
-fn occasion(id: &str, at: Time, fact: &Event) -> Option<(Kind, String)> {
+fn occasion(run: &str, at: Time, fact: &Event) -> Option<(Kind, String)> {
+    let id = short_id(run);
     if let Event::QuestionAsked(_) = fact {
         return Some((Kind::Question, format!("forge status {id}")));
     }

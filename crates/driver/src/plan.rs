@@ -41,6 +41,7 @@ use crate::{
         step::{OnStop, SetUpBefore, Step, StepKind, steps_of},
         workspace_worker::{operation_result, read_order},
     },
+    run_id::short_id,
     trusted_folders::foreign_files_notice,
 };
 
@@ -421,7 +422,11 @@ impl Plan<'_> {
                     }
                     let last = what.lines().rev().find(|line| !line.trim().is_empty());
                     let last = last.map(|last| format!(": {}", last.trim())).unwrap_or_default();
-                    let what = format!("{what}\nthe setup command `{line}` failed{last}");
+                    let id = short_id(self.context.id);
+                    let what = format!(
+                        "{what}\nthe setup command `{line}` failed{last}; to change it in this run: \
+                         forge resume {id} --set 'workspace.setup=[\"COMMAND\"]'"
+                    );
                     return Err(self.fault(FaultClass::NoWorkspace, what));
                 }
             }

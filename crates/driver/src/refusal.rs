@@ -2,10 +2,11 @@
 
 use forge_core::{Refusal, event};
 
-use crate::Error;
+use crate::{Error, run_id::short_id};
 
 /// A command that was refused, as trouble of the person who gave it.
-pub fn refused(id: &str, refusal: &Refusal) -> Error {
+pub fn refused(run: &str, refusal: &Refusal) -> Error {
+    let id = short_id(run);
     let next = match refusal {
         Refusal::BudgetNeeded { .. } | Refusal::BudgetTooLow { .. } | Refusal::UnpricedCalls(_) => {
             format!("forge resume {id} --budget AMOUNT")

@@ -7,10 +7,11 @@
 use std::path::Path;
 
 use forge_agents::AgentKind;
+use forge_driver::Error;
 use forge_project::{commit_files::CommitTree, detect, settings::Settings};
 use forge_workspace::Repository;
 
-use super::finding::{HealthFinding, good, note};
+use super::finding::{HealthFinding, bad, good, note};
 use crate::agents::list::{AgentRow, ListedKind, Roster};
 
 /// Less room than this is worth knowing.
@@ -46,7 +47,7 @@ fn one_agent(row: &AgentRow) -> Vec<HealthFinding> {
     let name = &row.name;
     let next = row.next.clone().unwrap_or_else(|| format!("forge agents check {name}"));
     if let Some(wrong) = &row.wrong {
-        return vec![note(format!("agent {name}: {wrong}"), next)];
+        return vec![bad(Error::surroundings(format!("agent {name}: {wrong}"), next))];
     }
     let version = row.version.as_deref().map(|version| format!(" {version}"));
     let path = row.path.as_deref().map(|path| format!(", {path}"));

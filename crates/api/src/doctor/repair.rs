@@ -16,7 +16,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use forge_driver::{Error, projection::Projector};
+use forge_driver::{Error, projection::Projector, run_id::short_id};
 use forge_project::{
     personal_dirs::config_dir,
     settings::{FILE, LOCAL_FILE, Layer, RenamedKeys, SourceFile, USER_FILE, rename_keys},
@@ -83,9 +83,9 @@ impl Forge {
             RepairAction::Show { run } => {
                 self.view(run)?;
                 match self.is_behind(run) {
-                    None => Ok(format!("brought the files of {run} up to date")),
+                    None => Ok(format!("brought the files of {} up to date", short_id(run))),
                     Some(_) => Err(Error::surroundings(
-                        format!("the files of {run} are still behind"),
+                        format!("the files of {} are still behind", short_id(run)),
                         "forge doctor --rebuild",
                     )),
                 }
@@ -141,7 +141,7 @@ impl Forge {
         let mut projector = Projector::new(Arc::new(RealDisk), &self.home, run);
         let is_whole = projector.shown().ok() == Some(seq) && projector.state_shown() == Some(seq);
         (!is_whole).then(|| Fixable {
-            what: format!("the generated files of {run} are out of date"),
+            what: format!("the generated files of {} are out of date", short_id(run)),
             fix: "writes them again".to_owned(),
             consent: Consent::Nobodys,
             how: RepairAction::Show { run: run.to_owned() },

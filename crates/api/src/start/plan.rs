@@ -1,4 +1,4 @@
-//! What a person is told when a run starts: agent, checks, size, budget, branch, and what it is likely to take.
+//! What a person is told when a run starts: agent, setup, checks, size, budget, branch, and what it is likely to take.
 //!
 //! Not here: how that looks.
 
@@ -18,6 +18,8 @@ pub struct StartPlan {
     /// The agents of its roles, by name, with the names of their products.
     pub agents: Vec<PlannedAgent>,
     pub picked: Picked,
+    /// The commands that make a new checkout ready, if the flow uses one.
+    pub setup: Vec<String>,
     pub checks: Vec<String>,
     /// Where those come from. Nothing, if the flow checks nothing.
     pub checks_from: Option<ChecksFrom>,
@@ -69,6 +71,7 @@ impl Forge {
         StartPlan {
             agents,
             picked,
+            setup: frozen.setup.clone(),
             checks: frozen.verify.commands.clone(),
             checks_from: ChecksFrom::new(flow, &frozen.verify),
             effort,

@@ -11,6 +11,9 @@ use forge_core::{
 
 use crate::start::{flow_outline::EFFORT, prompts::BranchChoice};
 
+/// The flow of small changes, `--quick`.
+pub const QUICK_FLOW: &str = "quick";
+
 /// A request for a run, as a person gave it.
 #[derive(Clone, Debug)]
 pub struct Request {

@@ -12,7 +12,7 @@ use forge_core::view::shorten;
 use forge_driver::Error;
 use regex::Regex;
 
-use super::request::quoted;
+use super::request::{QUICK_FLOW, Request};
 
 /// Shorter texts say nothing that could be done.
 const REQUEST_CHARS_MIN: usize = 5;
@@ -21,8 +21,18 @@ const REQUEST_CHARS_MIN: usize = 5;
 const SHOWN_CHARS_MAX: usize = 100;
 
 /// Flags that somebody put inside the quotes, if the request ends with them.
-const FLAGS: [&str; 8] =
-    ["--auto", "--yes", "--nopr", "--no-pr", "--discuss", "--effort", "--type", "--resume"];
+const FLAGS: [&str; 10] = [
+    "--auto",
+    "--yes",
+    "--nopr",
+    "--no-pr",
+    "--discuss",
+    "--effort",
+    "--type",
+    "--resume",
+    "--quick",
+    "--dry-run",
+];
 
 /// Two requests that would be taken.
 const EXAMPLES: &str =
@@ -43,8 +53,8 @@ static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Refuses words that cannot be a request.
-pub(super) fn refuse_words(text: &str) -> Result<(), Error> {
-    let text = text.trim();
+pub(super) fn refuse_words(request: &Request) -> Result<(), Error> {
+    let text = request.text.trim();
     if text.is_empty() {
         return Err(refused("the request is empty"));
     }
@@ -72,11 +82,17 @@ pub(super) fn refuse_words(text: &str) -> Result<(), Error> {
     if !text.chars().any(char::is_alphabetic) {
         return Err(refused("the request has no word in it"));
     }
-    refuse_flags(text)
+    // A flow of the user's own may need no more than a name.
+    let is_for_us = request.flow.as_deref().is_none_or(|flow| flow == QUICK_FLOW);
+    if is_for_us && text.chars().all(|c| c.is_ascii_alphabetic() || c == '-') {
+        let what = format!("`{text}` is a single word; say in a sentence what you want");
+        return Err(refused(what));
+    }
+    refuse_flags(request, text)
 }
 
 /// Refuses a request that ends with what looks like a flag.
-fn refuse_flags(text: &str) -> Result<(), Error> {
+fn refuse_flags(request: &Request, text: &str) -> Result<(), Error> {
     let Some(last) = text.split_whitespace().next_back() else { return Ok(()) };
     let name = last.split_once('=').map_or(last, |(name, _)| name);
     let is_one = FLAGS.contains(&name) && (last.contains('=') || name != "--effort");
@@ -87,12 +103,19 @@ fn refuse_flags(text: &str) -> Result<(), Error> {
         return Ok(());
     }
     let flag = before.map_or_else(|| last.to_owned(), |before| format!("{before} {last}"));
+    let mut outside = request.clone();
+    outside.text = text.strip_suffix(&*flag).unwrap_or(text).trim_end().into();
+    for word in outside.typed.iter_mut().filter(|word| **word == request.text) {
+        word.clone_from(&outside.text);
+    }
+    let (name, value) = flag.split_once(' ').unwrap_or((&flag, ""));
+    let again = match value {
+        "" => outside.said_again(&[], &[name]).replacen(" run ", &format!(" run {name} "), 1),
+        value => outside.said_again(&[(name, value)], &[]),
+    };
     Err(Error::usage(
         format!("the request ends with `{flag}`; a flag inside the quotes has no effect"),
-        format!(
-            "forge run {flag} {}",
-            quoted(text.trim_end().strip_suffix(&*flag).unwrap_or(text).trim_end())
-        ),
+        again,
     ))
 }
 
@@ -156,7 +179,7 @@ mod tests {
     use super::*;
 
     fn why(text: &str) -> String {
-        let error = refuse_words(text).expect_err(text);
+        let error = refuse_words(&Request::new(text)).expect_err(text);
         assert!(error.next.is_some_and(|next| next.contains("forge run")), "{text}");
         error.what
     }
@@ -168,6 +191,7 @@ mod tests {
             (" \n\t", "is empty"),
             ("fix", "too short"),
             ("日本", "too short"),
+            ("improve", "a single word"),
             ("?!?!?!?!", "only punctuation"),
             ("12345 678", "no word in it"),
             ("fix the list --effort=Q", "ends with `--effort=Q`"),
@@ -180,11 +204,27 @@ mod tests {
 
     #[test]
     fn a_shell_runs_nothing_of_what_is_proposed() {
-        let next = refuse_words("fix the list --auto").expect_err("a flag").next.unwrap();
+        let next =
+            refuse_words(&Request::new("fix the list --auto")).expect_err("a flag").next.unwrap();
         for command in next.lines() {
             let outside: String = command.split('\'').step_by(2).collect();
             assert!(!outside.contains(['`', '$']), "{command}");
         }
+    }
+
+    #[test]
+    fn a_flag_inside_the_quotes_is_proposed_outside_of_them_beside_the_other_flags() {
+        let next = |words: &[&str], text: &str| {
+            let typed = words.iter().map(|word| (*word).to_owned()).collect();
+            let request = Request { typed, ..Request::new(text) };
+            refuse_words(&request).expect_err("a flag").next.unwrap()
+        };
+        let text = "fix the list --auto";
+        let said = next(&["-C", "..", "run", "--quick", "--budget", "2", text], text);
+        assert_eq!(said, "forge -C .. run --auto --quick --budget 2 'fix the list'");
+        let text = "fix the list --effort L";
+        assert_eq!(next(&["run", "-y", text], text), "forge run --effort L -y 'fix the list'");
+        assert_eq!(next(&[], text), "forge run --effort L 'fix the list'");
     }
 
     #[test]
@@ -198,7 +238,7 @@ mod tests {
             "https://example.org/spec says how the list must look; build it",
             "Why is a:b:c refused?",
         ] {
-            assert!(refuse_words(text).is_ok(), "{text}");
+            assert!(refuse_words(&Request::new(text)).is_ok(), "{text}");
         }
     }
 
@@ -225,7 +265,9 @@ mod tests {
 
     #[test]
     fn an_issue_by_its_address_is_refused_with_the_way_to_go_on() {
-        let next = |text: &str| refuse_words(text).expect_err(text).next.unwrap_or_default();
+        let next = |text: &str| {
+            refuse_words(&Request::new(text)).expect_err(text).next.unwrap_or_default()
+        };
         let github = next("https://github.com/o/r/issues/42");
         assert!(github.contains("gh api repos/o/r/issues/42"), "{github}");
         let jira = next("https://me.atlassian.net/browse/AB2-1");

@@ -293,7 +293,11 @@ fn print_change(
             ));
         }
         (SettingsTarget::Repo, true | false) => {
-            terminal_output::print("commit it: a run reads it from the commit that it starts from");
+            let file = settings::FILE;
+            terminal_output::print(&format!(
+                "next: git add {file} && git commit -m \"Set {key}\" {file} (a run reads it from the \
+                 commit it starts from); only for you: add --user or --local"
+            ));
         }
         (SettingsTarget::Local, true) | (SettingsTarget::User, true | false) => {}
     }

@@ -5,18 +5,19 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Args;
 use forge_api::{
     Error,
-    doctor::{Consent, Health, HealthFinding, Salvaged},
+    doctor::{Consent, Health, HealthFinding, Salvaged, examine_outside},
     forge::{Forge, Rebuilt},
 };
 use forge_core::view::sanitize;
 
 use super::{
-    common::{open_forge, print_json},
+    common::{current_dir, open_forge, print_json},
     prompt::{Confirmation, confirm},
 };
 use crate::{
     format,
-    terminal_output::{self, fact_line},
+    palette::Hue,
+    terminal_output::{self, coloured_symbol, fact_line},
 };
 
 /// Check the setup, and say how to fix what is wrong
@@ -45,7 +46,14 @@ pub(crate) struct DoctorArgs {
 
 impl DoctorArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        let forge = open_forge()?;
+        let is_look = self.salvage.is_none() && !(self.restore || self.rebuild || self.fix);
+        let forge = match open_forge() {
+            Ok(forge) => forge,
+            Err(error) if is_look => {
+                return Ok(self.print_findings(&examine_outside(&current_dir()?, error), 0));
+            }
+            Err(error) => return Err(error),
+        };
         if let Some(folder) = &self.salvage {
             let report = forge.salvage(folder)?;
             if self.json {
@@ -90,24 +98,29 @@ impl DoctorArgs {
         if self.fix {
             code = self.fix(&forge);
         }
-        let findings = forge.examine();
+        Ok(self.print_findings(&forge.examine(), code))
+    }
+
+    /// Prints what was found, and returns the exit code.
+    fn print_findings(&self, findings: &[HealthFinding], code: u8) -> ExitCode {
         if self.json {
             print_json(&findings);
         } else {
-            for HealthFinding { what, health, next } in &findings {
-                let mark = match health {
-                    Health::Good => "✓ ok    ",
-                    Health::Note => "! note  ",
-                    Health::Bad => "✗ wrong ",
+            for HealthFinding { what, health, next } in findings {
+                let (symbol, word, hue) = match health {
+                    Health::Good => ("✓", "ok", Hue::Green),
+                    Health::Note => ("!", "note", Hue::Yellow),
+                    Health::Bad => ("✗", "wrong", Hue::Red),
                 };
-                terminal_output::print(&fact_line(mark, what));
+                let line = sanitize(&fact_line(&format!("{symbol} {word:<6}"), what));
+                terminal_output::print_raw(&coloured_symbol(&line, symbol, Some(hue)));
                 if let Some(next) = next {
                     terminal_output::print(&fact_line("          help: ", next));
                 }
             }
         }
         let is_bad = findings.iter().any(|finding| finding.health == Health::Bad);
-        Ok(ExitCode::from(if is_bad { 2 } else { code }))
+        ExitCode::from(if is_bad { 2 } else { code })
     }
 
     /// Repairs what can be repaired, reports it on stderr, and returns the exit code.

@@ -91,7 +91,9 @@ impl OutputFormat {
 
     pub(crate) fn print_started(self, run: &str) {
         match self {
-            Self::Sentences => terminal_output::print_stderr(&format!("run {run}")),
+            Self::Sentences => {
+                terminal_output::print_stderr(&format!("run {}", format::short_id(run)));
+            }
             Self::Json => {}
         }
     }
@@ -305,7 +307,7 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
     let err = out.try_clone().map_err(file)?;
     let cannot = |error| {
         let what = format!("the background process cannot be started: {error}");
-        Error::surroundings(what, format!("forge resume {run}"))
+        Error::surroundings(what, format!("forge resume {}", format::short_id(run)))
     };
     let program = env::current_exe().map_err(cannot)?;
     let mut command = Command::new(program);
@@ -324,13 +326,16 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
         if let Some(status) = child.try_wait().map_err(cannot)? {
             if status.code() == Some(2) {
                 let what = format!("the background process failed: {}", log.display());
-                return Err(Error::surroundings(what, format!("forge resume {run} --plain")));
+                return Err(Error::surroundings(
+                    what,
+                    format!("forge resume {} --plain", format::short_id(run)),
+                ));
             }
             break;
         }
         thread::sleep(DRIVER_POLL);
     }
-    terminal_output::print(&format!("run {run}"));
+    terminal_output::print(&format!("run {}", format::short_id(run)));
     terminal_output::print(&format!(
         "Running in the background. Follow it: forge attach {}",
         format::short_id(run)

@@ -83,7 +83,8 @@ impl EditArgs {
 
     fn artifact(&self, forge: &Forge, run: &str, name: &str) -> Result<Sent, Error> {
         let found = forge.editable(run, name)?;
-        let why = self.reason(&format!("forge edit {run} {name} --why REASON"))?;
+        let why =
+            self.reason(&format!("forge edit {} {name} --why REASON", format::short_id(run)))?;
         let content = match &self.file {
             Some(path) if path == Path::new("-") => {
                 let mut bytes = Vec::new();
@@ -93,13 +94,17 @@ impl EditArgs {
             }
             Some(path) => fs::read(path).map_err(|error| Error::file(path, &error))?,
             None => {
-                let otherwise = format!("forge edit {run} {name} --file NEW --why REASON");
+                let otherwise =
+                    format!("forge edit {} {name} --file NEW --why REASON", format::short_id(run));
                 edit_text(&found.name, &found.content, &otherwise)?
             }
         };
         if content == found.content {
             let what = format!("`{}` is unchanged", found.name);
-            return Err(Error::usage(what, format!("forge edit {run} {name} --why REASON")));
+            return Err(Error::usage(
+                what,
+                format!("forge edit {} {name} --why REASON", format::short_id(run)),
+            ));
         }
         forge.edit_artifact(run, &found.unit, &found.name, &content, why)
     }

@@ -65,14 +65,16 @@ impl InitArgs {
             "Runs also work without this file. Commit it to share these settings, and edit it to \
              change them.",
         );
+        if tried.iter().any(|one| one.colour == Colour::Red && one.purpose == Purpose::SetUp) {
+            // Its next commands would start a run that fails.
+            return Err(Error::surroundings(
+                "setup failed, so no check was tried",
+                "fix [workspace] setup in forge.toml, commit it, then forge \"what you want\"",
+            ));
+        }
         if project.verify.is_empty() {
             terminal_output::print(
                 "no checks found: add yours to [verify] commands, or results stay unverified",
-            );
-        } else if tried.iter().any(|one| one.colour == Colour::Red && one.purpose == Purpose::SetUp)
-        {
-            terminal_output::print(
-                "setup failed, so no check was tried: fix [workspace] setup in forge.toml first",
             );
         } else if tried.iter().any(|one| one.colour == Colour::Red) {
             terminal_output::print(

@@ -15,7 +15,8 @@ use super::common::{json_line, named_or_latest, open_forge};
 use crate::{
     format,
     pager::{Paging, print_paged},
-    terminal_output,
+    terminal_output::{self, coloured_symbol},
+    text::state_words::fact_symbol,
 };
 
 /// Show what happened in a run
@@ -63,7 +64,7 @@ impl LogArgs {
             let lines: Vec<String> =
                 records.iter().flat_map(|(seq, record)| self.fact_lines(*seq, record)).collect();
             let last = &lines[self.n_skipped(lines.len())..];
-            print_paged(&sanitize(&last.join("\n")), Paging::from_no_pager(self.no_pager));
+            print_paged(&last.join("\n"), Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
         self.print_records(&forge, &run, &mut || true)?;
@@ -123,7 +124,7 @@ impl LogArgs {
             terminal_output::print_raw(&json_line(&line));
         } else {
             for line in self.fact_lines(seq, record).into_iter().skip(skipped) {
-                terminal_output::print(&line);
+                terminal_output::print_raw(&line);
             }
         }
     }
@@ -141,7 +142,8 @@ impl LogArgs {
         record.facts.iter().filter(move |fact| LogLevel::new(fact) <= level)
     }
 
-    /// Formats the facts of a record that are shown, each with its time; every fact also with the record's number.
+    /// Formats the facts of a record that are shown, each with its time and symbol, sanitized; every fact also with the
+    /// record's number.
     fn fact_lines(&self, seq: u64, record: &Record) -> Vec<String> {
         let level = self.level();
         let at = format::date_and_time(record.at);
@@ -150,7 +152,12 @@ impl LogArgs {
             LogLevel::Fact => (format!("{seq:>5}  {at}  "), Names::Exact),
         };
         self.shown(record)
-            .map(|fact| terminal_output::fact_line(&beginning, &sentence(fact, names)))
+            .map(|fact| {
+                let (symbol, hue) = fact_symbol(fact);
+                let beginning = format!("{beginning}{symbol} ");
+                let line = terminal_output::fact_line(&beginning, &sentence(fact, names));
+                coloured_symbol(&sanitize(&line), symbol, hue)
+            })
             .collect()
     }
 }

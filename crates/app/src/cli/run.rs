@@ -13,7 +13,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use forge_api::{
     Error,
-    start::{BranchChoice, Discussion, OnMissing, PullRequest, Request},
+    start::{BranchChoice, Discussion, OnMissing, PullRequest, QUICK_FLOW, Request},
 };
 use forge_core::event::{Approvals, Detail};
 
@@ -89,29 +89,35 @@ pub(crate) struct RunArgs {
 
 /// The name that stands for standard input.
 const STDIN: &str = "-";
-/// The flow of `--quick`.
-const QUICK: &str = "quick";
 /// The last line of a new request in the editor, which is not a part of it.
 const EDITOR_HINT: &str =
     "\n<!-- Say what you want above this line, save, and close the editor. -->\n";
-/// The global flags that take a value.
+/// The flags of every command that take a value, and those that take none.
 const WITH_VALUE: [&str; 2] = ["-C", "--color"];
+const WITHOUT_VALUE: [&str; 5] = ["-q", "--quiet", "-v", "-vv", "--verbose"];
 
-/// Returns the arguments of `forge run` if a request was given without it: the first argument that is not a global
-/// flag has a space in it or is an address, so it is not a command.
+/// Returns the arguments of `forge run` if a request was given without it: the first argument that is not a flag or the
+/// value of one has a space in it or is an address, so it is not a command.
 pub(crate) fn with_run(args: &[OsString]) -> Option<Vec<OsString>> {
-    let mut at = 1;
-    while let Some(flag) = args.get(at)?.to_str().filter(|word| word.starts_with('-')) {
-        at += if WITH_VALUE.contains(&flag) { 2 } else { 1 };
+    let (mut at, mut may_be_value) = (1, false);
+    loop {
+        let word = args.get(at)?.to_str()?;
+        let is_request = word.trim().is_empty()
+            || word.trim().contains(char::is_whitespace)
+            || word.contains("://");
+        match word {
+            flag if WITH_VALUE.contains(&flag) => at += 1,
+            flag if WITHOUT_VALUE.contains(&flag) => {}
+            flag if flag.starts_with('-') => may_be_value = !flag.contains('='),
+            _ if is_request => break,
+            _ if may_be_value => may_be_value = false,
+            _ => return None,
+        }
+        at += 1;
     }
-    let first = args.get(at)?.to_str()?.trim();
-    let is_request =
-        first.is_empty() || first.contains(char::is_whitespace) || first.contains("://");
-    is_request.then(|| {
-        let mut args = args.to_vec();
-        args.insert(at, "run".into());
-        args
-    })
+    let mut args = args.to_vec();
+    args.insert(1, "run".into());
+    Some(args)
 }
 
 /// For which branch the result is.
@@ -171,7 +177,7 @@ impl RunArgs {
             older: None,
             text: self.text()?,
             issue: self.issue.clone(),
-            flow: if self.quick { Some(QUICK.to_owned()) } else { self.flow.clone() },
+            flow: if self.quick { Some(QUICK_FLOW.to_owned()) } else { self.flow.clone() },
             params: parse_params(&self.params)?,
             effort: self.effort.clone(),
             approvals: if self.auto { Approvals::Automatic } else { Approvals::ByPeople },
@@ -215,4 +221,25 @@ fn parse_params(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
         }
     }
     Ok(params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_alone_is_that_of_run_with_flags_on_either_side() {
+        let run = |line: &str| {
+            let args: Vec<OsString> = line.split('|').map(OsString::from).collect();
+            with_run(&args).map(|args| args.join("|".as_ref()).into_string().unwrap())
+        };
+        let found = |line: &str| run(line).expect(line);
+        assert_eq!(found("forge|add a list"), "forge|run|add a list");
+        assert_eq!(found("forge|--quick|add a list"), "forge|run|--quick|add a list");
+        assert_eq!(found("forge|--budget|2|-y|add it"), "forge|run|--budget|2|-y|add it");
+        assert_eq!(found("forge|-C|a b|-v|add it|-n"), "forge|run|-C|a b|-v|add it|-n");
+        for line in ["forge", "forge|--quick|improve", "forge|-v|log|a b", "forge|status|a b"] {
+            assert_eq!(run(line), None, "{line}");
+        }
+    }
 }

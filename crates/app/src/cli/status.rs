@@ -13,7 +13,9 @@ use super::common::{open_forge, print_json};
 use crate::{
     format,
     live::{TerminalFeatures, tree_text},
-    terminal_info, terminal_output,
+    palette::Hue,
+    terminal_info,
+    terminal_output::{self, coloured_symbol},
     text::{
         answer_text::OpenQuestions,
         question_text::{QuestionLayout, question_text},
@@ -64,7 +66,7 @@ impl StatusArgs {
                     (row.standing != Standing::Waiting, !needs_more, is_over)
                 });
                 rows.truncate(LINES_MAX);
-                terminal_output::print(&list_text(
+                terminal_output::print_raw(&list_text(
                     &rows,
                     all,
                     &lacks_driver,
@@ -97,6 +99,7 @@ const AGE_WIDTH: usize = 5;
 /// From this width on, the list has a column for questions and branches.
 const WIDE: usize = 120;
 
+/// Formats the list; it is sanitized.
 fn list_text(
     rows: &[RunRow],
     all: u64,
@@ -112,10 +115,11 @@ fn list_text(
     let title_width = width.saturating_sub(fixed + last_width + 2).max(10);
     let mut lines = Vec::new();
     for row in rows {
-        let (symbol, state) = if lacks_driver(row) {
-            ("!", "not running")
+        let (symbol, hue, state) = if lacks_driver(row) {
+            ("!", Hue::Yellow, "not running")
         } else {
-            (standing_symbol(row.standing).0, row.standing.label())
+            let (symbol, hue) = standing_symbol(row.standing);
+            (symbol, hue, row.standing.label())
         };
         let id = format::short_id(&row.run);
         let has_result = row.standing == Standing::Done && row.why.is_empty();
@@ -133,9 +137,10 @@ fn list_text(
             format::age(row.changed_at, now),
             if last_width > 0 { format!("  {last}") } else { String::new() },
         );
-        lines.push(format::cut_end(&line, width));
+        let line = sanitize(&format::cut_end(&line, width));
+        lines.push(coloured_symbol(&line, symbol, Some(hue)));
         if let (Some(asks), 0) = (&row.asks, last_width) {
-            lines.push(format::cut_end(&format!("         {asks}"), width));
+            lines.push(sanitize(&format::cut_end(&format!("         {asks}"), width)));
         }
     }
     let more = all.saturating_sub(rows.len() as u64);

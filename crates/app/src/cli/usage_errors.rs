@@ -4,7 +4,7 @@
 //!
 //! Invariant: only the command line is looked at. A suggested command keeps the words that were typed.
 
-use std::{error::Error as _, ffi::OsString};
+use std::{cmp::Reverse, error::Error as _, ffi::OsString};
 
 use clap::{
     Command,
@@ -210,6 +210,15 @@ impl<'a> CommandLine<'a> {
             })
             .chain(["--quiet", "--verbose", "--color", "--help"].map(str::to_owned))
             .collect();
+        let run = self.command.find_subcommand(RUN);
+        let is_of_run = |run: &Command| {
+            run.get_arguments().any(|flag| flag.get_long() == wrong.strip_prefix("--"))
+        };
+        if run.is_some_and(is_of_run) {
+            let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
+            let what = format!("`{wrong}` is a flag of `forge run`");
+            return Error::usage(what, format!("forge run {}", words.join(" ")));
+        }
         let habit = FLAG_HABITS.iter().find(|(habit, flag)| {
             let flag = flag.split('=').next();
             *habit == wrong && flags.iter().any(|known| Some(known.as_str()) == flag)
@@ -308,7 +317,8 @@ fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a 
         let distance = strsim::osa_distance(wrong, known);
         let is_other = !(length >= PREFIX_MIN && known.starts_with(wrong));
         let is_near = distance <= most || !is_other;
-        is_near.then_some((is_other, distance, wrong.len().abs_diff(known.len()), known))
+        // Of two that are equally near the longer one is meant: letters are left out more often than mistaken.
+        is_near.then_some((is_other, distance, Reverse(known.len()), known))
     });
     near.min().map(|(.., known)| known)
 }
@@ -332,6 +342,8 @@ mod tests {
     fn what_was_probably_meant_is_suggested_with_the_words_that_were_typed() {
         for (typed, what, help) in [
             (&["stauts", "oqmd"][..], "did you mean `status`?", "forge status oqmd"),
+            (&["staus"], "did you mean `status`?", "forge status"),
+            (&["--quick", "improve"], "a flag of `forge run`", "forge run --quick improve"),
             (&["lgo"], "did you mean `log`?", "forge log"),
             (&["statu"], "did you mean `status`?", "forge status"),
             (&["compl", "zsh"], "did you mean `completions`?", "forge completions zsh"),

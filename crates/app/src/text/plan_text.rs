@@ -1,4 +1,4 @@
-//! What a person sees when a run starts: agent, checks, size, budget, estimate, branch.
+//! What a person sees when a run starts: agent, setup, checks, size, budget, estimate, branch.
 
 use forge_api::start::{ChecksFrom, Estimate, Picked, PlannedAgent, StartPlan};
 use forge_core::money::Money;
@@ -15,6 +15,9 @@ pub(crate) fn plan_text(plan: &StartPlan, width: usize) -> String {
         row("Agent", &agents_text(plan));
     }
     if let Some(from) = plan.checks_from {
+        if !plan.setup.is_empty() {
+            row("Setup", &plan.setup.join("; "));
+        }
         row("Checks", &checks_text(&plan.checks, from));
     }
     if let Some((effort, why)) = &plan.effort {

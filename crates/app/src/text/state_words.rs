@@ -5,7 +5,11 @@
 //! Invariant: a state is always a symbol and a word; its colour says nothing more.
 
 use forge_api::follow::RunSnapshot;
-use forge_core::view::{Course, Standing, UnitState, UnitView};
+use forge_core::{
+    event::{End, Event, Outcome, Ruling},
+    verdict::Verdict,
+    view::{Course, Standing, UnitState, UnitView},
+};
 
 use crate::palette::Hue;
 
@@ -100,6 +104,54 @@ pub(crate) const fn unit_symbol(state: UnitState) -> (&'static str, Option<Hue>)
         UnitState::Accepted => ("✓", Some(Hue::Green)),
         UnitState::Skipped => ("-", None),
         UnitState::Failed | UnitState::Blocked => ("✗", Some(Hue::Red)),
+    }
+}
+
+/// Returns the symbol of what happened in a run, and its colour.
+pub(crate) fn fact_symbol(fact: &Event) -> (&'static str, Option<Hue>) {
+    let (good, bad, needs_you) = (Some(Hue::Green), Some(Hue::Red), Some(Hue::Yellow));
+    match fact {
+        Event::RunStarted(_) | Event::RunResumed { .. } => ("●", Some(Hue::Blue)),
+        Event::UnitAccepted { .. }
+        | Event::Landed { .. }
+        | Event::GatePassed { .. }
+        | Event::Judged { ruling: Ruling::Verdict(Verdict::Pass { .. }), .. }
+        | Event::RunEnded { end: End::Done, .. } => ("✓", good),
+        Event::AttemptEnded { outcome: Outcome::Limited { .. }, .. }
+        | Event::Judged { ruling: Ruling::Limited { .. }, .. } => ("◌", needs_you),
+        Event::UnitFailed { .. }
+        | Event::AttemptEnded {
+            outcome: Outcome::Fault { .. } | Outcome::Blocked { .. }, ..
+        }
+        | Event::Judged {
+            ruling:
+                Ruling::Verdict(_)
+                | Ruling::Fault { .. }
+                | Ruling::Unverified { .. }
+                | Ruling::Blocked { .. },
+            ..
+        }
+        | Event::RunEnded { .. } => ("✗", bad),
+        Event::QuestionAsked(_) => ("?", needs_you),
+        Event::RunHeld { .. } => ("■", needs_you),
+        Event::Noticed { .. } | Event::GateWaived { .. } => ("!", needs_you),
+        Event::AttemptEnded { .. }
+        | Event::Judged { ruling: Ruling::Lost | Ruling::Interrupted, .. }
+        | Event::BudgetRaised { .. }
+        | Event::SettingsChanged { .. }
+        | Event::ItemsListed { .. }
+        | Event::Answered { .. }
+        | Event::UnitReopened { .. }
+        | Event::Edited { .. }
+        | Event::RunRewound { .. }
+        | Event::AttemptStarted { .. }
+        | Event::JudgementStarted { .. }
+        | Event::UnitSkipped { .. }
+        | Event::GateSkipped { .. }
+        | Event::CallSettled { .. }
+        | Event::EndingKeyAdded { .. }
+        | Event::EffectIntended { .. }
+        | Event::EffectDone { .. } => ("·", None),
     }
 }
 

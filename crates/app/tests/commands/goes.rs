@@ -269,7 +269,10 @@ fn a_driver_that_is_killed_loses_nothing_and_resume_finds_its_agent_at_work() {
     assert_eq!(running.end().code, -9);
     has(
         &world.ok(&["doctor"]),
-        &["is not running, and not finished", &format!("forge resume {run}")],
+        &[
+            "is not running, and not finished",
+            &format!("forge resume {}", crate::unnamed::short(&run)),
+        ],
     );
     let said = world.ok(&["status", &run]);
     has(&said, &["not running", "Next: forge resume "]);
@@ -445,7 +448,10 @@ fn what_an_abandoned_run_left_at_work_is_stopped_by_whoever_comes_next() {
     running.end();
     rustix::process::kill_process(keeper, rustix::process::Signal::KILL).unwrap();
     has(&abandoning.end().out, &["1 attempt has not ended yet"]);
-    has(&world.ok(&["doctor"]), &["may still be running", &format!("forge stop {run}")]);
+    has(
+        &world.ok(&["doctor"]),
+        &["may still be running", &format!("forge stop {}", crate::unnamed::short(&run))],
+    );
     has(&world.refused(&["stop", &run]), &["the run was abandoned"]);
     assert!(!world.ok(&["doctor"]).contains("at work"), "the call was swept and settled");
 }

@@ -229,7 +229,7 @@ fn a_run_that_is_detached_goes_on_alone_and_whoever_attaches_can_answer_and_leav
     world.scenario(&slow());
     let said = world.ok(&["run", "--flow", "draft", "write something", "--detach"]);
     let run = run_of(&world);
-    has(&said, &[&format!("run {run}"), "forge attach "]);
+    has(&said, &[&format!("run {}", run.rsplit_once('-').unwrap().1), "forge attach "]);
     let mut person = Person::at(&world, &["attach", &run]);
     person.until_sees("I think about it.");
     person.press(UP);
@@ -258,7 +258,10 @@ fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen()
     person.press("q");
     assert_eq!(person.end(), DONE, "{}", person.screen());
     let run = run_of(&world);
-    has(&person.until_sees("Running in the background"), &[&format!("run {run}")]);
+    has(
+        &person.until_sees("Running in the background"),
+        &[&format!("run {}", run.rsplit_once('-').unwrap().1)],
+    );
     let mut plain = Person::at(&world, &["attach", &run, "--plain"]);
     plain.until_sees("write started");
     world.go();

@@ -105,14 +105,21 @@ fn a_command_is_told_of_a_question_and_of_the_end_once_each() {
     let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["at", "kind", "message", "next", "repo", "run"]);
     assert_eq!((&json["run"], &json["kind"]), (&run.clone().into(), &"question".into()));
-    assert_eq!(json["next"], format!("forge status {run}"));
+    assert_eq!(json["next"], format!("forge status {}", crate::unnamed::short(&run)));
     assert_eq!(json["repo"], world.repo.to_str().unwrap());
     has(json["message"].as_str().unwrap(), &["Q1"]);
     let name = file.file_name().unwrap().to_str().unwrap();
     let variables = file.with_file_name(name.split_once('.').unwrap().0.to_owned() + ".env");
     let variables = fs::read_to_string(variables).unwrap();
     let at = json["at"].as_u64().unwrap();
-    has(&variables, &[&format!("{run}|forge status {run}|{}|{at}|", world.repo.display())]);
+    has(
+        &variables,
+        &[&format!(
+            "{run}|forge status {}|{}|{at}|",
+            crate::unnamed::short(&run),
+            world.repo.display()
+        )],
+    );
     // Whoever takes the run up again tells nobody anew of the same question.
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
     world.ok(&["answer", &run, "Q1", "approve"]);
@@ -170,7 +177,7 @@ fn a_webhook_gets_the_same_and_its_address_is_kept_nowhere() {
     has(&head.to_lowercase(), &["post /t0-hidden-path http/1.1", "content-type: application/json"]);
     let json: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((&json["kind"], &json["run"]), (&"end".into(), &run.clone().into()));
-    assert_eq!(json["next"], format!("forge show {run}"));
+    assert_eq!(json["next"], format!("forge show {}", crate::unnamed::short(&run)));
     until_quiet(&world, &run);
     let kept = Command::new("grep")
         .args(["-r", "--text", "-l", "T0-hidden-path"])

@@ -478,7 +478,10 @@ fn a_run_is_found_by_its_folder_and_an_older_one_begins_anew() {
     let id = world.latest();
     let again = world.forge(&["resume", ".specs/g/"]);
     assert_eq!(again.code, WAITS, "{again}");
-    has(&again.err, &[&format!("{id} was started from "), "it is resumed"]);
+    has(
+        &again.err,
+        &[&format!("{} was started from ", crate::unnamed::short(&id)), "it is resumed"],
+    );
     assert_eq!(world.ids().len(), n_runs + 1);
     // The folder of a run of another machine is ours, too, and has what was asked for among its artifacts.
     assert_eq!(world.ok(&["show", &id, "request.md"]), "Show sums\n");

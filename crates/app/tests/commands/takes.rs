@@ -59,8 +59,9 @@ fn a_checkout_is_named_for_a_run_and_for_a_task() {
     command.env("SHELL", "/bin/sh");
     let mut person = Person::at(&world, &["open"]);
     person.until_sees("opening");
-    person.press("test -f src/b.txt && echo here\r");
-    person.until_sees("\nhere");
+    // What is typed before the prompt is echoed, too.
+    person.press("test -f src/b.txt && echo he''re\r");
+    person.until_sees("here");
     person.press("exit\r");
     assert_eq!(person.end(), DONE);
 }

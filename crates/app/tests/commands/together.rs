@@ -97,7 +97,10 @@ fn a_second_driver_is_refused_and_told_who_drives() {
     let refused = world.refused(&["resume", &run]);
     has(
         &refused,
-        &[&format!("process {}", running.pid()), &format!("help: forge log {run} --follow")],
+        &[
+            &format!("process {}", running.pid()),
+            &format!("help: forge log {} --follow", crate::unnamed::short(&run)),
+        ],
     );
     has(&world.ok(&["status", &run]), &["● running"]);
     world.ok(&["stop", &run]);

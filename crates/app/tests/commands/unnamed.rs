@@ -149,9 +149,9 @@ fn who_attaches_to_a_run_that_nobody_drives_is_told_and_can_drive_it_on() {
     person.until_sees("Not running. Press r to resume.");
     person.press("r");
     person.until_sees("Q2 · write");
-    // Somebody else answers, and is told that it goes on there.
+    // Somebody else answers: to the driver, if it is still there, else to the screen.
     let said = world.ok(&["answer", &waits, "Q2", "revise", "longer"]);
-    has(&said, &["continues where it is shown"]);
+    has(&said, &["and the run continues"]);
     person.until_sees("Q3 · write");
     world.ok(&["answer", &waits, "Q3", "approve"]);
     assert_eq!(person.end(), DONE, "{}", person.screen());

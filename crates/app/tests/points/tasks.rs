@@ -8,7 +8,7 @@ use super::{
 
 /// What each answer will do.
 const OFFERS: &[(&str, &str)] = &[
-    ("approve [\"WORDS\"]", "it is accepted, and `split` is done"),
+    ("approve [\"WORDS\"]", "it is accepted, and `build` starts next"),
     ("revise \"WORDS\"", "`split` runs again, with your words in its brief"),
     ("give-up", "`split` fails; work that does not depend on it continues"),
 ];

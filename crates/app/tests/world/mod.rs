@@ -305,7 +305,10 @@ impl World {
     /// The sentences of a run, without numbers and times.
     pub(crate) fn story(&self, run: &str) -> Vec<String> {
         let text = self.ok(&["log", run, "-vv"]);
-        let sentence = |line: &str| line.trim_start().splitn(3, "  ").last().unwrap().to_owned();
+        let sentence = |line: &str| {
+            let fact = line.trim_start().splitn(3, "  ").last().unwrap();
+            fact.split_once(' ').expect("a symbol is in front").1.to_owned()
+        };
         text.lines().map(sentence).collect()
     }
 

@@ -148,11 +148,21 @@ fn evidence_and_notes(records: &[Record]) -> (BTreeMap<(String, String), Evidenc
                 let key = (evidence.tree.clone(), evidence.command.clone());
                 found.insert(key, evidence.clone());
             }
-            notes.extend(receipt.notes.iter().map(|note| format!("{call}: {note}")));
+            for note in &receipt.notes {
+                // Each attempt may get the same one.
+                let note = format!("{}: {note}", call.unit().label());
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
         } else if let Event::Noticed { unit, what } = fact {
-            notes.push(format!("{unit}: {what}"));
+            notes.push(format!("{}: {what}", unit.label()));
         } else if let Event::Edited { attempt, by, why, .. } = fact {
-            notes.push(format!("{attempt} was made by hand by {}: {why}", by.who));
+            notes.push(format!(
+                "{} was changed by hand by {}: {why}",
+                attempt.unit.label(),
+                by.who
+            ));
         } else if let Event::SettingsChanged { change, by } = fact {
             if change.evidence == Before::Void {
                 found.clear();

@@ -431,6 +431,22 @@ fn listed(run: &Run, unit: &UnitId) -> Option<ListView> {
     Some(ListView { items: first.collect(), list, count })
 }
 
+/// Returns the first stage of the same table that waits for this one and applies.
+fn next_stage<'a>(run: &'a Run, unit: &UnitId) -> Option<&'a str> {
+    let (stages, _) = run.table(&unit.scope);
+    let mut awaited: Vec<usize> =
+        stages.iter().position(|stage| stage.name == unit.stage).into_iter().collect();
+    for (position, stage) in stages.iter().enumerate() {
+        if stage.after.iter().any(|before| awaited.contains(before)) {
+            if run.holds(&unit.scope, &stage.when) {
+                return Some(&stage.name);
+            }
+            awaited.push(position);
+        }
+    }
+    None
+}
+
 fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     let stage = run.stage(&question.unit);
     let position = question.gate.as_deref().and_then(|gate| stage.gate(gate));
@@ -440,7 +456,10 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     let next = position.and_then(|position| stage.gates[position + 1..].iter().find(applies));
     let then = match next {
         Some(gate) => format!("`{}` runs next", gate.name),
-        None => format!("`{}` is done", question.unit),
+        None => match next_stage(run, &question.unit) {
+            Some(stage) => format!("`{stage}` starts next"),
+            None => format!("{} is done", question.unit.label()),
+        },
     };
     let gate = question.gate.as_deref().unwrap_or_default();
     match choice {

@@ -224,7 +224,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
         }
         Event::Landed { unit, commit, head, .. } => {
             format!(
-                "{} merged as {}",
+                "{} merged as {} on the run's branch",
                 names.unit(unit),
                 short_commit(head.as_ref().unwrap_or(commit))
             )

@@ -97,7 +97,7 @@ fn a_question_shows_what_each_answer_does() {
     assert_eq!(view.options[0].does, "`verify` runs again");
     assert_eq!(view.options[2].answer, "waive verify");
     // The human gate after it does not apply, so nothing looks next.
-    assert_eq!(view.options[2].does, "`verify` is overridden in your name, and `write` is done");
+    assert_eq!(view.options[2].does, "`verify` is overridden in your name, and write is done");
 }
 
 #[test]

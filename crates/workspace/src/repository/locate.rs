@@ -157,6 +157,8 @@ fn no_repository(dir: &Path, error: GitError) -> FindRepositoryError {
 }
 
 /// Quotes the message of git, if there is one, to be read after a sentence.
+/// Returns git's message, unless it says the same as ours.
 fn in_parentheses(message: &str) -> String {
-    if message.is_empty() { String::new() } else { format!(" ({message})") }
+    let says_no_more = message.is_empty() || message.contains("not a git repository (or any");
+    if says_no_more { String::new() } else { format!(" ({message})") }
 }
