@@ -67,10 +67,10 @@ Name a run by its short id, or by any unique beginning of its long id.
 A command without a name takes the run that is meant, or asks which.
 
 Exit codes:
-    0  done                          5  paused, out of budget or rate-limited
-    1  failed                       70  internal error
-    2  usage or environment error  130  interrupted
-    3  needs you                     4  blocked, or failed repeatedly";
+    0  done                          4  blocked, or failed repeatedly
+    1  failed                        5  paused, out of budget or rate-limited
+    2  usage or environment error   70  internal error
+    3  needs you                   130  interrupted";
 
 /// An example or more for each command.
 const EXAMPLES: [(&str, &[&str]); 34] = [

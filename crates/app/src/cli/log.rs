@@ -17,6 +17,7 @@ use crate::{
     pager::{Paging, print_paged},
     terminal_output::{self, coloured_symbol},
     text::state_words::fact_symbol,
+    verbosity::Verbosity,
 };
 
 /// Show what happened in a run
@@ -130,10 +131,11 @@ impl LogArgs {
     }
 
     fn level(&self) -> LogLevel {
-        match self.verbose {
-            0 => LogLevel::Milestone,
-            1 => LogLevel::Check,
-            _ => LogLevel::Fact,
+        // The flag may also stand before the command.
+        match Verbosity::from_flags(false, self.verbose).max(Verbosity::chosen()) {
+            Verbosity::Quiet | Verbosity::Normal => LogLevel::Milestone,
+            Verbosity::Verbose => LogLevel::Check,
+            Verbosity::Everything => LogLevel::Fact,
         }
     }
 

@@ -10,12 +10,13 @@ use super::common::{open_forge, print_json, run_and_name};
 use crate::{
     document::{Document, DocumentFormat},
     pager::{self, Paging, print_paged},
-    terminal_info, terminal_output,
+    terminal_info,
+    terminal_output::{self, coloured_symbol},
     text::{
         result_text::{
             MergeState, artifact_document, change_documents, next_steps, parse_unit_id, result_text,
         },
-        state_words::DrivenBy,
+        state_words::{DrivenBy, standing_symbol},
     },
 };
 
@@ -82,7 +83,8 @@ impl ShowArgs {
                 if !next.is_empty() {
                     text = format!("{text}\n\n{}", next.join("\n"));
                 }
-                print_paged(&sanitize(&text), paging);
+                let (symbol, hue) = standing_symbol(view.row.standing);
+                print_paged(&coloured_symbol(&sanitize(&text), symbol, Some(hue)), paging);
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -37,6 +37,18 @@ fn a_diff_shows_the_change_its_sum_or_its_names() {
 }
 
 #[test]
+fn colours_that_are_wanted_are_there_in_a_pipe_too_and_no_others() {
+    let (world, _) = done(CHECKED);
+    for command in ["status", "log", "diff", "doctor", "show"] {
+        let with = world.ok(&["--color", "always", command]);
+        let plain = world.ok(&[command]);
+        assert!(!plain.contains('\x1b'), "{command}: {plain}");
+        assert!(with.contains('\x1b'), "{command}: {with}");
+    }
+    assert!(world.ok(&["log"]).contains("✓ "), "a symbol says what the colour says");
+}
+
+#[test]
 fn a_run_that_changed_nothing_says_so() {
     let world = World::new();
     world.flow("nothing", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");

@@ -6,7 +6,7 @@ use forge_core::result::ResultKey;
 use forge_core::{
     Run,
     event::{Answer, Colour, Waiver},
-    flow::Stage,
+    flow::{Check, Gate, Stage},
     id::{CallId, Scope, UnitId},
     inbox::{InboxEntry, artifact_name},
     item::Item,
@@ -311,12 +311,17 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
     leave.push_str("\n\n```text\n");
     let may = |key: &&ResultKey| match key {
         ResultKey::Settled => sees_whole_change(call, stage),
-        ResultKey::Verdict
-        | ResultKey::Findings
-        | ResultKey::Lists
-        | ResultKey::Must
-        | ResultKey::Shown
-        | ResultKey::Commit => !needed.contains(key),
+        ResultKey::Must => {
+            let item = run.item(&call.unit().scope);
+            !needed.contains(key) && item.is_some_and(|item| !item.must.is_empty())
+        }
+        ResultKey::Shown => {
+            let asks = |gate: &Gate| matches!(gate.check, Check::Human { .. });
+            !needed.contains(key) && stage.gates.iter().any(asks)
+        }
+        ResultKey::Verdict | ResultKey::Findings | ResultKey::Lists | ResultKey::Commit => {
+            !needed.contains(key)
+        }
     };
     for key in optional_result_keys(call).iter().filter(may) {
         let _ = writeln!(leave, "{:<8} {}", key.as_str(), key_in_words(*key, call, stage));
