@@ -49,6 +49,8 @@ pub(super) struct LatestLineReader {
     folder: PathBuf,
     /// Where an agent has its outbox.
     boxes: Option<AttemptFolder>,
+    /// Where an agent works. Nothing until its call is prepared.
+    checkout: Option<PathBuf>,
     stream: Option<TranscriptReader>,
     recent: VecDeque<UnitEvent>,
     line: Option<String>,
@@ -102,6 +104,7 @@ impl LatestLineReader {
             begun: None,
             folder,
             boxes,
+            checkout: None,
             stream,
             recent,
             line: None,
@@ -121,9 +124,15 @@ impl LatestLineReader {
         }
         self.setting_up = self.running_setup();
         let Some(stream) = &mut self.stream else { return self.listen_to_steps() };
-        let (recent, line) = (&mut self.recent, &mut self.line);
+        if self.checkout.is_none() {
+            self.checkout = AttemptFolder::at(&self.folder).spec().ok().map(|spec| spec.dir);
+        }
+        let (recent, line, checkout) = (&mut self.recent, &mut self.line, self.checkout.as_deref());
         stream.read_some(PIECES_MAX, &mut |shown| {
-            let WatchOutput::Event(seen) = shown else { return };
+            let WatchOutput::Event(mut seen) = shown else { return };
+            if let UnitEvent::UsedTool { about, .. } = &mut seen {
+                *about = with_short_paths(about, checkout, std::env::home_dir().as_deref());
+            }
             if let Some(said) = in_one_line(&seen) {
                 *line = Some(said);
             }
@@ -232,6 +241,30 @@ fn last_line(path: &Path) -> Option<String> {
     text.lines().rev().find_map(first_words)
 }
 
+/// Shows paths in the checkout as relative ones, and those in the user's home folder with `~`.
+fn with_short_paths(text: &str, checkout: Option<&Path>, home: Option<&Path>) -> String {
+    let is_in_path = |c: char| c.is_alphanumeric() || "/._-~".contains(c);
+    let mut text = text.to_owned();
+    for (folder, alone, inside) in [(checkout, ".", ""), (home, "~", "~/")] {
+        let Some(folder) = folder.filter(|folder| folder.parent().is_some()) else { continue };
+        let folder = folder.to_string_lossy();
+        let mut shown = String::new();
+        for (at, piece) in text.split(&*folder).enumerate() {
+            let (short, rest) = match piece.strip_prefix('/') {
+                _ if at == 0 => ("", piece),
+                _ if shown.ends_with(is_in_path) => (&*folder, piece),
+                Some(rest) => (inside, rest),
+                None if piece.starts_with(is_in_path) => (&*folder, piece),
+                None => (alone, piece),
+            };
+            shown.push_str(short);
+            shown.push_str(rest);
+        }
+        text = shown;
+    }
+    text
+}
+
 /// Returns what somebody who watches many agents wants to see of it.
 fn in_one_line(seen: &UnitEvent) -> Option<String> {
     match seen {
@@ -268,4 +301,27 @@ fn shortened(mut seen: UnitEvent) -> UnitEvent {
         text.push('…');
     }
     seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_tools_are_relative_to_the_checkout_or_to_the_home_folder() {
+        let checkout = Path::new("/root/.local/state/forge/app/k3f9/_/tree");
+        let short = |text: &str| with_short_paths(text, Some(checkout), Some(Path::new("/root")));
+        let inside = format!("{}/src/a.py", checkout.display());
+        assert_eq!(short(&inside), "src/a.py");
+        assert_eq!(
+            short(&format!("cd {} && diff '{inside}' /root/b.py", checkout.display())),
+            "cd . && diff 'src/a.py' ~/b.py"
+        );
+        for other in ["/rooted/a", "/mnt/root/a", "a /root.txt", "src/a.py", "/etc/hosts", ""] {
+            assert_eq!(short(other), other);
+        }
+        assert_eq!(short("ls /root"), "ls ~");
+        assert_eq!(with_short_paths(&inside, None, Some(Path::new(""))), inside);
+        assert_eq!(with_short_paths(&inside, None, Some(Path::new("/"))), inside);
+    }
 }
