@@ -237,7 +237,7 @@ impl Follower<'_> {
             };
             let waits =
                 reader.begun().is_none() && now.saturating_sub(reader.since()) >= BEGIN_WAIT_MS;
-            let does = if waits { format!("{does}: not started yet") } else { does };
+            let does = if waits { "not started yet".to_owned() } else { does };
             let player = role(&self.run, call)
                 .and_then(|role| self.frozen.as_ref().and_then(|frozen| frozen.who_plays(&role)));
             working.entry(call.unit().to_string()).or_default().push(Working {

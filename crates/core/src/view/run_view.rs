@@ -518,20 +518,20 @@ pub fn describe_call(run: &Run, call: &CallId) -> String {
     match call {
         CallId::Attempt(_) => match &stage.work {
             Work::Agent { role } => format!("agent as {role}"),
-            Work::Command { run } => format!("command {run}"),
-            Work::Deliver { what } => format!("delivers {}", what.as_str()),
-            Work::Each { .. } | Work::Flow { .. } | Work::Nothing => "items".to_owned(),
+            Work::Command { run } => format!("running {run}"),
+            Work::Deliver { what } => format!("delivering the {}", what.as_str().replace('-', " ")),
+            Work::Each { .. } | Work::Flow { .. } | Work::Nothing => "tasks".to_owned(),
         },
         CallId::Judgement(judgement) => {
             let gate = stage.gate(&judgement.gate).map(|position| &stage.gates[position].check);
             match gate {
                 Some(Check::Review { role }) => format!("review as {role}"),
-                Some(Check::Command { run }) => format!("command {run}"),
-                Some(Check::Artifact { name }) => format!("checks that {name} exists"),
-                Some(Check::BuiltIn { check }) => format!("checks that {}", check.description()),
-                Some(Check::Verify) => "verifies".to_owned(),
-                Some(Check::Land) => "lands".to_owned(),
-                Some(Check::Human { .. }) | None => "asks".to_owned(),
+                Some(Check::Command { run }) => format!("running {run}"),
+                Some(Check::Artifact { name }) => format!("checking that {name} exists"),
+                Some(Check::BuiltIn { check }) => format!("checking that {}", check.description()),
+                Some(Check::Verify) => "running checks".to_owned(),
+                Some(Check::Land) => "merging into the run's branch".to_owned(),
+                Some(Check::Human { .. }) | None => "waiting for an answer".to_owned(),
             }
         }
     }

@@ -198,7 +198,7 @@ fn calls_are_told_in_words() {
     };
     assert_eq!(words(&world), ["agent as architect"]);
     world.end("plan-sprint#1");
-    assert_eq!(words(&world), ["checks that sprint.md exists"]);
+    assert_eq!(words(&world), ["checking that sprint.md exists"]);
 }
 
 #[test]
