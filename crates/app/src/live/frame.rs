@@ -156,9 +156,7 @@ fn footer(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Vec<ScreenLine>
     let is_alone = options.context.driven_by.is_missing(snapshot);
     if is_alone {
         footer.push(notice("■", "Not running. Press r to resume."));
-    } else if row.standing == Standing::Paused {
-        footer.push(notice("■", "Paused. Press p to continue."));
-    } else if !snapshot.view.asked.is_empty() {
+    } else if row.standing != Standing::Paused && !snapshot.view.asked.is_empty() {
         footer.push(notice("?", "Needs you. Press a to answer."));
     }
     let mut keys = Vec::new();
@@ -174,7 +172,6 @@ fn footer(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Vec<ScreenLine>
     }
     let leave = match on_leave(row.standing) {
         OnLeave::Continues if !is_alone => "leave, it keeps running",
-        OnLeave::StaysHeld if row.standing == Standing::Paused => "leave, it stays paused",
         OnLeave::Continues | OnLeave::StaysHeld | OnLeave::Stops => "leave",
     };
     keys.push(("q", leave));

@@ -39,7 +39,9 @@ pub(crate) fn header(
     let row = &snapshot.view.row;
     let mut lines =
         vec![first_line(snapshot, context, columns), totals(snapshot, context, columns)];
-    if !row.why.is_empty() {
+    // Of a run that a person halted, the reason only says the state again.
+    let is_halted = row.standing == Standing::Paused || row.standing.is_stopped();
+    if !row.why.is_empty() && !is_halted {
         lines.push(line(PLAIN, &format!(" {}", row.why)));
     }
     if height >= LOW_HEIGHT {

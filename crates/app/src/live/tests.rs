@@ -282,9 +282,9 @@ fn a_run_looks_calm_in_every_state() {
     }
     keep_tree("tree", "rate-limited", &limited);
     keep_tree("tree", "question-left-open", &asking());
-    let paused = held(building(12), Standing::Paused, "paused by ada");
+    let paused = held(building(12), Standing::Paused, "ada paused the run");
     keep_tree("paused", "paused", &paused);
-    let interrupted = held(building(12), Standing::Interrupted, "interrupted by ada");
+    let interrupted = held(building(12), Standing::Interrupted, "ada interrupted the run");
     keep_tree("paused", "interrupted", &interrupted);
     let mut failed = held(building(12), Standing::Failed, "failed: build.T5/implement");
     for task in 6..=8 {
@@ -517,7 +517,7 @@ fn a_run_without_a_driver_says_so_and_how_to_resume_it() {
         }
     }
     snapshot.view.row.standing = Standing::Paused;
-    assert!(alone(&snapshot).contains("Paused. Press p to continue."));
+    has_all(&alone(&snapshot), &["■ paused", "p continue"]);
     snapshot.view.row.standing = Standing::Going;
     let printed = text(&final_lines(&snapshot, context, 80, 60));
     assert!(printed.contains("not running") && !printed.contains(" running,"), "{printed}");
