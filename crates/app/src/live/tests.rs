@@ -355,6 +355,23 @@ fn columns_never_touch_and_give_way_by_importance() {
 }
 
 #[test]
+fn what_a_failed_run_will_not_start_is_not_called_pending() {
+    let mut snapshot = building(300);
+    for (standing, word, other) in [
+        (Standing::Failed, "not started", "pending"),
+        (Standing::Abandoned, "not started", "pending"),
+        (Standing::Paused, "pending", "not started"),
+        (Standing::Going, "pending", "not started"),
+    ] {
+        snapshot.view.row.standing = standing;
+        let shown = text(&frame(&snapshot, &options(SMALL)).lines);
+        let counted = format!("· 292 {word}");
+        has_all(&shown, &[&counted, word]);
+        assert!(!shown.contains(other), "{shown}");
+    }
+}
+
+#[test]
 fn the_second_line_moves_with_time_money_and_what_is_left() {
     let mut snapshot = building(12);
     let second = |snapshot: &RunSnapshot, motion: Motion| {

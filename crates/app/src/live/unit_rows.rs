@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use forge_api::follow::{RunSnapshot, Working};
-use forge_core::view::{Amount, UnitState, UnitView};
+use forge_core::view::{Amount, Course, UnitState, UnitView};
 use ratatui::style::Style;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     format::{self, duration},
     palette::Hue,
-    text::state_words::{DrivenBy, UnitActivity, unit_mark, unit_symbol},
+    text::state_words::{DrivenBy, UnitActivity, unit_mark, unit_symbol, waiting_word},
 };
 
 /// From this width on, the latest line is beside its unit and not below it.
@@ -193,7 +193,9 @@ impl UnitRow {
                 let indent = "  ".repeat(depth(unit) + 1);
                 line(PLAIN, &format!("{indent}└ {text}"))
             }
-            RowContent::Counts(counted) => counts_line(counted, self.level),
+            RowContent::Counts(counted) => {
+                counts_line(counted, self.level, snapshot.view.row.standing.course())
+            }
             RowContent::More(more) => line(PLAIN, more),
         })
     }
@@ -436,7 +438,7 @@ fn count_row(run: Vec<UnitRow>) -> UnitRow {
 }
 
 /// Formats how many are done, skipped and to come; stages also by name.
-fn counts_line(counted: &[(String, UnitState)], level: RowLevel) -> ScreenLine {
+fn counts_line(counted: &[(String, UnitState)], level: RowLevel, course: Course) -> ScreenLine {
     let mut line = match level {
         RowLevel::Stage => ScreenLine::default(),
         RowLevel::Item => line(PLAIN, "  "),
@@ -444,7 +446,7 @@ fn counts_line(counted: &[(String, UnitState)], level: RowLevel) -> ScreenLine {
     for (state, word) in [
         (UnitState::Accepted, "done"),
         (UnitState::Skipped, "skipped"),
-        (UnitState::Waiting, "pending"),
+        (UnitState::Waiting, waiting_word(course)),
     ] {
         let some =
             counted.iter().filter(|(_, counted)| *counted == state).map(|(name, _)| name.as_str());

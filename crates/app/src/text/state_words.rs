@@ -155,6 +155,14 @@ pub(crate) fn fact_symbol(fact: &Event) -> (&'static str, Option<Hue>) {
     }
 }
 
+/// Returns the word for a unit that waits: a run that failed or is over will not start it.
+pub(crate) const fn waiting_word(course: Course) -> &'static str {
+    match course {
+        Course::Driven | Course::Asking | Course::Held => "pending",
+        Course::Failed | Course::Over => "not started",
+    }
+}
+
 fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
     if let Some((closed, all)) = unit.items.filter(|(_, all)| *all > 0)
         && !matches!(unit.state, UnitState::Asking | UnitState::Skipped)
@@ -175,6 +183,9 @@ fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
             None => "in review".to_owned(),
         },
         (UnitState::Working, UnitActivity::UnderWay) => "running".to_owned(),
+        (UnitState::Waiting, UnitActivity::Halted(standing)) => {
+            waiting_word(standing.course()).to_owned()
+        }
         (UnitState::Waiting, _) => "pending".to_owned(),
         (UnitState::Limited, _) => "rate-limited".to_owned(),
         (UnitState::Asking, _) => return "needs you".to_owned(),

@@ -45,7 +45,7 @@ impl Shown {
             let words: Vec<&str> = row.split_whitespace().collect();
             let [mark, name, ..] = words[..] else { continue };
             if let Some(unit) = by_name.get(name).filter(|_| is_mark(mark)) {
-                let should = words_of(unit);
+                let should = words_of(unit, status);
                 assert_eq!((mark, cell.as_str()), (should.0, should.1.as_str()), "{seq}: {row}");
                 if is_item(name) {
                     *counted.entry(state_of(unit)).or_default() += 1;
@@ -89,7 +89,7 @@ fn state_of(unit: &Value) -> String {
 }
 
 /// What a person should read of a unit of `status --json`: its symbol, and its state with gate, attempt and revision.
-fn words_of(unit: &Value) -> (&'static str, String) {
+fn words_of(unit: &Value, status: &Value) -> (&'static str, String) {
     let revision = match unit["round"].as_u64().expect("a round") {
         0 => String::new(),
         round => format!(", revision {round}"),
@@ -99,7 +99,10 @@ fn words_of(unit: &Value) -> (&'static str, String) {
         _ => String::new(),
     };
     let (mark, word) = match unit["state"].as_str().expect("a state") {
-        "waiting" => ("·", format!("pending{revision}")),
+        "waiting" => match status["standing"].as_str().expect("a standing") {
+            "failed" | "blocked" | "abandoned" => ("·", format!("not started{revision}")),
+            _ => ("·", format!("pending{revision}")),
+        },
         "limited" => ("◌", format!("rate-limited{revision}")),
         "working" => ("●", format!("running{attempt}{revision}")),
         "judging" => ("●", format!("in {}{revision}", unit["gate"].as_str().expect("a gate"))),
