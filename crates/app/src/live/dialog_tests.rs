@@ -169,9 +169,9 @@ fn keys_are_offered_only_where_they_do_something() {
     ] {
         snapshot.view.asked[0].change = change;
         assert!(last(&snapshot).contains(words), "{}", last(&snapshot));
-        assert!(!shown(&QuestionDialog::default(), &snapshot).contains("scroll"), "all is seen");
+        assert!(!shown(&QuestionDialog::default(), &snapshot).contains("PgDn"), "all is seen");
     }
-    assert!(shown(&QuestionDialog::default(), &asking_much()).contains("PgDn scroll"));
+    assert!(shown(&QuestionDialog::default(), &asking_much()).contains("PgDn"));
     // An attempt without a result: there is nothing to see or to revise, but it can be watched.
     let asked = &mut snapshot.view.asked[0];
     asked.change = ChangeKind::Nothing;

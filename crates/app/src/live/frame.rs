@@ -74,8 +74,9 @@ pub(crate) fn frame(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Scree
     let room = height.saturating_sub(lines.len() + footer.len() + gaps);
     let stream = options.stream.as_ref().filter(|_| height >= PANE_SCREEN_HEIGHT);
     let for_pane = stream.map_or(0, |_| PANE_HEIGHT_MIN + 1);
-    let columns = Columns::for_width(width);
-    let rows = fold_rows(unit_rows(snapshot, columns), room.saturating_sub(for_pane));
+    let rows = unit_rows(snapshot, width);
+    let columns = Columns::new(width, snapshot, &rows);
+    let rows = fold_rows(rows, room.saturating_sub(for_pane));
     if gaps > 0 {
         lines.push(columns.headings());
     }
@@ -106,9 +107,10 @@ pub(crate) fn final_lines(
     most: usize,
 ) -> Vec<ScreenLine> {
     let mut lines = header(snapshot, context, width, most);
-    let columns = Columns::for_width(width);
+    let rows = unit_rows(snapshot, width);
+    let columns = Columns::new(width, snapshot, &rows);
     lines.push(columns.headings());
-    let rows = fold_rows(unit_rows(snapshot, columns), most.saturating_sub(lines.len()));
+    let rows = fold_rows(rows, most.saturating_sub(lines.len()));
     lines.extend(rows.iter().map(|row| row.line(snapshot, context.driven_by, columns, None)));
     lines.into_iter().map(|line| line.cut(width)).collect()
 }

@@ -6,7 +6,7 @@ use forge_api::follow::RunSnapshot;
 use forge_core::view::{Course, Standing};
 
 use super::{
-    line::{BOLD, PLAIN, SanitizedLine as _, ScreenLine, coloured, line, width},
+    line::{BOLD, PLAIN, SanitizedLine as _, ScreenLine, coloured, line, width, wrap},
     terminal_features::Motion,
     totals::{amount_so_far, stages, time_left},
 };
@@ -29,7 +29,7 @@ pub(crate) struct ScreenContext {
     pub(crate) motion: Motion,
 }
 
-/// Builds the header: run and state, totals, and the reason of the state.
+/// Builds the header: run and state, totals, and the reason of the state in two lines at most.
 pub(crate) fn header(
     snapshot: &RunSnapshot,
     context: ScreenContext,
@@ -42,7 +42,12 @@ pub(crate) fn header(
     // Of a run that a person halted, the reason only says the state again.
     let is_halted = row.standing == Standing::Paused || row.standing.is_stopped();
     if !row.why.is_empty() && !is_halted {
-        lines.push(line(PLAIN, &format!(" {}", row.why)));
+        let why = wrap(&row.why, columns.saturating_sub(1));
+        let (first, rest) = why.split_first().expect("it is not empty");
+        lines.push(line(PLAIN, &format!(" {first}")));
+        if !rest.is_empty() {
+            lines.push(line(PLAIN, &format!(" {}", rest.join(" "))));
+        }
     }
     if height >= LOW_HEIGHT {
         lines.push(ScreenLine::default());

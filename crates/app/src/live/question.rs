@@ -240,12 +240,12 @@ impl QuestionDialog {
             lines.push(line(if at == 0 { BOLD } else { PLAIN }, text));
         }
         let below = text.len().saturating_sub(first + room);
-        let scrolls = format!("PgUp PgDn scroll, {ALL_KEY} shows all");
+        let scrolls = format!("PgUp PgDn, {ALL_KEY} shows all");
         let more = match (first, below) {
             (0, 0) => String::new(),
             (0, below) => format!(" ↓ {below} more: {scrolls}"),
             (above, 0) => format!(" ↑ {above} above: {scrolls}"),
-            (above, below) => format!(" ↑ {above} above  ↓ {below} more: {scrolls}"),
+            (above, below) => format!(" ↑ {above} ↓ {below} more: {scrolls}"),
         };
         lines.push(line(PLAIN, &more));
         // The answers are shown, however little room there is.

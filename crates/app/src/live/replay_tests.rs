@@ -132,7 +132,7 @@ impl<'a> Watcher<'a> {
         let status = serde_json::to_value(view).expect("a view can be written");
         let shown = Shown {
             rows: contents(&self.screen, self.size),
-            cells: states(self.screen.screen(), self.size.width),
+            cells: states(self.screen.screen(), cells(self.size.width).get()),
         };
         for (item, state) in shown.compare(&status, seq) {
             self.seen.entry(item).or_default().insert(state);

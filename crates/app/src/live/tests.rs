@@ -286,7 +286,8 @@ fn a_run_looks_calm_in_every_state() {
     keep_tree("paused", "paused", &paused);
     let interrupted = held(building(12), Standing::Interrupted, "ada interrupted the run");
     keep_tree("paused", "interrupted", &interrupted);
-    let mut failed = held(building(12), Standing::Failed, "failed: build.T5/implement");
+    let why = "failed: build.T5/implement, no attempt is left: `make test` failed";
+    let mut failed = held(building(12), Standing::Failed, why);
     for task in 6..=8 {
         set(&mut failed, &format!("build.T{task}/implement"), UnitState::Accepted);
     }
@@ -296,6 +297,8 @@ fn a_run_looks_calm_in_every_state() {
     for unit in done.view.units.clone() {
         set(&mut done, &unit.unit, UnitState::Accepted);
     }
+    let build = done.view.units.iter_mut().find(|unit| unit.unit == "build").expect("it is");
+    build.items = Some((8, 8));
     keep_all("done", "scrollback", |size| final_lines(&done, HERE, size.width, size.height));
     let (building, events) = (building(12), events());
     keep_all("stream", "agent", |size| {
@@ -342,7 +345,7 @@ fn columns_never_touch_and_give_way_by_importance() {
         (80, "STAGE STATE TIME USUAL TOKENS COST"),
         (70, "STAGE STATE TIME USUAL COST"),
         (60, "STAGE STATE TIME COST"),
-        (40, "STAGE STATE COST"),
+        (40, "STAGE STATE"),
     ] {
         let lines = frame(&snapshot, &options(ScreenSize { width, height: 40 })).lines;
         let shown = text(&lines);
@@ -350,7 +353,19 @@ fn columns_never_touch_and_give_way_by_importance() {
         let words: Vec<&str> = heading.split_whitespace().collect();
         assert_eq!(words.join(" "), headings, "{width}");
         let row = shown.lines().find(|line| line.contains("T8 ")).expect("it is there");
-        assert!(row.contains("in review ") && row.contains("  $99.99+?"), "{width}: {row}");
+        assert!(row.contains("in review"), "{width}: {row}");
+        assert_eq!(row.contains("  $99.99+?"), headings.contains("COST"), "{width}: {row}");
+    }
+}
+
+#[test]
+fn the_usual_time_has_a_column_only_if_a_row_has_one() {
+    let mut first = building(12);
+    first.usual.clear();
+    for (snapshot, has_column) in [(&building(12), true), (&first, false)] {
+        let shown = text(&frame(snapshot, &options(SMALL)).lines);
+        assert_eq!(shown.contains("USUAL"), has_column, "{shown}");
+        has_all(&shown, &["TIME", "TOKENS", "COST"]);
     }
 }
 

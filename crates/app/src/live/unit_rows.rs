@@ -10,7 +10,7 @@ use forge_core::view::{Amount, Course, UnitState, UnitView};
 use ratatui::style::Style;
 
 use super::{
-    line::{BOLD, PLAIN, SanitizedLine as _, ScreenLine, coloured, line},
+    line::{BOLD, PLAIN, SanitizedLine as _, ScreenLine, coloured, line, width},
     totals::{add_spent, usual_time},
 };
 use crate::{
@@ -19,8 +19,9 @@ use crate::{
     text::state_words::{DrivenBy, UnitActivity, unit_mark, unit_symbol, waiting_word},
 };
 
-/// From this width on, the latest line is beside its unit and not below it.
+/// From this width on, the latest line is beside its unit and not below it, with so much room at least.
 const WIDE: usize = 120;
+const DETAILS_MIN: usize = 48;
 /// The selection and the symbol before a name.
 const PREFIX: usize = 4;
 /// The space between two columns.
@@ -38,71 +39,56 @@ const NAME_MAX: usize = 44;
 /// Below this width the state has less room.
 const NARROW: usize = 60;
 
-/// The columns that a screen has room for. State and cost always stay.
+/// The columns that a screen has room for. Names and states always stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Columns {
     /// Of the screen.
     width: usize,
     name: usize,
     state: usize,
-    optional: OptionalColumns,
-}
-
-/// How many of the columns that give way are shown: first tokens go, then the usual time, then the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum OptionalColumns {
-    None,
-    Time,
-    TimeAndUsual,
-    All,
-}
-
-impl OptionalColumns {
-    const fn width(self) -> usize {
-        match self {
-            Self::None => 0,
-            Self::Time => GAP + TIME,
-            Self::TimeAndUsual => Self::Time.width() + GAP + USUAL,
-            Self::All => Self::TimeAndUsual.width() + GAP + TOKENS,
-        }
-    }
+    /// Time, usual time, tokens and cost; 0 for one that is left out.
+    numbers: [usize; 4],
 }
 
 impl Columns {
-    pub(crate) fn for_width(width: usize) -> Self {
+    pub(crate) fn new(width: usize, snapshot: &RunSnapshot, rows: &[UnitRow]) -> Self {
+        let units = &snapshot.view.units;
         let state = if width < NARROW { STATE_NARROW } else { STATE };
-        let fixed = PREFIX + GAP + state + GAP + COST;
-        let all = [OptionalColumns::All, OptionalColumns::TimeAndUsual, OptionalColumns::Time];
-        let fits = |columns: &OptionalColumns| fixed + columns.width() + NAME_MIN <= width;
-        let optional = all.into_iter().find(fits).unwrap_or(OptionalColumns::None);
-        let name = width.saturating_sub(fixed + optional.width()).clamp(1, NAME_MAX);
-        Self { width, name, state, optional }
+        let details = if width < WIDE { 0 } else { GAP + DETAILS_MIN };
+        let has_usual = units.iter().any(|unit| usual_text(unit, snapshot).is_some());
+        let mut numbers = [TIME, if has_usual { USUAL } else { 0 }, TOKENS, COST];
+        let fixed = |numbers: [usize; 4]| {
+            let shown = numbers.into_iter().filter(|column| *column > 0);
+            PREFIX + GAP + state + details + shown.map(|column| GAP + column).sum::<usize>()
+        };
+        // Tokens give way first, then the usual time, the time, and the cost.
+        for column in [2, 1, 0, 3] {
+            if fixed(numbers) + NAME_MIN > width {
+                numbers[column] = 0;
+            }
+        }
+        let longest = rows.iter().filter_map(|row| row.label_width(units)).max();
+        let longest = longest.unwrap_or_default().clamp(NAME_MIN, NAME_MAX);
+        let name = width.saturating_sub(fixed(numbers)).clamp(1, longest);
+        Self { width, name, state, numbers }
     }
 
     /// Builds a row from its cells.
     fn row(self, name: ScreenLine, state: (Style, &str), numbers: [&str; 4]) -> ScreenLine {
-        let [time, usual, tokens, cost] = numbers;
         let mut row = name.fill_to(PREFIX - 2 + self.name).with(PLAIN, "  ");
-        row.column(state.0, state.1, self.state);
-        let optional = [
-            (OptionalColumns::Time, time, TIME),
-            (OptionalColumns::TimeAndUsual, usual, USUAL),
-            (OptionalColumns::All, tokens, TOKENS),
-        ];
-        for (column, text, width) in optional {
-            if column <= self.optional {
+        // Where a state has no room for its revision, the word is enough.
+        let word = match state.1.split_once(", ") {
+            Some((word, _)) if width(state.1) > self.state => word,
+            Some(_) | None => state.1,
+        };
+        row.column(state.0, word, self.state);
+        for (text, columns) in numbers.into_iter().zip(self.numbers) {
+            if columns > 0 {
                 row.add(PLAIN, "  ");
-                row.column_right(PLAIN, text, width);
+                row.column_right(PLAIN, text, columns);
             }
         }
-        row.add(PLAIN, "  ");
-        row.column_right(PLAIN, cost, COST);
         row
-    }
-
-    /// Returns true if the details of a unit are beside it.
-    const fn is_wide(self) -> bool {
-        self.width >= WIDE
     }
 
     pub(crate) fn headings(self) -> ScreenLine {
@@ -173,6 +159,13 @@ impl UnitRow {
         }
     }
 
+    /// Returns the width of the name with its title, for the row of a unit.
+    fn label_width(&self, units: &[UnitView]) -> Option<usize> {
+        let RowContent::Unit(at) = self.body else { return None };
+        let unit = &units[at];
+        Some(2 * depth(unit) + width(&self.name) + width(&unit.title) + 1)
+    }
+
     /// Builds the line. Called only for rows that are shown: a run may have many units.
     pub(crate) fn line(
         &self,
@@ -202,7 +195,7 @@ impl UnitRow {
 }
 
 /// Builds all rows, nothing folded.
-pub(crate) fn unit_rows(snapshot: &RunSnapshot, columns: Columns) -> Vec<UnitRow> {
+pub(crate) fn unit_rows(snapshot: &RunSnapshot, width: usize) -> Vec<UnitRow> {
     let units = &snapshot.view.units;
     let scope = |unit: &UnitView| unit.unit.rsplit_once('/').map(|(scope, _)| scope.to_owned());
     let mut n_inside: BTreeMap<String, u32> = BTreeMap::new();
@@ -226,7 +219,7 @@ pub(crate) fn unit_rows(snapshot: &RunSnapshot, columns: Columns) -> Vec<UnitRow
             body,
         };
         all.push(row(priority(unit), RowContent::Unit(at)));
-        if !columns.is_wide() {
+        if width < WIDE {
             for nth in 0..n_details(unit, snapshot) {
                 all.push(row(RowPriority::LatestLine, RowContent::Below(at, nth)));
             }
@@ -287,10 +280,7 @@ fn unit_line(
         0 => String::new(),
         took => duration(took),
     };
-    let usual = match usual_time(unit, snapshot) {
-        Some(ms) if ms >= 1_000 && unit.state != UnitState::Skipped => format!("~{}", duration(ms)),
-        Some(_) | None => String::new(),
-    };
+    let usual = usual_text(unit, snapshot).unwrap_or_default();
     let used: u64 = calls.iter().map(|call| call.spent.tokens.total()).sum();
     let tokens = match unit.tokens + used {
         0 => String::new(),
@@ -299,7 +289,7 @@ fn unit_line(
     let amount = calls.iter().fold(unit.amount(), |amount, call| add_spent(amount, &call.spent));
     let cost = if amount == Amount::default() { String::new() } else { amount.to_short_text() };
     let mut line = columns.row(head, (PLAIN, &mark.word), [&took, &usual, &tokens, &cost]);
-    if columns.is_wide() {
+    if columns.width >= WIDE {
         for text in details(unit, snapshot) {
             line.add(PLAIN, &format!("  {text}"));
         }
@@ -308,6 +298,12 @@ fn unit_line(
         }
     }
     line
+}
+
+/// Returns the time that a unit usually takes, if it is known and worth showing.
+fn usual_text(unit: &UnitView, snapshot: &RunSnapshot) -> Option<String> {
+    let ms = usual_time(unit, snapshot).filter(|ms| *ms >= 1_000)?;
+    (unit.state != UnitState::Skipped).then(|| format!("~{}", duration(ms)))
 }
 
 /// Returns the latest line of a call, or what it does.
@@ -439,10 +435,8 @@ fn count_row(run: Vec<UnitRow>) -> UnitRow {
 
 /// Formats how many are done, skipped and to come; stages also by name.
 fn counts_line(counted: &[(String, UnitState)], level: RowLevel, course: Course) -> ScreenLine {
-    let mut line = match level {
-        RowLevel::Stage => ScreenLine::default(),
-        RowLevel::Item => line(PLAIN, "  "),
-    };
+    let mut line = ScreenLine::default();
+    let indent = if level == RowLevel::Stage { "" } else { "  " };
     for (state, word) in [
         (UnitState::Accepted, "done"),
         (UnitState::Skipped, "skipped"),
@@ -455,10 +449,11 @@ fn counts_line(counted: &[(String, UnitState)], level: RowLevel, course: Course)
             continue;
         }
         let (symbol, hue) = unit_symbol(state);
+        line.add(PLAIN, if line.spans.is_empty() { indent } else { "  " });
         line.add(symbol_style(hue), symbol);
         let names = match level {
-            RowLevel::Stage => format!(" {} {word}: {}  ", some.len(), some.join(", ")),
-            RowLevel::Item => format!(" {} {word}  ", some.len()),
+            RowLevel::Stage => format!(" {} {word}: {}", some.len(), some.join(", ")),
+            RowLevel::Item => format!(" {} {word}", some.len()),
         };
         line.add(PLAIN, &names);
     }

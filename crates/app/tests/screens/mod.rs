@@ -61,7 +61,7 @@ fn cells(n: u16) -> NonZeroU16 {
 
 fn shown(screen: &vt100::Screen, width: u16) -> Shown {
     let rows = screen.rows(0, width).map(|row| row.trim_end().to_owned()).collect();
-    Shown { rows, cells: states(screen, usize::from(width)) }
+    Shown { rows, cells: states(screen, width) }
 }
 
 /// How far an item has come. Nothing that is no state of such an item has a place here.

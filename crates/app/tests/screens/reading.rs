@@ -8,17 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 /// How wide the column of states is.
-const STATE_COLUMNS: u16 = 21;
-
-/// Where the column of states begins: names get what the other columns leave, which give way one after the other.
-fn states_at(width: usize) -> u16 {
-    match width {
-        60 => 21,
-        80 => 24,
-        119.. => 50,
-        other => panic!("{other} columns: say where the states are"),
-    }
-}
+const STATE_COLUMNS: usize = 21;
 
 /// What is on a screen.
 pub(crate) struct Shown {
@@ -28,9 +18,13 @@ pub(crate) struct Shown {
     pub(crate) cells: Vec<String>,
 }
 
-/// What stands in the column of states.
-pub(crate) fn states(screen: &vt100::Screen, width: usize) -> Vec<String> {
-    screen.rows(states_at(width), STATE_COLUMNS).map(|row| row.trim().to_owned()).collect()
+/// What stands in the column of states: two spaces or more are between columns.
+pub(crate) fn states(screen: &vt100::Screen, width: u16) -> Vec<String> {
+    let second = |row: String| {
+        let cells = row.trim().split("  ").filter(|cell| !cell.is_empty());
+        cells.skip(1).map(|cell| cell.trim().to_owned()).next().unwrap_or_default()
+    };
+    screen.rows(0, width).map(second).collect()
 }
 
 impl Shown {
@@ -120,13 +114,12 @@ fn words_of(unit: &Value, status: &Value) -> (&'static str, String) {
     (mark, cut(&word))
 }
 
-/// What the column has room for.
+/// What the column has room for: the word without its revision, if both are too long.
 fn cut(word: &str) -> String {
-    let columns = usize::from(STATE_COLUMNS);
-    if word.chars().count() <= columns {
-        return word.to_owned();
+    match word.split_once(", ") {
+        Some((short, _)) if word.chars().count() > STATE_COLUMNS => short.to_owned(),
+        Some(_) | None => word.to_owned(),
     }
-    word.chars().take(columns - 1).chain(['…']).collect()
 }
 
 /// Adds what a line like `✓ 12 done  · 3 pending` tells.
