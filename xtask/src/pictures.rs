@@ -94,7 +94,7 @@ const APPROVES: &[Step] = &[
     ("\t\r", Words(&["Esc back"]), "stream"),
     (ESCAPE, Without("Esc back"), "run again"),
     (UP, Words(&["❯"]), "selected"),
-    ("p", Words(&["Paused."]), "paused"),
+    ("p", Words(&["p continue"]), "paused"),
     ("p", End, "card"),
 ];
 
