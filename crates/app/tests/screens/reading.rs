@@ -129,7 +129,7 @@ fn count_folded(words: &[&str], counted: &mut BTreeMap<String, u64>) {
         let state = match *word {
             "done" => "accepted",
             "skipped" => "skipped",
-            "to" => "waiting",
+            "pending" => "waiting",
             _ => continue,
         };
         if let (true, Ok(number)) = (is_mark(mark), number.parse::<u64>()) {

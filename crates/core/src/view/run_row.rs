@@ -221,9 +221,9 @@ fn failure(run: &Run, unit: &UnitId) -> String {
     let mut reasons = run.history().failed.iter().filter(|failed| failed.unit == *unit);
     match reasons.next_back().map(|failed| failed.reason.as_str()) {
         Some(reason) if !reason.is_empty() => {
-            format!("{unit}, {}", first_line(reason, TITLE_CHARS_MAX))
+            format!("{}, {}", unit.label(), first_line(reason, TITLE_CHARS_MAX))
         }
-        Some(_) | None => unit.to_string(),
+        Some(_) | None => unit.label(),
     }
 }
 
