@@ -207,6 +207,9 @@ fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
     let since = fs::read_to_string(since).unwrap();
     has(&since, &["+It greets softly.", "+hello!"]);
     assert!(!since.contains("diff --git a/src/part"), "{since}");
+    // A list is in the result, so who reviews it finds it in the brief.
+    let listed = ["## The list of tasks under review", "- `T2` ", "  - after: T1", "  - must: "];
+    has(&world.brief(&run, "split#1/review#1"), &listed);
     let first = world.brief(&run, "build.T1/implement#1");
     has(&first, &["## Your task", "## Tasks that others work on", "- `T2` "]);
     has(

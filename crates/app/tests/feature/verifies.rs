@@ -44,7 +44,7 @@ fn what_is_red_at_the_end_is_mended_by_the_verifier_and_then_delivered() {
     let story = world.story(&run).join("\n");
     has(&story, &["verify sent back by verify", "verify merged as"]);
     // The verifier has nothing to read but the code, and is told what is red.
-    has(&world.brief(&run, "verify#2"), &["`sh check.sh` failed", "This brief, the checkout"]);
+    has(&world.brief(&run, "verify#2"), &["`sh check.sh` failed", "This brief and the checkout"]);
     let delivered = project.deliveries(&run);
     assert_eq!(delivered.len(), 1);
     assert_eq!(delivered[0]["evidence"][0]["colour"], "green");

@@ -130,6 +130,8 @@ fn a_reviewer_without_a_verdict_is_asked_once_more_and_then_a_person_is() {
     );
     assert_eq!((left.tries("design"), left.tries("design#1/review")), (1, 2), "{}", left.said);
     left.hides(&["approved automatically"]).shows(&["(last: the key `verdict` is missing)"]);
+    let why = "## Why your previous review did not count\n\n> the key `verdict` is missing";
+    has(&project.world.brief(&left.run, "design#1/review#2"), &[why]);
 }
 
 #[test]
@@ -155,6 +157,9 @@ fn tests_that_stay_red_after_a_task_are_shown_to_a_person_who_cannot_just_approv
     left.ends(DONE);
     let brief = project.world.brief(run, "build.T1/implement#4");
     has(&brief, &["it must not be broken", "not ok 1 - something is broken"]);
+    // It was sent back by the checks, and no reviewer has seen it yet.
+    let brief = project.world.brief(run, "build.T1/implement#4/review#1");
+    assert!(!brief.contains("since.diff"), "{brief}");
 }
 
 /// The first task is red, and what can be done about it is offered.

@@ -120,7 +120,7 @@ fn what_a_finding_points_at_is_looked_for_and_only_what_is_there_sends_work_back
     // Nothing that it names first is there: it is asked again, and nothing is sent back.
     left.shows(&["T1 implement sent back by review"]);
     let story = left.story();
-    has(&story, &["it requests changes, but the path or proof of every finding is missing"]);
+    has(&story, &["it requests changes, but no finding has a path or proof that holds"]);
     assert_eq!(left.tries("build.T1/implement"), 2, "{}", left.said);
     let brief = project.world.brief(&left.run, "build.T1/implement#2");
     for (n, (finding, end)) in EVIDENCE.iter().enumerate() {

@@ -132,7 +132,9 @@ pub(crate) fn refuse_an_empty_proof(language: &Language) {
     let (path, _) = language.files(&[Part::Test])[0];
     let empty = [(path, "expect \"is what it is\" \"1\" \"1\"\n")];
     let first = [&language.files(&[Part::Green])[..], &empty[..]].concat();
-    let second = language.files(&[Part::Test, Part::Green]);
+    // Beside one that proves the change, a test of what stays as it was is welcome.
+    let stays = [("tests/stays.sh", empty[0].1)];
+    let second = [&language.files(&[Part::Test, Part::Green])[..], &stays[..]].concat();
     let scenario = play("attempt = 1\n", &first) + &play("", &second);
     let run = run(&world, "proved", &[], &scenario);
     let why = "the new test `is what it is` passes without the change, too: it proves nothing";

@@ -268,8 +268,7 @@ impl Draft {
                 let what = match said.as_slice() {
                     [] => "it requests changes without a finding".to_owned(),
                     said => format!(
-                        "it requests changes, but the path or proof of every finding is missing: \
-                         {}",
+                        "it requests changes, but no finding has a path or proof that holds: {}",
                         said.join("; ")
                     ),
                 };

@@ -19,7 +19,9 @@ pub fn open_findings(run: &Run) -> Vec<RemainingFinding> {
     let mut all = Vec::new();
     for (id, _, unit) in run.units() {
         let is_good = unit.state == State::Accepted;
-        let found = if unit.found.is_empty() && !is_good { &unit.findings } else { &unit.found };
+        // Until a review has looked again, what the work was sent back with is open.
+        let is_stale = unit.found.is_empty() && !is_good && unit.review_tallies.is_empty();
+        let found = if is_stale { &unit.findings } else { &unit.found };
         for finding in found.iter().filter(|finding| !(is_good && is_check(finding))) {
             let let_pass = let_pass(run, &id);
             let reason = remaining_reason(run, &id, unit, finding, let_pass);

@@ -616,7 +616,7 @@ fn a_finding_whose_evidence_is_not_there_is_noted_and_sends_nothing_back() {
     let revise = Ruling::Verdict(Verdict::Revise { findings: vec![unfounded()] });
     let tasks = || World::feature("S").auto().list("split", vec![writes("T1", "src/a")]);
     let world = tasks().ruling(review, revise).played();
-    let why = "but the path or proof of every finding is missing: src/a.rs:7: a leak (noted only: `src/a.rs` has 3 lines)";
+    let why = "but no finding has a path or proof that holds: src/a.rs:7: a leak (noted only: `src/a.rs` has 3 lines)";
     assert_eq!(world.about(why).len(), 1);
     assert!(world.run.history().sent_back.is_empty());
     world.is(&Phase::Over(End::Done));

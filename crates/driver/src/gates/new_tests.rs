@@ -2,7 +2,8 @@
 //! the runner says which tests it ran.
 //!
 //! The checks are run three times: on the change, on what it is compared with, and on that with
-//! nothing but the changed test files added. A test that passes there proves nothing.
+//! nothing but the changed test files added. A test that passes there proves nothing, and at least one must prove
+//! something.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +66,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let only_tests =
         overlaid(plan, "without-", &span.from, || Ok(paths.iter().map(of_change).collect()))?;
     let without = said(plan, "without-", &only_tests)?;
-    let (mut findings, mut proved) = (Vec::new(), Vec::new());
+    let (mut findings, mut proved, mut idle) = (Vec::new(), Vec::new(), Vec::new());
     let new: Vec<&String> =
         with.tests.keys().filter(|test| !before.tests.contains_key(*test)).collect();
     for test in &new {
@@ -83,18 +84,24 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
             (Some(TestOutcome::Passed), None) => {
                 proved.push(format!("nothing says whether `{test}` fails without the change"));
             }
-            (Some(TestOutcome::Passed), Some(TestOutcome::Passed)) => {
-                let what = format!(
-                    "the new test `{test}` passes without the change, too: it proves nothing"
-                );
-                findings.push(about(test, what));
-            }
+            (Some(TestOutcome::Passed), Some(TestOutcome::Passed)) => idle.push(*test),
             (Some(TestOutcome::Skipped), _) | (_, Some(TestOutcome::Skipped)) => {
                 findings.push(about(test, format!("the new test `{test}` is skipped")));
             }
             (Some(TestOutcome::Failed) | None, _) => {
                 findings.push(about(test, format!("the new test `{test}` fails")));
             }
+        }
+    }
+    // A test of what must stay as it was passes on both sides; it is welcome beside one that proves the change.
+    let is_proved = new.len() > idle.len() && findings.is_empty();
+    for test in idle {
+        if is_proved {
+            proved.push(format!("`{test}` passes without the change, too"));
+        } else {
+            let what =
+                format!("the new test `{test}` passes without the change, too: it proves nothing");
+            findings.push(about(test, what));
         }
     }
     receipt.notes.extend(proved.iter().take(TESTS_MAX).cloned());

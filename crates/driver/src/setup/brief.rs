@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use forge_core::result::ResultKey;
 use forge_core::{
     Run,
-    event::{Answer, Colour, Waiver},
+    event::{Answer, Colour, Ruling, Waiver},
     flow::{Check, Gate, Stage},
     id::{CallId, Scope, UnitId},
     inbox::{InboxEntry, artifact_name},
     item::Item,
-    run::{Occasion, Said, TableStatus},
+    run::{CallEnding, Occasion, Said, TableStatus},
     verdict::{Doubt, Finding, Proof},
     view::{RemainingFinding, open_findings, short_commit},
 };
@@ -155,11 +155,21 @@ pub fn brief(
         let others = other_items(run, &call.unit().scope);
         if !others.is_empty() {
             let body = format!(
-                "Other agents work on these, and their work is not in this checkout:\n\n{}",
+                "Others build these, now or later, and their work is not in this checkout:\n\n{}",
                 others.join("\n")
             );
             section(&mut text, "Tasks that others work on", &body);
         }
+    }
+    if let Some(list) = &run.stage(call.unit()).list
+        && let Some(items) = run.items(call.unit(), list).filter(|items| !items.is_empty())
+    {
+        let title = match call {
+            CallId::Attempt(_) => format!("Your last list of {list}"),
+            CallId::Judgement(_) => format!("The list of {list} under review"),
+        };
+        let items: Vec<String> = items.iter().map(listed_in_words).collect();
+        section(&mut text, &title, &items.join("\n"));
     }
     if let Some(instructions) = code.instructions {
         section(&mut text, "The project's rules", instructions);
@@ -180,7 +190,7 @@ pub fn brief(
         &mut text,
         "What you may read",
         &match names.as_slice() {
-            [] => format!("This brief{checkout}."),
+            [] => format!("This brief{}.", checkout.replacen(',', " and", 1)),
             names => format!(
                 "This brief{checkout}, and in the folder `{}` (`$FORGE_INBOX`):\n\n- `{}`",
                 places.inbox,
@@ -214,12 +224,32 @@ pub fn brief(
     if !unit.left_to_do.is_empty() {
         section(&mut text, "What is left to do", &quoted(&unit.left_to_do));
     }
-    if let Some(fault) = &unit.fault {
-        let title = "Why the previous attempt did not count";
-        section(&mut text, title, &quoted(&fault.what));
+    let fault = match call {
+        CallId::Attempt(_) => unit.fault.as_ref().map(|fault| fault.what.as_str()),
+        CallId::Judgement(_) => look_fault(run, call),
+    };
+    if let Some(what) = fault {
+        let title = match call {
+            CallId::Attempt(_) => "Why the previous attempt did not count",
+            CallId::Judgement(_) => "Why your previous review did not count",
+        };
+        section(&mut text, title, &quoted(what));
     }
     section(&mut text, "What you must leave", &must_leave(run, call, role, places));
     text
+}
+
+/// Why the last look of this gate at the same attempt came to nothing.
+fn look_fault<'a>(run: &'a Run, call: &CallId) -> Option<&'a str> {
+    let is_same = |other: &CallId| other.attempt() == call.attempt() && other.gate() == call.gate();
+    let last = run.history().calls.iter().rev().find(|ended| is_same(&ended.call))?;
+    match &last.ending {
+        CallEnding::Look(Ruling::Fault { what, .. }) => Some(what),
+        CallEnding::Look(_)
+        | CallEnding::Work(_)
+        | CallEnding::Triage(_)
+        | CallEnding::Overtaken => None,
+    }
 }
 
 /// Names what the agent itself left at an attempt before, and where that is.
@@ -227,7 +257,7 @@ fn own_files(text: &mut String, left_before: &[String], handed_back: &[String]) 
     if !left_before.is_empty() {
         let body = format!(
             "It is in your inbox: `{}`. Copy it into the outbox and change it there; line numbers \
-             of findings refer to it.",
+             in findings about it refer to it.",
             left_before.join("`, `")
         );
         section(text, "What you left last time", &body);
@@ -358,17 +388,19 @@ fn key_in_words(key: ResultKey, call: &CallId, stage: &Stage) -> String {
     match key {
         ResultKey::Verdict => "\"pass\", \"revise\" or \"block\"".to_owned(),
         ResultKey::Findings => {
-            let which = match call {
-                CallId::Attempt(_) => "only what is left when you are done",
-                CallId::Judgement(_) => {
-                    "was is an earlier finding such as \"F3\"; a pass may have minor ones"
-                }
+            let (was, which) = match call {
+                CallId::Attempt(_) => ("", "only what is left when you are done"),
+                CallId::Judgement(_) => (
+                    ", was?",
+                    "was is an earlier finding such as \"F3\"; a pass may have minor ones",
+                ),
             };
             format!(
-                "[{{severity, what, path?, line?, why?, proof?, was?}}]; severity is \"critical\", \
+                "[{{severity, what, path?, line?, why?, proof?{was}}}]; severity is \"critical\", \
                  \"major\" or \"minor\"; path is from the top of the checkout, or a file of the inbox; \
-                 proof is {{quote}} or {{command, output}}; one with neither path nor proof is only noted; \
-                 {which}; [] if there are none"
+                 proof is {{quote}}, copied exactly from the file in path, where Forge looks it up, or \
+                 {{command, output}}; one with neither path nor proof is only noted; {which}; [] if there \
+                 are none"
             )
         }
         ResultKey::Lists => {
@@ -381,7 +413,7 @@ fn key_in_words(key: ResultKey, call: &CallId, stage: &Stage) -> String {
             )
         }
         ResultKey::Must => "[{id, state, proof}] for what must be true of your task; id is its sentence, state is \"met\" or \
-             \"unmet\", proof is the test or output that shows it; a person is asked about what is unmet"
+             \"unmet\", proof is a text: the test or output that shows it; a person is asked about what is unmet"
             .to_owned(),
         ResultKey::Shown => {
             "{approach, key_changes: [texts], risk, title?}: what a person decides by; title is the change in one line of at most 72 characters; risk is \"low\", \"medium\" or \"high\""
@@ -560,6 +592,22 @@ fn item_in_words(item: &Item, call: &CallId) -> String {
         let must: Vec<String> = item.must.iter().map(|must| set_in(must)).collect();
         let _ = write!(text, "\n\nWhat must be true when it is done:\n\n- {}", must.join("\n- "));
     }
+    text
+}
+
+/// An item of a list with all that was reported of it.
+fn listed_in_words(item: &Item) -> String {
+    let mut text = format!("- `{}` {}", item.id, set_in(&item.title));
+    let mut add = |name: &str, values: &[String]| {
+        let values = values.iter().map(|value| set_in(value)).collect::<Vec<String>>();
+        let values = if values.is_empty() { "none".to_owned() } else { values.join("; ") };
+        let _ = write!(text, "\n  - {name}: {values}");
+    };
+    add("after", &item.after);
+    add("writes", &item.writes);
+    let tags = item.tags.iter().map(|(name, value)| format!("{name} = {value}"));
+    add("tags", &tags.collect::<Vec<String>>());
+    add("must", &item.must);
     text
 }
 

@@ -221,7 +221,9 @@ impl RunContext<'_> {
                     change,
                     own_commit: match call {
                         CallId::Attempt(attempt) if attempt.number > 1 => {
+                            // What is in the result is everybody's.
                             own_commit(run, &scope_of(run, call.unit()))
+                                .filter(|commit| run.head() != Some(*commit))
                         }
                         CallId::Attempt(_) | CallId::Judgement(_) => None,
                     },
@@ -316,7 +318,8 @@ impl RunContext<'_> {
         let CallId::Judgement(judgement) = call else { return Ok(SinceLastLook::None) };
         let unit = run.unit(call.unit());
         let mut diff = Vec::new();
-        if unit.round > 0 || !unit.findings.is_empty() {
+        // Other gates may have sent it back before this one looked at all.
+        if calls_before(run, call).any(|before| !is_about_same_work(&before.call, call)) {
             for (name, before) in &unit.replaced {
                 let now = unit.artifacts.get(name).filter(|now| *now != before);
                 let now = now.filter(|_| inbox.iter().any(|entry| entry.name == *name));
@@ -332,7 +335,13 @@ impl RunContext<'_> {
         if let Some(before) = unit.looked_at.get(&judgement.gate) {
             let now = judged_commit(run, call.unit());
             if *before != now && self.code.resolve_commit(before).is_some() {
-                diff.extend(self.code.diff(before, &now, &[], DIFF_BYTES_MAX)?.text);
+                // What others merged meanwhile is not under review.
+                let span = span(self.code, run, call.unit())?;
+                let own = self.code.changes(&span.from, &span.to)?;
+                let own: Vec<String> = own.into_iter().map(|change| change.path).collect();
+                if !own.is_empty() {
+                    diff.extend(self.code.diff(before, &now, &own, DIFF_BYTES_MAX)?.text);
+                }
             }
         }
         if diff.is_empty() {
