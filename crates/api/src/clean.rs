@@ -116,7 +116,7 @@ impl Forge {
     /// Returns why nobody needs the folders of a run any more, or why somebody may.
     fn needlessness(&self, row: &RunRow, run: &Run) -> Result<Result<String, String>, Error> {
         if row.standing.course() != Course::Over {
-            return Ok(Err(format!("it is {} and can be continued", row.standing.label())));
+            return Ok(Err(format!("{}; it can be continued", row.standing.label())));
         }
         if row.working > 0 {
             return Ok(Err("some of its agents may still be running".to_owned()));

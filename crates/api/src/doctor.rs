@@ -170,10 +170,7 @@ impl Forge {
         let first = folders.first()?;
         let place = first.parent().unwrap_or(first).display();
         let n = count(folders.len() as u64, "run");
-        Some(note(
-            format!("{n} that ended left checkouts in {place}"),
-            "forge clean -v (lists what can be removed, and what is kept)",
-        ))
+        Some(note(format!("{n} that ended left checkouts in {place}"), "forge clean -v"))
     }
 
     /// Runs that nobody drives although something is left to do, and blobs that are not whole.

@@ -168,7 +168,30 @@ impl AttemptId {
 impl JudgementId {
     /// Returns the name on screens: `T2 implement: code-review`.
     pub fn label(&self) -> String {
-        format!("{}: {}", self.attempt.label(), self.gate)
+        format!("{}: {}", self.attempt.label(), gate_label(&self.gate))
+    }
+}
+
+/// Returns the name of a gate on screens: Forge's own have names of the engine, all others those of their flow.
+pub fn gate_label(gate: &str) -> &str {
+    match gate {
+        "form" => "its files",
+        "changes" => "changed files",
+        "verify" => "checks",
+        "guarded" => "test and CI files",
+        "new-tests" => "new tests",
+        "land" => "merge",
+        gate => gate,
+    }
+}
+
+/// Returns a gate and what it does, as a part of a sentence: `the checks run`, `the merge runs`, `` `review` runs ``.
+pub fn gate_does(gate: &str, does: &str, do_it: &str) -> String {
+    match (gate, gate_label(gate)) {
+        ("verify", label) => format!("the {label} {do_it}"),
+        ("land", label) => format!("the {label} {does}"),
+        (name, label) if name == label => format!("`{gate}` {does}"),
+        (_, label) => format!("the check of {label} {does}"),
     }
 }
 

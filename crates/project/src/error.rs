@@ -67,7 +67,13 @@ impl Error {
         } else {
             "check the path, then run the same command again"
         };
-        Self::surroundings(format!("{}: {error}", path.display()), next)
+        let path = path.display();
+        let what = if kind == std::io::ErrorKind::NotFound {
+            format!("{path} not found")
+        } else {
+            format!("{path}: {error}")
+        };
+        Self::surroundings(what, next)
     }
 }
 

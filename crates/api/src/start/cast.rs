@@ -24,6 +24,10 @@ use crate::{
     },
 };
 
+/// The help of errors that an agent would prevent.
+pub(crate) const INSTALL_AGENT: &str =
+    "forge agents   # shows how to install one\n   or: forge demo";
+
 /// The most bytes of a scenario.
 const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Commands with other agents that are proposed where one is not known.
@@ -108,7 +112,7 @@ impl Forge {
         let (name, picked) = match offers.as_slice() {
             [] => {
                 let what = "no usable agent is installed";
-                return Err(Error::surroundings(what, "forge agents (shows how to install one)"));
+                return Err(Error::surroundings(what, INSTALL_AGENT));
             }
             [only] => (only.name.clone(), Picked::OnlyOne),
             several => match asks.agent(several) {
@@ -200,7 +204,7 @@ fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<Stri
     }
     commands.truncate(AGENTS_PROPOSED);
     if commands.is_empty() {
-        commands.push("forge agents (lists all)".to_owned());
+        commands.push("forge agents".to_owned());
     }
     commands
 }
@@ -233,7 +237,7 @@ fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Error> {
     if !is_there {
         return Err(Error::surroundings(
             format!("the agent `{name}` needs the program `{program}`, which is not installed"),
-            format!("forge agents (shows how to install it), or set agents.{name}.command"),
+            format!("forge agents, or set agents.{name}.command"),
         ));
     }
     if path.is_absolute() && !is_executable(path) {

@@ -49,7 +49,7 @@ pub(super) fn given_params(
         }
     }
     for (name, value) in &params {
-        let next = || format!("forge flow show {} (lists its parameters)", flow.name);
+        let next = || format!("forge flow show {}", flow.name);
         flow.accepts(name, value).map_err(|problem| Error::usage(problem, next()))?;
     }
     Ok(params)

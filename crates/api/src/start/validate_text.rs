@@ -21,7 +21,7 @@ const REQUEST_CHARS_MIN: usize = 5;
 const SHOWN_CHARS_MAX: usize = 100;
 
 /// Flags that somebody put inside the quotes, if the request ends with them.
-const FLAGS: [&str; 10] = [
+const FLAGS: [&str; 12] = [
     "--auto",
     "--yes",
     "--nopr",
@@ -32,6 +32,8 @@ const FLAGS: [&str; 10] = [
     "--resume",
     "--quick",
     "--dry-run",
+    "-y",
+    "-n",
 ];
 
 /// Two requests that would be taken.
@@ -97,8 +99,10 @@ fn refuse_flags(request: &Request, text: &str) -> Result<(), Error> {
     let name = last.split_once('=').map_or(last, |(name, _)| name);
     let is_one = FLAGS.contains(&name) && (last.contains('=') || name != "--effort");
     let is_size = last.len() <= 2 && last.chars().all(|c| c.is_ascii_uppercase());
+    let is_amount = last.trim_start_matches('$').parse::<f64>().is_ok();
     let before = text.split_whitespace().rev().nth(1);
-    let before = before.filter(|word| *word == "--effort" && is_size);
+    let before =
+        before.filter(|word| *word == "--effort" && is_size || *word == "--budget" && is_amount);
     if !is_one && before.is_none() {
         return Ok(());
     }
@@ -196,6 +200,8 @@ mod tests {
             ("12345 678", "no word in it"),
             ("fix the list --effort=Q", "ends with `--effort=Q`"),
             ("fix the list --effort L", "ends with `--effort L`"),
+            ("fix the list --budget 5", "ends with `--budget 5`"),
+            ("fix the list -y", "ends with `-y`"),
             ("fix the list --auto", "ends with `--auto`"),
         ] {
             assert!(why(text).contains(expected), "{text:?}: {}", why(text));

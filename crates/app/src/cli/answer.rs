@@ -73,14 +73,13 @@ impl AnswerArgs {
             }
             let run = resolved?;
             let Some(question) = question else { return Err(missing_answer(forge, Some(&run))?) };
-            let question = question
-                .parse()
-                .map_err(|error| Error::usage(format!("{error}"), format!("forge status {run}")))?;
+            let question = question.parse().map_err(|error| {
+                Error::usage(format!("{error}"), format!("forge status {}", format::short_id(&run)))
+            })?;
             (run, question, choice)
         };
-        let wrong = |what: String| {
-            Error::usage(what, format!("forge status {run} (says what can be answered)"))
-        };
+        let wrong =
+            |what: String| Error::usage(what, format!("forge status {}", format::short_id(&run)));
         let all = offered(forge, &run, question)?;
         let Some(choice) = choice else {
             return Err(wrong(format!("the answer to {question} is missing: one of {all}")));

@@ -21,6 +21,7 @@ use super::{
     log,
 };
 use crate::{
+    format,
     live::{self, ScreenExit, ScreenTask},
     terminal_output,
 };
@@ -38,7 +39,7 @@ const ABSENT_LOOKS_MAX: u32 = 10;
 pub(crate) struct AttachArgs {
     /// Name the run; the running one by default
     run: Option<String>,
-    /// Print one line for each fact, also on a terminal
+    /// Print log lines instead of the live screen
     #[arg(long)]
     plain: bool,
 }
@@ -89,10 +90,9 @@ fn show_screen(forge: &Forge, run: &str) -> Result<ExitCode, Error> {
 
 /// Builds the error for a run that could continue but has no driver.
 fn not_driven(run: &str, standing: Standing) -> Error {
+    let run = format::short_id(run);
     let (why, next) = match standing.course() {
-        Course::Asking => {
-            (": it needs your answer", format!("forge status {run} (shows the question), then "))
-        }
+        Course::Asking => (": it needs your answer", format!("forge status {run}, then ")),
         Course::Driven | Course::Held | Course::Failed | Course::Over => ("", String::new()),
     };
     Error::usage(format!("{run} is not running{why}"), format!("{next}forge resume {run}"))
@@ -108,7 +108,8 @@ fn wait_for_driver(forge: &Forge, run: &str) {
     while forge.is_driven(run) {
         if began.elapsed() >= DRIVER_EXIT_WAIT {
             terminal_output::print_note(&format!(
-                "{run} is still being saved by the process that runs it"
+                "{} is still being saved by the process that runs it",
+                format::short_id(run)
             ));
             return;
         }

@@ -33,7 +33,7 @@ pub(crate) struct BriefArgs {
     /// Print this file that the agent could read
     #[arg(long, value_name = "NAME")]
     inbox: Option<String>,
-    /// Use no pager, however long it is
+    /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
     /// Print JSON

@@ -5,7 +5,7 @@ use std::{env, path::PathBuf};
 use forge_api::{Error, error::Kind, forge::Forge, start::quoted};
 use forge_core::money::Money;
 
-use crate::terminal_output;
+use crate::{format, terminal_output};
 
 /// The exit code after Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;
@@ -46,6 +46,14 @@ pub(super) fn run_and_name(
             Ok(run) => Ok((run, None)),
             Err(error) if error.kind == Kind::Usage && !word.is_empty() => {
                 let latest = forge.latest().map_err(|_| error)?;
+                if !forge.knows_name(&latest, word) {
+                    let id = format::short_id(&latest);
+                    let what = format!(
+                        "`{word}` is not a run, nor a task or file of the latest one ({id})"
+                    );
+                    let next = format!("forge status\n   or: forge show {id}");
+                    return Err(Error::usage(what, next));
+                }
                 Ok((latest, Some(word.to_owned())))
             }
             Err(error) => Err(error),

@@ -292,11 +292,12 @@ fn print_change(
                 settings::LOCAL_FILE
             ));
         }
+        (SettingsTarget::Repo, _) if !file.path().exists() => {}
         (SettingsTarget::Repo, true | false) => {
             let file = settings::FILE;
             terminal_output::print(&format!(
-                "next: git add {file} && git commit -m \"Set {key}\" {file} (a run reads it from the \
-                 commit it starts from); only for you: add --user or --local"
+                "commit {file}: a run reads it from the commit it starts from (only for you: add \
+                 --user or --local)"
             ));
         }
         (SettingsTarget::Local, true) | (SettingsTarget::User, true | false) => {}

@@ -83,7 +83,7 @@ pub(crate) struct RetryArgs {
 #[derive(Args)]
 struct DecideArgs {
     /// Name the question, if several are open
-    #[arg(long, value_name = "Q1")]
+    #[arg(long, value_name = "QUESTION")]
     question: Option<QuestionId>,
     /// Answer only; continue later with `forge resume`
     #[arg(long, conflicts_with_all = ["json", "plain", "detach"])]

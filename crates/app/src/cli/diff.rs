@@ -28,7 +28,7 @@ pub(crate) struct DiffArgs {
     /// Print only the names of the files
     #[arg(long, conflicts_with = "task")]
     name_only: bool,
-    /// Use no pager, however long it is
+    /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
 }

@@ -55,7 +55,7 @@ pub(crate) struct DriveArgs {
     /// Print each record and the end as a JSON object
     #[arg(long)]
     json: bool,
-    /// Print one line for each fact, also on a terminal
+    /// Print log lines instead of the live screen
     #[arg(long, conflicts_with = "json")]
     plain: bool,
     /// Run in the background; `forge attach` shows it

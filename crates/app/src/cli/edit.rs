@@ -50,7 +50,7 @@ impl EditArgs {
             (None, Some(name)) => self.artifact(&forge, &run, name)?,
             (None, None) => {
                 let what = format!("name the file of {id} that you want to change");
-                return Err(Error::usage(what, format!("forge show {id} (lists the files)")));
+                return Err(Error::usage(what, format!("forge show {id}")));
             }
         };
         terminal_output::print(match sent {

@@ -6,7 +6,7 @@
 
 use std::{ffi::OsString, fmt::Write as _};
 
-use clap::{Args, Command, builder::Resettable};
+use clap::{Args, Command};
 
 /// Print the help of a command
 #[derive(Args)]
@@ -72,8 +72,11 @@ Exit codes:
     2  usage or environment error   70  internal error
     3  needs you                   130  interrupted";
 
+/// The end of the help of each command.
+const GLOBAL: &str = "All commands take -C, -q, -v and --color; see forge --help.";
+
 /// An example or more for each command.
-const EXAMPLES: [(&str, &[&str]); 34] = [
+const EXAMPLES: [(&str, &[&str]); 48] = [
     (
         "forge",
         &[
@@ -125,6 +128,20 @@ const EXAMPLES: [(&str, &[&str]); 34] = [
     ("status", &["forge status", "forge status oqmd", "forge status --watch"]),
     ("stop", &["forge stop", "forge cancel oqmd"]),
     ("watch", &["forge watch T2"]),
+    ("flow list", &["forge flow list"]),
+    ("flow show", &["forge flow show feature"]),
+    ("flow check", &["forge flow check .forge/flows/release.toml"]),
+    ("agents check", &["forge agents check claude"]),
+    ("agents use", &["forge agents use claude"]),
+    ("config get", &["forge config get limits.budget"]),
+    ("config list", &["forge config list"]),
+    ("config explain", &["forge config explain verify.commands"]),
+    ("config set", &["forge config set limits.budget 5 --user"]),
+    ("config unset", &["forge config unset limits.budget --user"]),
+    ("config edit", &["forge config edit --user"]),
+    ("config path", &["forge config path --local"]),
+    ("config schema", &["forge config schema"]),
+    ("config approve", &["forge config approve"]),
 ];
 
 /// Adds to the definitions of the commands what their help has besides.
@@ -137,17 +154,27 @@ pub(crate) fn with_help(cli: Command, length: HelpLength) -> Command {
     let cli =
         cli.help_template(template).override_usage("forge \"REQUEST\"\n       forge [COMMAND]");
     match length {
-        HelpLength::Short => cli.mut_subcommands(|command| command.after_help(Resettable::Reset)),
+        HelpLength::Short => cli.mut_subcommands(|command| {
+            command.after_help(GLOBAL).mut_subcommands(|inner| inner.after_help(GLOBAL))
+        }),
         HelpLength::Full => {
             let root = format!("{}\n\n{NOTES}", examples("forge").unwrap_or_default());
             cli.after_help(root).mut_subcommands(|command| {
-                let notes = command.get_after_help().map(ToString::to_string);
-                let texts: Vec<String> =
-                    examples(command.get_name()).into_iter().chain(notes).collect();
-                if texts.is_empty() { command } else { command.after_help(texts.join("\n\n")) }
+                let name = command.get_name().to_owned();
+                with_examples(command, &name).mut_subcommands(|inner| {
+                    let name = format!("{name} {}", inner.get_name());
+                    with_examples(inner, &name)
+                })
             })
         }
     }
+}
+
+/// Adds the examples of a command, its notes, and the options that all commands have.
+fn with_examples(command: Command, name: &str) -> Command {
+    let notes = command.get_after_help().map(ToString::to_string);
+    let texts = examples(name).into_iter().chain(notes).chain([GLOBAL.to_owned()]);
+    command.after_help(texts.collect::<Vec<String>>().join("\n\n"))
 }
 
 /// Formats all groups, each command with its line.
@@ -203,8 +230,14 @@ mod tests {
         let mut known = visible();
         known.sort_unstable();
         assert_eq!(grouped, known);
+        let cli = Cli::command();
+        let inner = cli.get_subcommands().flat_map(|command| {
+            let name = command.get_name();
+            command.get_subcommands().map(move |inner| format!("{name} {}", inner.get_name()))
+        });
         let without: Vec<String> = visible()
             .into_iter()
+            .chain(inner)
             .filter(|command| command != "version" && examples(command).is_none())
             .collect();
         assert!(without.is_empty(), "{without:?} have no example");

@@ -34,7 +34,7 @@ pub(crate) struct LogArgs {
     /// Print only the last N lines
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "json")]
     lines: Option<usize>,
-    /// Use no pager, however long it is
+    /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
     /// Print a JSON object for each record: seq, at, facts

@@ -43,7 +43,16 @@ impl PullRequestArgs {
         let draft = forge.pull_request(&run)?;
         let Some(remote) = draft.remote.as_ref().filter(|_| !self.print && is_installed(GH)) else {
             print_draft(&draft);
-            return Ok(ExitCode::SUCCESS);
+            let lack = match &draft.remote {
+                None => "no remote is set",
+                Some(_) => "gh is not installed",
+            };
+            return if self.yes {
+                let what = format!("{lack}, so nothing was pushed and no pull request was opened");
+                Err(Error::surroundings(what, "do the steps above by hand"))
+            } else {
+                Ok(ExitCode::SUCCESS)
+            };
         };
         let (push, create) = (draft.push(), draft.create());
         terminal_output::print(&sanitize(&format!(

@@ -17,7 +17,7 @@ use crate::{format, terminal_output};
 pub(crate) struct ResumeArgs {
     /// Name the run, or a folder with a state.json; the open one by default
     run: Option<String>,
-    /// Set the effort, where such a folder names none
+    /// Set the size, if the folder names none
     #[arg(long, value_name = "SIZE")]
     effort: Option<String>,
     /// Set a new cap in dollars for the whole run

@@ -13,7 +13,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use forge_api::{
     Error,
-    start::{BranchChoice, Discussion, OnMissing, PullRequest, QUICK_FLOW, Request},
+    start::{BranchChoice, Discussion, OnMissing, PullRequest, QUICK_FLOW, Request, quoted},
 };
 use forge_core::event::{Approvals, Detail};
 
@@ -160,6 +160,9 @@ impl RunArgs {
                 read.map_err(|error| Error::file(Path::new("standard input"), &error))?;
                 bytes
             }
+            (None, None, None) if self.dry => {
+                return Err(Error::usage("no request given", "forge run -n \"what you want\""));
+            }
             (None, None, None) => {
                 let otherwise = format!("forge run {EXAMPLE_REQUEST}");
                 edit_text("request.md", EDITOR_HINT.as_bytes(), &otherwise)?
@@ -178,7 +181,7 @@ impl RunArgs {
             text: self.text()?,
             issue: self.issue.clone(),
             flow: if self.quick { Some(QUICK_FLOW.to_owned()) } else { self.flow.clone() },
-            params: parse_params(&self.params)?,
+            params: parse_params(&self.params, self.request.as_deref())?,
             effort: self.effort.clone(),
             approvals: if self.auto { Approvals::Automatic } else { Approvals::ByPeople },
             budget: match &self.budget {
@@ -208,9 +211,12 @@ fn typed() -> Vec<String> {
     args.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-fn parse_params(given: &[String]) -> Result<BTreeMap<String, String>, Error> {
-    let wrong =
-        |what: String| Error::usage(what, format!("forge run --param effort=S {EXAMPLE_REQUEST}"));
+fn parse_params(
+    given: &[String],
+    request: Option<&str>,
+) -> Result<BTreeMap<String, String>, Error> {
+    let request = request.map_or_else(|| EXAMPLE_REQUEST.to_owned(), quoted);
+    let wrong = |what: String| Error::usage(what, format!("forge run --param effort=S {request}"));
     let mut params = BTreeMap::new();
     for param in given {
         let Some((name, value)) = param.split_once('=') else {

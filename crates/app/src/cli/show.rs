@@ -16,7 +16,7 @@ use crate::{
         result_text::{
             MergeState, artifact_document, change_documents, next_steps, parse_unit_id, result_text,
         },
-        state_words::{DrivenBy, standing_symbol},
+        state_words::{DrivenBy, row_mark},
     },
 };
 
@@ -39,7 +39,7 @@ pub(crate) struct ShowArgs {
         conflicts_with = "artifact"
     )]
     diff: Option<String>,
-    /// Use no pager, however long it is
+    /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
     /// Print JSON
@@ -83,7 +83,7 @@ impl ShowArgs {
                 if !next.is_empty() {
                     text = format!("{text}\n\n{}", next.join("\n"));
                 }
-                let (symbol, hue) = standing_symbol(view.row.standing);
+                let (symbol, hue, _) = row_mark(&view.row);
                 print_paged(&coloured_symbol(&sanitize(&text), symbol, Some(hue)), paging);
             }
         }

@@ -19,7 +19,7 @@ use crate::{
     text::{
         answer_text::OpenQuestions,
         question_text::{QuestionLayout, question_text},
-        state_words::{DrivenBy, standing_symbol},
+        state_words::{DrivenBy, row_mark},
         status_text::next_command,
     },
     text_width,
@@ -95,7 +95,7 @@ impl StatusArgs {
 const STATE_WIDTH: usize = 15;
 const STAGE_WIDTH: usize = 12;
 const COST_WIDTH: usize = 9;
-const AGE_WIDTH: usize = 5;
+const AGE_WIDTH: usize = 9;
 /// From this width on, the list has a column for questions and branches.
 const WIDE: usize = 120;
 
@@ -115,12 +115,8 @@ fn list_text(
     let title_width = width.saturating_sub(fixed + last_width + 2).max(10);
     let mut lines = Vec::new();
     for row in rows {
-        let (symbol, hue, state) = if lacks_driver(row) {
-            ("!", Hue::Yellow, "not running")
-        } else {
-            let (symbol, hue) = standing_symbol(row.standing);
-            (symbol, hue, row.standing.label())
-        };
+        let (symbol, hue, state) =
+            if lacks_driver(row) { ("!", Hue::Yellow, "not running") } else { row_mark(row) };
         let id = format::short_id(&row.run);
         let has_result = row.standing == Standing::Done && row.why.is_empty();
         let branch = row.branch.as_deref().filter(|_| has_result);
@@ -134,7 +130,7 @@ fn list_text(
             ),
             text_width::pad(&format::one_line(&row.title, title_width), title_width),
             row.amount().to_short_text(),
-            format::age(row.changed_at, now),
+            format!("{} ago", format::age(row.changed_at, now)),
             if last_width > 0 { format!("  {last}") } else { String::new() },
         );
         let line = sanitize(&format::cut_end(&line, width));

@@ -42,8 +42,7 @@ const COMMAND_HABITS: [(&str, &str); 22] = [
 ];
 
 /// Flags that people know from other programs, and the one that does it here, where the command has it.
-const FLAG_HABITS: [(&str, &str); 8] = [
-    ("--all", "--json"),
+const FLAG_HABITS: [(&str, &str); 7] = [
     ("--tail", "-n"),
     ("--limit", "-n"),
     ("--no-color", "--color=never"),
@@ -137,7 +136,8 @@ impl<'a> CommandLine<'a> {
         match error.get(ContextKind::Usage) {
             Some(ContextValue::StyledStr(usage)) => {
                 let usage = usage.to_string();
-                usage.trim_start_matches("Usage: ").replace(['<', '>'], "")
+                let usage = usage.trim_start_matches("Usage: ").replace(['<', '>'], "");
+                usage.replace("[OPTIONS] ", "")
             }
             _ => self.help(),
         }
@@ -168,7 +168,7 @@ impl<'a> CommandLine<'a> {
         if wrong == "undo" && self.path.is_empty() {
             return Error::usage(
                 "unknown command `undo`: a run only adds a branch, and what it did is kept",
-                "forge rewind RUN STAGE (run again from a stage)\n   or: git revert -m 1 HEAD (take back a merge)",
+                "forge rewind RUN STAGE   # runs again from a stage\n   or: git revert --no-edit FROM..RESULT   # takes back a merge; both commits are in forge show RUN",
             );
         }
         let name = [&self.path[..], &[wrong]].concat().join(" ");
@@ -184,6 +184,11 @@ impl<'a> CommandLine<'a> {
             let path = [&self.path[..], &[near]].concat().join(" ");
             let what = format!("unknown command `{name}`; did you mean `{path}`?");
             return Error::usage(what, self.with_replaced(wrong, near));
+        }
+        if wrong == "quick" && self.path.is_empty() && self.words.len() > 1 {
+            let request: Vec<&str> = self.words[1..].iter().map(String::as_str).collect();
+            let what = "unknown command `quick`; it is a flag";
+            return Error::usage(what, format!("forge --quick {}", quoted(&request.join(" "))));
         }
         let is_request = self.path.is_empty()
             && self.words.len() > 1
@@ -212,7 +217,8 @@ impl<'a> CommandLine<'a> {
             .collect();
         let run = self.command.find_subcommand(RUN);
         let is_of_run = |run: &Command| {
-            run.get_arguments().any(|flag| flag.get_long() == wrong.strip_prefix("--"))
+            let long = wrong.strip_prefix("--");
+            run.get_arguments().any(|flag| flag.get_long().is_some() && flag.get_long() == long)
         };
         if run.is_some_and(is_of_run) {
             let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
@@ -221,7 +227,9 @@ impl<'a> CommandLine<'a> {
         }
         let habit = FLAG_HABITS.iter().find(|(habit, flag)| {
             let flag = flag.split('=').next();
-            *habit == wrong && flags.iter().any(|known| Some(known.as_str()) == flag)
+            // `-n` says how many lines in the log, and something else in others.
+            let is_known = flags.iter().any(|known| Some(known.as_str()) == flag);
+            *habit == wrong && is_known && (flag != Some("-n") || self.path == ["log"])
         });
         let long = flags.iter().map(String::as_str).filter(|flag| flag.starts_with("--"));
         let near = habit.map(|(_, flag)| *flag).or_else(|| nearest(wrong, long));
@@ -258,7 +266,10 @@ impl<'a> CommandLine<'a> {
                 let is_joined = self.words.iter().any(|word| *word == format!("{flag}={value}"));
                 Error::usage(what, if is_joined { fixed } else { same })
             }
-            None => Error::usage(what, self.help()),
+            None => match valid.first() {
+                Some(first) => Error::usage(what, self.with_replaced(value, first)),
+                None => Error::usage(what, self.help()),
+            },
         }
     }
 }
@@ -343,6 +354,8 @@ mod tests {
         for (typed, what, help) in [
             (&["stauts", "oqmd"][..], "did you mean `status`?", "forge status oqmd"),
             (&["staus"], "did you mean `status`?", "forge status"),
+            (&["-Z"], "unknown flag `-Z` for `forge`", "forge --help"),
+            (&["quick", "fix", "it"], "it is a flag", "forge --quick 'fix it'"),
             (&["--quick", "improve"], "a flag of `forge run`", "forge run --quick improve"),
             (&["lgo"], "did you mean `log`?", "forge log"),
             (&["statu"], "did you mean `status`?", "forge status"),

@@ -152,7 +152,7 @@ fn of_a_red_check_the_lines_that_tell_why_are_printed() {
         80,
     );
     assert!(shown.contains("not ok 21 - adds"), "{shown}");
-    assert!(shown.contains("all 60 lines: forge status r --json"), "{shown}");
+    assert!(shown.contains("all 60 lines: forge attach r, then f"), "{shown}");
 }
 
 #[test]

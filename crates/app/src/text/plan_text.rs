@@ -30,7 +30,7 @@ pub(crate) fn plan_text(plan: &StartPlan, width: usize) -> String {
         row("Estimate", &estimate_text(estimate));
     }
     if let Some(branch) = &plan.branch {
-        let renamed = if plan.effort.is_some() { " (or with the words of the design)" } else { "" };
+        let renamed = if plan.effort.is_some() { " (renamed after the design)" } else { "" };
         row("Branch", &format!("{branch}{renamed}"));
     }
     lines.join("\n")
@@ -58,12 +58,15 @@ fn checks_text(checks: &[String], from: ChecksFrom) -> String {
     let commands = checks.join("; ");
     match from {
         ChecksFrom::Settings if checks.is_empty() => {
-            "none (verify.commands is empty): the result stays unverified".to_owned()
+            "none (verify.commands is empty): you are asked before an unverified result is merged"
+                .to_owned()
         }
         ChecksFrom::Settings => commands,
         ChecksFrom::Found => format!("{commands} (found in the project)"),
         ChecksFrom::Nothing => {
-            "none found: the result stays unverified; set them with: forge init".to_owned()
+            "none found: you are asked before an unverified result is merged; set them with: forge \
+             init"
+                .to_owned()
         }
     }
 }

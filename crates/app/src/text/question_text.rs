@@ -55,7 +55,8 @@ pub(crate) fn question_text(
 ) -> String {
     let run = format::short_id(run);
     let mut writer = QuestionWriter { text: String::new(), run, layout, width };
-    let text = format!("{} · {}: {}", question.question, question.unit, question.text);
+    let asked = question.text.replace("forge resume RUN", &format!("forge resume {run}"));
+    let text = format!("{} · {}: {asked}", question.question, question.unit);
     writer.text = text_width::wrap(&text, 0, 3, width, writer.long_words());
     writer.push_field("summary", &question.summary);
     if let Some(shown) = &question.shown {
@@ -143,7 +144,7 @@ impl QuestionWriter<'_> {
     /// Says how to get the full text of what is cut.
     fn full_text_hint(&self) -> String {
         match self.layout {
-            QuestionLayout::Printed { .. } => format!("forge status {} --json", self.run),
+            QuestionLayout::Printed { .. } => format!("forge attach {}, then {ALL_KEY}", self.run),
             QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
                 format!("key {ALL_KEY}")
             }
@@ -273,9 +274,8 @@ impl QuestionWriter<'_> {
             QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {}
         }
         if !question.changed.is_empty() {
-            self.push_line(&format!(
-                "fix it by hand: forge open {run} {unit}, then forge edit {run} --code {unit} --why REASON"
-            ));
+            self.push_line(&format!("fix it by hand: forge open {run} {unit}"));
+            self.push_line(&format!("then: forge edit {run} --code {unit} --why REASON"));
         }
         // Only an attempt without a result can be retried.
         if question.options.iter().any(|option| option.answer == "retry") {

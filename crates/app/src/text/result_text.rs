@@ -12,7 +12,7 @@ use forge_core::{
     view::{ProofState, RemainingFinding, RemarkView, ResultView, RunRow, Standing, short_commit},
 };
 
-use super::state_words::{DrivenBy, standing_symbol};
+use super::state_words::{DrivenBy, row_mark};
 use crate::{
     document::{Document, DocumentFormat},
     format,
@@ -21,9 +21,11 @@ use crate::{
 /// Formats the result of a run.
 pub(crate) fn result_text(view: &ResultView, driven_by: DrivenBy, width: usize) -> String {
     let row = &view.row;
-    let (symbol, state) = match (row.standing, driven_by) {
-        (Standing::Going, DrivenBy::Nothing) => ("■", "not running"),
-        (standing, _) => (standing_symbol(standing).0, standing.label()),
+    let (symbol, state) = if row.standing == Standing::Going && driven_by == DrivenBy::Nothing {
+        ("■", "not running")
+    } else {
+        let (symbol, _, word) = row_mark(row);
+        (symbol, word)
     };
     let id = format::short_id(&row.run);
     let mut text = format!("{symbol} {id}  {state}{}", done_but(row));

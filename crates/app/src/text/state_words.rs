@@ -8,7 +8,7 @@ use forge_api::follow::RunSnapshot;
 use forge_core::{
     event::{End, Event, Outcome, Ruling},
     verdict::Verdict,
-    view::{Course, Standing, UnitState, UnitView},
+    view::{Course, ProofState, RunRow, Standing, UnitState, UnitView},
 };
 
 use crate::palette::Hue;
@@ -81,6 +81,18 @@ pub(crate) const fn standing_symbol(standing: Standing) -> (&'static str, Hue) {
         | Standing::Abandoned => ("■", Hue::Yellow),
         Standing::Done => ("✓", Hue::Green),
         Standing::Failed | Standing::Blocked | Standing::Escalated => ("✗", Hue::Red),
+    }
+}
+
+/// Returns the symbol of a run, its colour and its word: a result that cannot be trusted has no check mark.
+pub(crate) const fn row_mark(row: &RunRow) -> (&'static str, Hue, &'static str) {
+    let (symbol, hue) = standing_symbol(row.standing);
+    match row.doubt {
+        Some(ProofState::Red) => ("!", Hue::Yellow, "done, check red"),
+        Some(ProofState::Unverified) => ("!", Hue::Yellow, "unverified"),
+        Some(ProofState::Verified | ProofState::NothingLanded) | None => {
+            (symbol, hue, row.standing.label())
+        }
     }
 }
 

@@ -139,6 +139,6 @@ fn a_result_that_nothing_checked_says_so_first() {
     world.git(&["rm", "--quiet", "Makefile"]);
     world.git(&["commit", "--quiet", "-m", "no checks"]);
     let said = run(&world, &["run", "--quick", "add a file with one line"]);
-    has(&said.err, &["Checks   none found: the result stays unverified"]);
+    has(&said.err, &["Checks   none found: you are asked before an unverified result is merged"]);
     has(&said.out, &["? Needs you · "]);
 }

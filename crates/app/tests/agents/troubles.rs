@@ -110,7 +110,7 @@ fn a_limit_that_a_program_tells_of_is_a_timer() {
         &[],
     );
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work rate-limited", "five hours are used up", "work (attempt 2) finished"]);
+    has(&said.out, &["work waits until", "five hours are used up", "work (attempt 2) finished"]);
     let sum = adds_up(&world, &world.latest());
     assert_eq!((sum.known, sum.unknown_calls), (1_000, 1));
 }

@@ -222,7 +222,7 @@ fn a_limited_attempt_goes_on_in_its_session_when_the_time_has_come() {
     ));
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work rate-limited until"]);
+    has(&said.out, &["work waits until"]);
     let run = world.latest();
     assert_eq!(turns(&world, &run), ["work#1", "work#2 resume"]);
     assert_eq!(adds_up(&world, &run).known, 30_000);

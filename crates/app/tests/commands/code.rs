@@ -129,7 +129,7 @@ fn a_red_check_sends_back_with_the_part_of_its_output_that_matters() {
     assert_eq!(said.code, DONE, "{said}");
     has(
         &said.out,
-        &["build: verify did not pass (`sh check.sh` failed", "build sent back by verify"],
+        &["build: checks did not pass (`sh check.sh` failed", "build sent back by checks"],
     );
     let run = world.latest();
     let brief = world.brief(&run, "build#2");
@@ -145,7 +145,7 @@ fn without_any_check_the_work_is_unverified_and_only_waiving_by_name_goes_on() {
     world.scenario("[[play]]\nfiles = { \"src/b.txt\" = \"broken\\n\" }\n");
     let said = world.run("one", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["build: verify could not verify it", "Nothing verifies this change"]);
+    has(&said.out, &["build: checks could not verify it", "Nothing verifies this change"]);
     let run = world.latest();
     let before = world.records(&run);
     for wrong in [
@@ -166,7 +166,7 @@ fn without_any_check_the_work_is_unverified_and_only_waiving_by_name_goes_on() {
         &log,
         &[
             "ada answered Q1 (override): it is only text",
-            "verify overridden by the answer to Q1",
+            "checks overridden by the answer to Q1",
             "build merged as",
         ],
     );
@@ -184,7 +184,10 @@ fn a_commit_hook_that_refuses_sends_back_with_what_it_said() {
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
-    has(&said.out, &["build: changes did not pass", "the commit hook `pre-commit` refuses it"]);
+    has(
+        &said.out,
+        &["build: changed files did not pass", "the commit hook `pre-commit` refuses it"],
+    );
     has(
         &world.brief(&run, "build#2"),
         &["git commit (hook pre-commit)", "no forbidden words, please"],
@@ -227,7 +230,7 @@ fn changes_outside_of_what_an_item_declared_send_back() {
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
     let what = "`src/c.txt` is outside what T1 may change (src/b.txt)";
-    has(&said.out, &["T1 make sent back by changes", what]);
+    has(&said.out, &["T1 make sent back by changed files", what]);
     has(&world.brief(&run, "build.T1/make#2"), &[what, "It may change: `src/b.txt`"]);
     assert_eq!(landed(&world, &run, "src/b.txt"), "b");
     let there = world.git(&["ls-tree", "-r", "--name-only", &format!("forge/{run}")]);
@@ -265,8 +268,8 @@ fn an_agent_that_changes_the_settings_is_sent_back_and_checked_as_before() {
     has(
         &said.out,
         &[
-            "build sent back by changes",
-            "build (attempt 2): verify did not pass (`sh check.sh` failed",
+            "build sent back by changed files",
+            "build (attempt 2): checks did not pass (`sh check.sh` failed",
         ],
     );
     has(&world.brief(&run, "build#2"), &["(critical) forge.toml", "belongs to Forge's settings"]);
@@ -303,7 +306,7 @@ fn new_tests_need_nobody() {
     world.scenario("[[play]]\nfiles = { \"tests/b_test.sh\" = \"true\\n\" }\n");
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["build: guarded passed\n"]);
+    has(&said.out, &["build: test and CI files passed\n"]);
 }
 
 #[test]

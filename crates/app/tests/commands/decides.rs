@@ -185,7 +185,10 @@ fn one_word_that_names_no_run_is_a_part_of_the_latest_one() {
     assert_eq!(world.ok(&["brief", "write"]), world.ok(&["brief", &run, "write"]));
     has(&world.ok(&["brief", "write"]), &["--- write#1, writer"]);
     assert_eq!(world.ok(&["watch", "write"]), world.ok(&["watch", &run, "write"]));
-    has(&world.refused(&["show", "nothing.md"]), &["has no file `nothing.md`", "draft.md"]);
+    has(
+        &world.refused(&["show", "nothing.md"]),
+        &["`nothing.md` is not a run, nor a task or file of the latest one", "or: forge show "],
+    );
     has(&world.refused(&["brief", &run]), &["name the task or stage"]);
     has(&world.refused(&["edit"]), &["name the file of", "help: forge show"]);
     has(&world.refused(&["edit", "draft"]), &["needs a reason"]);

@@ -29,7 +29,7 @@ fn the_demo_goes_from_red_tests_to_a_verified_branch_and_keeps_it_all_in_its_fol
     assert_eq!(said.code, DONE, "{said}");
     for line in [
         "Demo agents are scripted. No model is called, nothing is charged.",
-        "T1 implement sent back by verify",
+        "T1 implement sent back by checks",
         "T2 implement sent back by review",
         "T3 implement started",
         "the run is done",

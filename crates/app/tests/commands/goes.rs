@@ -430,11 +430,14 @@ fn what_an_abandoned_run_left_at_work_is_stopped_by_whoever_comes_next() {
     let world = World::new();
     world.flow(
         "slow",
-        &format!("[[stage]]\nname = \"slow\"\ncommand = \"trap '' TERM; {UNTIL_GO}\"\n"),
+        &format!(
+            "[[stage]]\nname = \"slow\"\ncommand = \"trap '' TERM; touch ~/deaf; {UNTIL_GO}\"\n"
+        ),
     );
     let mut running = world.start(&["run", "--flow", "slow", "do it"]);
     running.until_says("slow started");
     let run = world.latest();
+    until("it hears no signal", || world.beside("deaf").exists().then_some(()));
     let keeper = until("its keeper is there", || {
         let claim = fs::read(world.find_attempt(&run, "slow#1")?.join("claim")).ok()?;
         let claim: Value = serde_json::from_slice(&claim).ok()?;

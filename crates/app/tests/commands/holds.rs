@@ -228,11 +228,7 @@ fn a_limit_is_a_timer_that_costs_neither_a_miss_nor_a_person() {
     assert_eq!(said.code, DONE, "{said}");
     has(
         &said.out,
-        &[
-            "work rate-limited until",
-            "work (attempt 3) rate-limited until",
-            "work (attempt 4) finished",
-        ],
+        &["work waits until", "work (attempt 3) waits until", "work (attempt 4) finished"],
     );
     // Between the end of one attempt and the start of the next lies the limit.
     let run = world.latest();
@@ -261,7 +257,7 @@ fn a_run_that_waits_for_a_limit_says_so_and_can_be_stopped() {
     let world = World::new();
     world.scenario("[[play]]\nlimit = { kind = \"usage\", reset_in_ms = 3600000 }\n");
     let mut running = world.start(&["run", "do it"]);
-    running.until_says("rate-limited until");
+    running.until_says("waits until");
     let run = world.latest();
     until("the run to be limited", || (world.view(&run)["standing"] == "limited").then_some(()));
     has(&world.ok(&["status", &run]), &["limited until ", "the usage limit is reached"]);

@@ -165,7 +165,7 @@ fn two_that_are_green_alone_and_red_together_do_not_land_together() {
     let said = running.end();
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
-    has(&said.out, &["T1 make: verify passed", "T1 make sent back, it conflicts with merged work"]);
+    has(&said.out, &["T1 make: checks passed", "T1 make sent back, it conflicts with merged work"]);
     has(&world.brief(&run, "right.T1/make#2"), &["not together"]);
     assert_eq!(landed(&world, &run, "src/both"), "b");
     assert_eq!(count(&world, &run, "landed"), 2);

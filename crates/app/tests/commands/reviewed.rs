@@ -112,8 +112,10 @@ fn what_a_hook_refused_stays_refused_until_it_is_gone_and_never_becomes_history(
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
     for n in [1, 2] {
-        let refused =
-            ["T1 make: changes did not pass", "T1 make (attempt 2): changes did not pass"];
+        let refused = [
+            "T1 make: changed files did not pass",
+            "T1 make (attempt 2): changed files did not pass",
+        ];
         has(&said.out, &[refused[n - 1], "the commit hook `pre-commit` refuses it"]);
         let brief = world.brief(&run, &format!("build.T1/make#{}", n + 1));
         has(&brief, &["no such words"]);
@@ -220,7 +222,7 @@ fn an_item_that_changes_nothing_is_not_blamed_for_what_landed_before_it() {
     ));
     let said = world.run("items", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["T2 make: changes passed", "nothing changed. Is that right?"]);
+    has(&said.out, &["T2 make: changed files passed", "nothing changed. Is that right?"]);
     assert!(!said.out.contains("sent back"), "{said}");
     let run = world.latest();
     world.ok(&["answer", &run, "Q1", "waive", "land", "nothing was to do"]);
@@ -258,7 +260,7 @@ fn all_defer(requests: &[&str]) -> Vec<Said> {
 fn runs_that_defer_all_end_though_the_first_is_sent_back_and_do_not_wait_for_each_other() {
     let said = all_defer(&["the first", "the second", "the third"]);
     assert!(said.iter().all(|said| said.code == DONE), "{said:#?}");
-    has(&said[0].out, &["build sent back by verify"]);
+    has(&said[0].out, &["build sent back by checks"]);
     assert!(!said[0].out.contains(" waits"), "who was there first goes on: {}", said[0]);
 }
 

@@ -142,7 +142,7 @@ gates = [{ name = "ask", human = "Good?", when = { param = "effort", is = ["M"] 
     );
     let said = world.run("sized", &["--param", "effort=S"]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["effort S", "research skipped"]);
+    has(&said.out, &["size S", "research skipped"]);
     assert!(world.story(&world.latest()).contains(&"build: ask skipped".to_owned()));
     has(&world.ok(&["status", &world.latest()]), &["skipped"]);
     assert_eq!(world.run("sized", &["--yes"]).code, WAITS);

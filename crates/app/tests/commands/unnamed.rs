@@ -25,6 +25,7 @@ pub(crate) fn short(run: &str) -> &str {
 /// It was refused because nobody is there who drives the run.
 fn is_alone(said: &Said, run: &str) {
     assert_eq!(said.code, WRONG, "{said}");
+    let run = short(run);
     has(&said.err, &[&format!("{run} is not running"), "help: ", &format!("forge resume {run}")]);
     assert!(!said.all().contains("going"), "{said}");
 }
@@ -42,7 +43,7 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     has(&world.refused(&["stop"]), &["no run can be stopped", "help: forge status"]);
     has(&world.ok(&["stop", &waits]), &[&format!("{} is stopped", short(&waits))]);
     has(&world.refused(&["stop", &waits]), &["the run is already stopped"]);
-    has(&world.refused(&["attach"]), &[&format!("{waits} is not running")]);
+    has(&world.refused(&["attach"]), &[&format!("{} is not running", short(&waits))]);
     has(&world.ok(&["answer", "Q1", "approve"]), &["Q1 is answered"]);
     assert_eq!(world.forge(&["resume"]).code, DONE);
     has(&world.refused(&["resume"]), &["no run can be resumed"]);

@@ -132,7 +132,7 @@ fn goes_well(golden: &Golden) {
 fn is_red_from_nothing(golden: &Golden, why: &str) -> Running {
     let mut run = golden.start("red.txt", "red.toml", &["--param", "effort=S", "--auto"]);
     run.until_says("build done");
-    run.until_says("verify sent back by verify");
+    run.until_says("verify sent back by checks");
     run.until_says("verify (attempt 2) finished");
     let brief = golden.world.brief(&golden.world.latest(), "verify#2");
     has(&brief, &["Findings to deal with", why]);

@@ -31,7 +31,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         &[
             (
                 "approve [\"WORDS\"]",
-                "`review` is overridden with its findings noted, and `land` runs next",
+                "`review` is overridden with its findings noted, and the merge runs next",
             ),
             ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
             ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
@@ -167,11 +167,11 @@ fn red(left: &Left<'_>) {
     left.offers(
         1,
         &[
-            ("retry", "`verify` runs again"),
+            ("retry", "the checks run again"),
             ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
-                "`verify` is overridden in your name, and `guarded` runs next",
+                "the checks are overridden in your name, and the check of test and CI files runs next",
             ),
             ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
         ],
@@ -186,7 +186,7 @@ fn red_tests_that_a_person_waives_by_name_land_and_are_not_asked_about_again_whi
     let left = left.answer(&["Q1", "waive", "verify", "it", "is", "flaky"]);
     // Final verification is red in the same way: no verifier is called, and the person is not asked once more.
     left.ends(DONE)
-        .shows(&["T1 implement merged as", "verify: verify overridden by the answer to Q1"]);
+        .shows(&["T1 implement merged as", "verify: checks overridden by the answer to Q1"]);
     assert_eq!((left.count("question_asked"), left.tries("verify")), (1, 1));
     has(
         &project.world.ok(&["show", &left.run]),

@@ -35,11 +35,11 @@ fn stays_red(project: &Project) -> Left<'_> {
     left.offers(
         1,
         &[
-            ("retry", "`verify` runs again"),
+            ("retry", "the checks run again"),
             ("revise \"WORDS\"", "`verify` runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
-                "`verify` is overridden in your name, and `guarded` runs next",
+                "the checks are overridden in your name, and the check of test and CI files runs next",
             ),
             ("give-up", "`verify` fails; work that does not depend on it continues"),
         ],
@@ -65,7 +65,7 @@ fn what_the_verifier_cannot_mend_in_two_rounds_is_shown_to_a_person_and_not_deli
         .refuses(&["Q1", "revise"], &["words"]);
     // With a hint it can.
     let left = left.answer(&["Q1", "revise", "remove the file red"]);
-    left.ends(DONE).shows(&["verify (attempt 4): verify passed", "text written to"]);
+    left.ends(DONE).shows(&["verify (attempt 4): checks passed", "text written to"]);
     has(&project.world.brief(&left.run, "verify#4"), &["remove the file red", "not ok 1"]);
 }
 

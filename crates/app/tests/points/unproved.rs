@@ -19,7 +19,7 @@ fn a_project_without_checks_is_unverified_and_asks_before_anything_lands() {
             ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
-                "`verify` is overridden in your name for all of this run, and `guarded` runs next",
+                "the checks are overridden in your name for all of this run, and the check of test and CI files runs next",
             ),
             ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
         ],
@@ -101,12 +101,12 @@ fn checks_that_an_agent_adds_are_asked_about_and_not_run_before_a_person_allows_
         &[
             (
                 "approve [\"WORDS\"]",
-                "Forge may run these commands in this run, and `verify` runs again",
+                "Forge may run these commands in this run, and the checks run again",
             ),
             ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
-                "`verify` is overridden in your name for all of this run, as long as its checks stay the same, and `guarded` runs next",
+                "the checks are overridden in your name for all of this run, as long as its checks stay the same, and the check of test and CI files runs next",
             ),
             ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
         ],

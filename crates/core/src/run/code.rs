@@ -248,4 +248,11 @@ impl Run {
     pub fn evidence(&self, tree: &str, command: &str) -> Option<Colour> {
         self.evidence.get(&(tree.to_owned(), command.to_owned())).copied()
     }
+
+    /// Returns what came of all commands that Forge ran on the tree of the result.
+    pub fn evidence_on_result(&self) -> Vec<Colour> {
+        let tree = self.tree();
+        let own = self.evidence.iter().filter(|((of, _), _)| Some(of.as_str()) == tree);
+        own.map(|(_, colour)| *colour).collect()
+    }
 }

@@ -1,7 +1,7 @@
 //! How much a fact matters to a person who reads a log.
 
 use crate::{
-    event::{Approval, Event, Outcome, Receipt, Ruling},
+    event::{Approval, Event, Outcome, Receipt, ResultChange, Ruling},
     verdict::Verdict,
 };
 
@@ -29,6 +29,11 @@ impl LogLevel {
                 let says = !summary.is_empty() || !evidence.is_empty();
                 if says { Self::Milestone } else { Self::Check }
             }
+            Event::Landed { brings: ResultChange::Unchanged, .. }
+            | Event::AttemptStarted { .. }
+            | Event::JudgementStarted { .. }
+            | Event::UnitSkipped { .. }
+            | Event::UnitAccepted { .. } => Self::Check,
             Event::GatePassed { by: Approval::Automatic, .. }
             | Event::RunStarted(_)
             | Event::RunHeld { .. }
@@ -47,10 +52,6 @@ impl LogLevel {
             | Event::RunRewound { .. }
             | Event::RunEnded { .. }
             | Event::Judged { .. } => Self::Milestone,
-            Event::AttemptStarted { .. }
-            | Event::JudgementStarted { .. }
-            | Event::UnitSkipped { .. }
-            | Event::UnitAccepted { .. } => Self::Check,
             Event::GateSkipped { .. }
             | Event::GatePassed { by: Approval::Person { .. }, .. }
             | Event::CallSettled { .. }

@@ -16,6 +16,7 @@ use crate::{
 
 use super::{
     format::{Amount, first_line},
+    proof::ProofState,
     sentence::{held_because, question_text},
     standing::Standing,
 };
@@ -75,6 +76,9 @@ pub struct RunRow {
     /// Why it stands there, where that needs words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// Why the result of a run that is done cannot be trusted: `unverified` or `red`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<ProofState>,
     /// The first stage that is not finished, while the run is not over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
@@ -123,6 +127,7 @@ impl RunRow {
             title,
             source: run.is_started().then(|| run.definition().start.source.clone()).flatten(),
             standing,
+            doubt: doubt(run).filter(|_| standing == Standing::Done),
             stage: stage(run),
             branch: run.branch().map(str::to_owned),
             asks: asks(run),
@@ -213,6 +218,15 @@ fn why(run: &Run) -> String {
         }
         Phase::Over(End::Done) if run.changed_nothing() => NOTHING_CHANGED.to_owned(),
         Phase::Fresh | Phase::Going | Phase::Over(End::Done | End::Abandoned) => String::new(),
+    }
+}
+
+/// Returns what is known of the result, if that is not that its checks succeeded.
+fn doubt(run: &Run) -> Option<ProofState> {
+    let proof = ProofState::from_colours(run.tree(), &run.evidence_on_result());
+    match proof {
+        ProofState::Verified | ProofState::NothingLanded => None,
+        ProofState::Unverified | ProofState::Red => Some(proof),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     Time,
     event::{Answer, Choice, FailureKind, Question, QuestionReason, Record},
     flow::{Check, Gate, Work},
-    id::{CallId, UnitId},
+    id::{CallId, UnitId, gate_does},
     money::Money,
     run::{Phase, ReviewTally, Run, State, Unit},
     verdict::{Finding, Shown, VerdictWord},
@@ -455,7 +455,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         |gate: &&Gate| !skipped.contains(&gate.name) && run.holds(&question.unit.scope, &gate.when);
     let next = position.and_then(|position| stage.gates[position + 1..].iter().find(applies));
     let then = match next {
-        Some(gate) => format!("`{}` runs next", gate.name),
+        Some(gate) => format!("{} next", gate_does(&gate.name, "runs", "run")),
         None => match next_stage(run, &question.unit) {
             Some(stage) => format!("`{stage}` starts next"),
             None => format!("{} is done", question.unit.label()),
@@ -467,11 +467,15 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             if let QuestionReason::Checkpoint { .. } | QuestionReason::Guarded = question.why {
                 format!("it is accepted, and {then}")
             } else if let QuestionReason::Unverified { .. } = question.why {
-                format!("Forge may run these commands in this run, and `{gate}` runs again")
+                format!(
+                    "Forge may run these commands in this run, and {} again",
+                    gate_does(gate, "runs", "run")
+                )
             } else if question.takes_work(&Answer::Approve) {
                 "it is accepted as it is, and its checks run next".to_owned()
             } else {
-                format!("`{gate}` is overridden with its findings noted, and {then}")
+                let is = gate_does(gate, "is", "are");
+                format!("{is} overridden with its findings noted, and {then}")
             }
         }
         Choice::Waive => {
@@ -486,11 +490,10 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             {
                 let how_long =
                     if found.is_empty() { "" } else { ", as long as its checks stay the same" };
-                format!(
-                    "`{gate}` is overridden in your name for all of this run{how_long}, and {then}"
-                )
+                let is = gate_does(gate, "is", "are");
+                format!("{is} overridden in your name for all of this run{how_long}, and {then}")
             } else {
-                format!("`{gate}` is overridden in your name, and {then}")
+                format!("{} overridden in your name, and {then}", gate_does(gate, "is", "are"))
             }
         }
         Choice::Revise => {
@@ -502,7 +505,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             let is_capped = matches!(question.why, QuestionReason::CapReached { cap: Some(_) });
             let with = if is_capped { ", with the same budget" } else { "" };
             match question.gate {
-                Some(_) => format!("`{gate}` runs again{with}"),
+                Some(_) => format!("{} again{with}", gate_does(gate, "runs", "run")),
                 None => format!("`{}` is tried again{with}", question.unit),
             }
         }

@@ -7,7 +7,7 @@ use crate::{
         QuestionReason, ResultChange, Ruling, SentBack, SettingsChange, Waiver,
     },
     failure::{FaultClass, main_line},
-    id::{AttemptId, CallId, JudgementId, UnitId},
+    id::{AttemptId, CallId, JudgementId, UnitId, gate_does, gate_label},
     money::{Cost, Spent},
     verdict::{BlockerClass, Finding, Verdict},
 };
@@ -45,6 +45,13 @@ impl Names {
         }
     }
 
+    fn gate(self, gate: &str) -> &str {
+        match self {
+            Self::Short => gate_label(gate),
+            Self::Exact => gate,
+        }
+    }
+
     fn call(self, call: &CallId) -> String {
         match self {
             Self::Short => call.label(),
@@ -58,8 +65,13 @@ impl Names {
 pub fn sentence(event: &Event, names: Names) -> String {
     match event {
         Event::RunStarted(start) => {
-            let params: Vec<String> =
-                start.params.iter().map(|(name, value)| format!("{name} {value}")).collect();
+            let shown = |(name, value): (&String, &String)| match (names, name.as_str()) {
+                (Names::Short, "effort") => Some(format!("size {value}")),
+                // How it is delivered and where it came from is in the dry run.
+                (Names::Short, "pr" | "source") => None,
+                (Names::Short | Names::Exact, _) => Some(format!("{name} {value}")),
+            };
+            let params: Vec<String> = start.params.iter().filter_map(shown).collect();
             let with =
                 if params.is_empty() { String::new() } else { format!(", {}", params.join(", ")) };
             format!("{} started the run, flow `{}`{with}", start.by.who, start.flow)
@@ -78,7 +90,9 @@ pub fn sentence(event: &Event, names: Names) -> String {
             }
         }
         Event::UnitSkipped { unit } => format!("{} skipped", names.unit(unit)),
-        Event::GateSkipped { unit, gate } => format!("{}: {gate} skipped", names.unit(unit)),
+        Event::GateSkipped { unit, gate } => {
+            format!("{}: {} skipped", names.unit(unit), names.gate(gate))
+        }
         Event::AttemptStarted { attempt, .. } => format!("{} started", names.attempt(attempt)),
         Event::AttemptEnded { attempt, outcome, receipt } => {
             let attempt = names.attempt(attempt);
@@ -103,7 +117,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
                     format!("{attempt} failed without a result{cost}: {}", fault(*class, what))
                 }
                 Outcome::Limited { until, what } => {
-                    format!("{attempt} rate-limited until {}", limit(*until, &cost, what))
+                    format!("{attempt} {}", limit(*until, &cost, what))
                 }
                 Outcome::Deferred { what, .. } => {
                     format!("{attempt} waits: {}", line(what))
@@ -149,7 +163,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
                     format!("{judgement} blocked{cost}: {}", line(what))
                 }
                 Ruling::Limited { until, what } => {
-                    format!("{judgement} rate-limited until {}", limit(*until, &cost, what))
+                    format!("{judgement} {}", limit(*until, &cost, what))
                 }
                 Ruling::Lost => format!("{judgement} was lost{cost}: how it ended is unknown"),
                 Ruling::Interrupted => format!("{judgement} was interrupted{cost}"),
@@ -159,14 +173,18 @@ pub fn sentence(event: &Event, names: Names) -> String {
             format!("{} stopped, no longer needed{}", names.call(call), cost(spent))
         }
         Event::GatePassed { unit, gate, by: Approval::Automatic, verdict: Some(verdict) } => {
-            let (unit, verdict) = (names.unit(unit), verdict.as_str());
+            let (unit, gate, verdict) = (names.unit(unit), names.gate(gate), verdict.as_str());
             format!("{unit}: {gate} approved automatically (AI verdict: {verdict})")
         }
         Event::GatePassed { unit, gate, by: Approval::Automatic, verdict: None } => {
-            format!("{}: {gate} approved automatically (--auto)", names.unit(unit))
+            format!("{}: {} approved automatically (--auto)", names.unit(unit), names.gate(gate))
         }
         Event::GatePassed { unit, gate, by: Approval::Person { question }, .. } => {
-            format!("{}: {gate} approved by the answer to {question}", names.unit(unit))
+            format!(
+                "{}: {} approved by the answer to {question}",
+                names.unit(unit),
+                names.gate(gate)
+            )
         }
         Event::GateWaived { unit, gate, why } => {
             let because = match why {
@@ -182,7 +200,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
                 }
                 Waiver::Person { question } => format!("overridden by the answer to {question}"),
             };
-            format!("{}: {gate} {because}", names.unit(unit))
+            format!("{}: {} {because}", names.unit(unit), names.gate(gate))
         }
         Event::QuestionAsked(question) => {
             format!(
@@ -204,7 +222,11 @@ pub fn sentence(event: &Event, names: Names) -> String {
             };
             let unit = names.unit(unit);
             match by {
-                SentBack::Gate { gate, .. } => format!("{unit} sent back by {gate}{what}"),
+                // What a gate found was said right before.
+                SentBack::Gate { gate, .. } => match names {
+                    Names::Short => format!("{unit} sent back by {}", names.gate(gate)),
+                    Names::Exact => format!("{unit} sent back by {gate}{what}"),
+                },
                 SentBack::Landing => {
                     format!("{unit} sent back, it conflicts with merged work{what}")
                 }
@@ -297,21 +319,23 @@ pub(super) fn question_text(question: &Question) -> String {
     match &question.why {
         QuestionReason::Checkpoint { text } => text.clone(),
         QuestionReason::RoundsUsedUp => {
-            format!("`{gate}` still does not pass, and no revisions are left. What now?")
+            let does = upper(&gate_does(gate, "still does not pass", "still do not pass"));
+            format!("{does}, and no revisions are left. What now?")
         }
         QuestionReason::NotShrinking => {
+            let finds = upper(&gate_does(gate, "finds", "find"));
             format!(
-                "`{gate}` finds as many problems as before, so another revision would not help. \
-                 What now?"
+                "{finds} as many problems as before, so another revision would not help. What now?"
             )
         }
         QuestionReason::NoResult { class, what } if gate.is_empty() => {
             let last = class.map_or_else(|| last_line(what), |class| fault(class, what));
-            format!("It left no usable result (last: {last}). What now?")
+            format!("It left no usable result: {last}. What now?")
         }
         // The work has a result, but its gate may not spend more.
         QuestionReason::NoResult { what, .. } => {
-            format!("`{gate}` cannot run: {}. What now?", last_line(what).trim_end_matches('.'))
+            let cannot = upper(&gate_does(gate, "cannot run", "cannot run"));
+            format!("{cannot}: {}. What now?", last_line(what).trim_end_matches('.'))
         }
         QuestionReason::CapReached { cap } => {
             let cap = cap.map(|cap| format!(" of {cap}")).unwrap_or_default();
@@ -339,7 +363,8 @@ pub(super) fn question_text(question: &Question) -> String {
         }
         QuestionReason::NothingToRedo => {
             format!(
-                "`{gate}` does not pass, and the flow names no stage that could fix it. What now?"
+                "{}, and the flow names no stage that could fix it. What now?",
+                upper(&gate_does(gate, "does not pass", "do not pass"))
             )
         }
         QuestionReason::Unverified { what, .. } => {
@@ -369,9 +394,16 @@ pub(super) fn question_text(question: &Question) -> String {
             )
         }
         QuestionReason::LandedAlready => {
-            format!("`{gate}` does not pass, but the work is already merged. What now?")
+            let does = upper(&gate_does(gate, "does not pass", "do not pass"));
+            format!("{does}, but the work is already merged. What now?")
         }
     }
+}
+
+/// Returns a part of a sentence as its beginning.
+fn upper(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// Returns what stands in the way, and what a person can do about it.
@@ -389,8 +421,9 @@ fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
 /// Returns when a limit is over, and which one it is.
 fn limit(until: Time, cost: &str, what: &str) -> String {
     match line(what).as_str() {
-        "" => format!("{}{cost}", moment(until)),
-        what => format!("{}{cost}: {what}", moment(until)),
+        "" => format!("rate-limited until {}{cost}", moment(until)),
+        // The reason may be another one, such as a network that is down.
+        what => format!("waits until {}{cost}: {what}", moment(until)),
     }
 }
 

@@ -488,12 +488,12 @@ fn of_several_secrets_the_first_is_told_and_how_many_more_there_are() {
         "work#1 left a secret in its change, so nothing was committed: a token in a.rs and 2 more",
     );
     world.ends("work#2", secrets(&[&long, "a key in b.rs"]));
-    assert_eq!(world.about("… and 1 more). What now?").len(), 1, "{:?}", world.story());
+    assert_eq!(world.about("… and 1 more. What now?").len(), 1, "{:?}", world.story());
     world.say(1, Answer::Retry, "");
     world.ends("work#3", secrets(&["a token in a.rs", "a key in b.rs"]));
     world.ends("work#4", secrets(&["a token in a.rs", "a key in b.rs"]));
     world.says(
-        "Q2 asks about work: It left no usable result (last: a token in a.rs and 1 more). What now?",
+        "Q2 asks about work: It left no usable result: a token in a.rs and 1 more. What now?",
     );
 }
 

@@ -87,7 +87,7 @@ fn when_the_final_verification_is_red_the_verifier_repairs_and_then_a_person_is_
     world.says("verify#2 started");
     world.says("verify#3 started");
     world.says(
-        "Q2 asks about verify: `verify` still does not pass, and no revisions are left. What now?",
+        "Q2 asks about verify: The checks still do not pass, and no revisions are left. What now?",
     );
     world.never_says("deliver#1");
 }

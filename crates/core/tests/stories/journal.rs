@@ -391,7 +391,7 @@ fn the_journal_of_version_3_can_be_read_and_folded_for_ever() {
     assert_eq!((ledger.n_unknown, ledger.unknown_at_most), (1, Money(1_000_000)));
     let said: Vec<String> = facts.iter().map(|(_, fact)| sentence(fact, Names::Exact)).collect();
     for line in [
-        "make#1 rate-limited until 1970-01-01 00:01:00 UTC (about $0.05): the provider's rate limit",
+        "make#1 waits until 1970-01-01 00:01:00 UTC (about $0.05): the provider's rate limit",
         "make#2 blocked ($0.02): not logged in",
         "make#3 left a secret in its change ($0.02), so nothing was committed: a token in a.rs",
         "make#5/critic#2 blocked ($0.02): it will not",

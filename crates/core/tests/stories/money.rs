@@ -408,7 +408,7 @@ fn attempts_that_miss_go_on_until_the_stage_has_nothing_left() {
         let outcome = Outcome::Fault { class: FaultClass::Crashed, what };
         world.ends(&format!("work#{n}"), outcome);
     }
-    world.says("Q1 asks about work: It left no usable result (last: the stage's budget of $0.30 is used up). What now?");
+    world.says("Q1 asks about work: It left no usable result: the stage's budget of $0.30 is used up. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp], "$0.003 is too little to begin");
 }
 

@@ -172,7 +172,7 @@ fn nobody_can_accept_what_made_nothing() {
         .outcome("write#1", fault("empty"))
         .outcome("write#2", fault("empty"))
         .played();
-    world.says("Q1 asks about write: It left no usable result (last: empty). What now?");
+    world.says("Q1 asks about write: It left no usable result: empty. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     for answer in [Answer::Approve, Answer::Revise, Answer::Waive { gate: "human".into() }] {
         let refused = world.try_say(1, answer, "words");

@@ -188,7 +188,7 @@ fn where_the_end_is_red_the_verifier_works_two_rounds_and_then_a_person_decides(
     world.before("verify#1/verify#1 did not pass: F1 src/a.rs:7: problem 0", "verify#2 started");
     world.before("verify sent back by verify: F2 src/a.rs:7: problem 0", "verify#3 started");
     world.says(
-        "Q2 asks about verify: `verify` still does not pass, and no revisions are left. What now?",
+        "Q2 asks about verify: The checks still do not pass, and no revisions are left. What now?",
     );
     assert_eq!(world.options(2), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.never_says("deliver#1 started");
@@ -211,7 +211,7 @@ fn a_feature_that_nothing_proves_is_delivered_only_when_that_is_waived_by_name()
     let does = &view.asked[0].options[1].does;
     assert_eq!(
         does,
-        "`verify` is overridden in your name for all of this run, and `guarded` runs next"
+        "the checks are overridden in your name for all of this run, and the check of test and CI files runs next"
     );
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
@@ -385,10 +385,10 @@ fn checks_that_the_run_added_end_the_waiver_of_there_being_none() {
     assert_eq!(world.options(3), options);
     let view = RunView::new("r", &world.run);
     let does: Vec<&str> = view.asked[0].options.iter().map(|option| &*option.does).collect();
-    assert_eq!(does[0], "Forge may run these commands in this run, and `verify` runs again");
+    assert_eq!(does[0], "Forge may run these commands in this run, and the checks run again");
     assert_eq!(
         does[2],
-        "`verify` is overridden in your name for all of this run, as long as its checks stay the same, and `guarded` runs next"
+        "the checks are overridden in your name for all of this run, as long as its checks stay the same, and the check of test and CI files runs next"
     );
     // Whoever waives these is not asked about the same ones once more.
     world.say(3, Answer::Waive { gate: "verify".to_owned() }, "they are a sketch");

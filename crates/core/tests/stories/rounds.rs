@@ -228,8 +228,8 @@ fn a_review_that_sends_back_without_anything_to_act_on_is_at_fault_itself() {
     let loose =
         forge_core::verdict::Finding { path: None, ..finding(Severity::Major, "a feeling") };
     let why = "it requests changes without a finding";
-    let none = "it requests changes, but no finding has a path or proof that holds: a feeling"
-        .to_owned();
+    let none =
+        "it requests changes, but no finding has a path or proof that holds: a feeling".to_owned();
     for (findings, last) in [(vec![loose], none), (vec![], why.to_owned())] {
         let verdict = Verdict::Revise { findings };
         let world = World::small(REVIEWED)

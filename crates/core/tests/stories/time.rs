@@ -35,7 +35,7 @@ fn a_limit_says_how_long_and_why() {
     let mut world = World::small(ONE).begin();
     let what = "the provider's rate limit".to_owned();
     world.ends("work#1", Outcome::Limited { until: 1_794_751_500_000, what });
-    world.says("work#1 rate-limited until 2026-11-15 14:05:00 UTC: the provider's rate limit");
+    world.says("work#1 waits until 2026-11-15 14:05:00 UTC: the provider's rate limit");
     let view = RunView::new("r", &world.run);
     let (until, why) = (Some(1_794_751_500_000), "the provider's rate limit");
     assert_eq!((view.row.until, view.row.why.as_str()), (until, why));
@@ -47,9 +47,7 @@ fn a_limit_says_how_long_and_why() {
     world.end("work#2");
     let what = "the provider's usage limit".to_owned();
     world.rules("work#2/critic#1", Ruling::Limited { until: 1_794_837_900_000, what });
-    world.says(
-        "work#2/critic#1 rate-limited until 2026-11-16 14:05:00 UTC: the provider's usage limit",
-    );
+    world.says("work#2/critic#1 waits until 2026-11-16 14:05:00 UTC: the provider's usage limit");
     assert_eq!(RunRow::new("r", &world.run).why, "the provider's usage limit");
 }
 

@@ -199,7 +199,7 @@ fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_i
             "`checkpoint-b` runs next",
             "`split` fails; work that does not depend on it continues",
         ),
-        (CODE, "`land` runs next", "`build.T1/implement` fails"),
+        (CODE, "the merge runs next", "`build.T1/implement` fails"),
     ];
     for (reviewed, next, fails) in table {
         let call = |n: u32| format!("{}#1/review#{n}", reviewed.unit);

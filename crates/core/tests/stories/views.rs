@@ -83,7 +83,7 @@ fn a_question_shows_what_each_answer_does() {
     assert_eq!(
         options,
         [
-            ("approve", "`critic` is overridden with its findings noted, and `verify` runs next"),
+            ("approve", "`critic` is overridden with its findings noted, and the checks run next"),
             ("revise", "`write` runs again, with your words in its brief"),
             ("give-up", "`write` fails; work that does not depend on it continues"),
         ]
@@ -94,10 +94,10 @@ fn a_question_shows_what_each_answer_does() {
     world.rules("write#1/verify#1", revises(1));
     let question = world.run.questions().next().unwrap();
     let view = QuestionView::new(&world.run, question);
-    assert_eq!(view.options[0].does, "`verify` runs again");
+    assert_eq!(view.options[0].does, "the checks run again");
     assert_eq!(view.options[2].answer, "waive verify");
     // The human gate after it does not apply, so nothing looks next.
-    assert_eq!(view.options[2].does, "`verify` is overridden in your name, and write is done");
+    assert_eq!(view.options[2].does, "the checks are overridden in your name, and write is done");
 }
 
 #[test]

@@ -161,16 +161,7 @@ pub fn brief(
             section(&mut text, "Tasks that others work on", &body);
         }
     }
-    if let Some(list) = &run.stage(call.unit()).list
-        && let Some(items) = run.items(call.unit(), list).filter(|items| !items.is_empty())
-    {
-        let title = match call {
-            CallId::Attempt(_) => format!("Your last list of {list}"),
-            CallId::Judgement(_) => format!("The list of {list} under review"),
-        };
-        let items: Vec<String> = items.iter().map(listed_in_words).collect();
-        section(&mut text, &title, &items.join("\n"));
-    }
+    list_so_far(&mut text, run, call);
     if let Some(instructions) = code.instructions {
         section(&mut text, "The project's rules", instructions);
     }
@@ -224,19 +215,32 @@ pub fn brief(
     if !unit.left_to_do.is_empty() {
         section(&mut text, "What is left to do", &quoted(&unit.left_to_do));
     }
-    let fault = match call {
-        CallId::Attempt(_) => unit.fault.as_ref().map(|fault| fault.what.as_str()),
-        CallId::Judgement(_) => look_fault(run, call),
+    let (title, fault) = match call {
+        CallId::Attempt(_) => (
+            "Why the previous attempt did not count",
+            unit.fault.as_ref().map(|fault| fault.what.as_str()),
+        ),
+        CallId::Judgement(_) => ("Why your previous review did not count", look_fault(run, call)),
     };
     if let Some(what) = fault {
-        let title = match call {
-            CallId::Attempt(_) => "Why the previous attempt did not count",
-            CallId::Judgement(_) => "Why your previous review did not count",
-        };
         section(&mut text, title, &quoted(what));
     }
     section(&mut text, "What you must leave", &must_leave(run, call, role, places));
     text
+}
+
+/// Adds the list that was reported last, which is in the result and in no file.
+fn list_so_far(text: &mut String, run: &Run, call: &CallId) {
+    let Some(list) = &run.stage(call.unit()).list else { return };
+    let title = match call {
+        CallId::Attempt(_) => format!("Your last list of {list}"),
+        CallId::Judgement(_) => format!("The list of {list} under review"),
+    };
+    let items = run.items(call.unit(), list).unwrap_or_default();
+    let items: Vec<String> = items.iter().map(listed_in_words).collect();
+    if !items.is_empty() {
+        section(text, &title, &items.join("\n"));
+    }
 }
 
 /// Why the last look of this gate at the same attempt came to nothing.

@@ -117,7 +117,12 @@ impl EditedFile {
         let read = layers.winner(&key.path).map(|winner| &winner.value);
         assert_eq!(read, value.as_ref(), "what is set is read");
         self.refuse_worse(&after)?;
-        replace(path, &after.text).map_err(|error| Error::file(path, &error))?;
+        // A file that says nothing any more would only have to be committed.
+        if value.is_none() && after.text.trim().is_empty() {
+            fs::remove_file(path).map_err(|error| Error::file(path, &error))?;
+        } else {
+            replace(path, &after.text).map_err(|error| Error::file(path, &error))?;
+        }
         let value = value.map(|value| key.without_secret(&value));
         Ok(SettingChange { key: key.path.clone(), value, file_existed })
     }
@@ -189,7 +194,7 @@ fn with(text: &str, path: &str, value: &Value) -> Result<String, String> {
     })
 }
 
-/// Returns the text with one value taken out. Its table stays, even if it is empty then.
+/// Returns the text with one value taken out, and its table if that is empty then and no comment is at it.
 fn without(text: &str, path: &str) -> Result<String, String> {
     let (tables, name) = path.rsplit_once('.').unwrap_or(("", path));
     let missing = || format!("`{path}` is not set in this file");
@@ -198,6 +203,16 @@ fn without(text: &str, path: &str) -> Result<String, String> {
         match table.get(name) {
             Some(Item::Value(_)) => {
                 table.remove(name);
+                let is_bare = |item: &Item| {
+                    let table = item.as_table();
+                    table.is_some_and(|table| {
+                        let before = table.decor().prefix().and_then(|prefix| prefix.as_str());
+                        table.is_empty() && before.is_none_or(|text| text.trim().is_empty())
+                    })
+                };
+                if !tables.contains('.') && document.get(tables).is_some_and(is_bare) {
+                    document.remove(tables);
+                }
                 Ok(())
             }
             Some(Item::Table(_) | Item::ArrayOfTables(_)) => Err(format!("`{path}` is a table")),
