@@ -31,7 +31,7 @@ pub(super) fn agents(roster: &Roster) -> Vec<HealthFinding> {
         rows.iter().filter(is_model).filter(|row| row.wrong.is_none()).collect();
     match usable.as_slice() {
         [] => {
-            vec![note("no usable agent is installed", "forge agents")]
+            vec![bad(Error::surroundings("no usable agent is installed", "forge agents"))]
         }
         [only] => one_agent(only),
         several => {

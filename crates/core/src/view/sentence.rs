@@ -9,7 +9,7 @@ use crate::{
     failure::{FaultClass, main_line},
     id::{AttemptId, CallId, JudgementId, UnitId, gate_does, gate_label},
     money::{Cost, Spent},
-    verdict::{BlockerClass, Finding, Verdict},
+    verdict::{BlockerClass, Finding, RED_AT_THE_BASE, Verdict},
 };
 
 use super::format::{first_line, moment, shorten};
@@ -460,9 +460,11 @@ fn cost(spent: &Spent) -> String {
 }
 
 fn list(findings: &[Finding]) -> String {
-    let words: Vec<String> =
-        findings.iter().map(|finding| format!("{} {}", finding.id, finding.to_line())).collect();
-    lines(&words)
+    let words = findings.iter().map(|finding| {
+        let before = if finding.why == RED_AT_THE_BASE { ", as it did before the run" } else { "" };
+        format!("{} {}{before}", finding.id, finding.to_line())
+    });
+    lines(&words.collect::<Vec<String>>())
 }
 
 /// Joins the first three of some lines.
