@@ -207,7 +207,7 @@ impl Forge {
             tell(one);
             if number == n_setup {
                 let location = checkout.clone();
-                let order = Operation::Baseline(RecordBaseline { location });
+                let order = Operation::Baseline(RecordBaseline { location, save: None });
                 let OperationResult::Baseline(recorded) = perform(&order)? else {
                     unreachable!("the worker records what it is asked to record")
                 };

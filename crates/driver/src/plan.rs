@@ -7,6 +7,7 @@
 //!
 //! Invariant: a plan depends on nothing but the facts of the run and on what its steps left.
 
+mod shared_setup;
 pub mod step;
 pub mod workspace_worker;
 
@@ -28,7 +29,8 @@ use forge_keeper::{AttemptFolder, Ending, EndingProof, ExitReason};
 use forge_project::settings::PassedVariables;
 use forge_store::atomic_file::replace_on;
 use forge_workspace::{
-    FailureCause, OpenedCheckout, Operation, OperationResult, RecordBaseline, WorkspaceError,
+    CachesBefore, FailureCause, OpenedCheckout, Operation, OperationResult, RecordBaseline,
+    ReusedSetUp, WorkspaceError,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -383,7 +385,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Runs the project's set-up in a checkout, if it was not run there for these inputs yet.
+    /// Sets a checkout up, if that was not done there for these inputs yet: what another checkout of the run has is copied, or the
+    /// project's commands are run.
     pub fn set_up(
         &self,
         prefix: &str,
@@ -402,14 +405,27 @@ impl Plan<'_> {
         let wanted = hex(&hash.finalize());
         let beside = opened.tree.parent().expect("a checkout has a folder around it");
         let mark = beside.join("setup.done");
-        let is_kept = before == SetUpBefore::Kept && !opened.is_new;
+        let is_new = before == SetUpBefore::Gone || opened.is_new;
         let disk = self.context.disk;
         let has_length = disk.length(&mark).is_ok_and(|length| length == wanted.len() as u64);
-        if is_kept && has_length && disk.read(&mark).is_ok_and(|done| done == wanted.as_bytes()) {
+        let is_same = has_length && disk.read(&mark).is_ok_and(|done| done == wanted.as_bytes());
+        if !is_new && is_same {
             return Ok(());
         }
-        let baseline = format!("{prefix}setup-baseline");
-        for (number, line) in (1..).zip(setup) {
+        let location = self.context.home.checkout_at(beside.to_owned());
+        let caches = if is_same { CachesBefore::SameSetUp } else { CachesBefore::OtherSetUp };
+        let shared = self.shared_setup(&wanted, location.clone(), caches).filter(|_| is_new);
+        let (baseline, reuse) = (format!("{prefix}setup-baseline"), format!("{prefix}setup-reuse"));
+        // An older Forge began with the commands.
+        let has_run = self.step_was_prepared(&format!("{prefix}setup-1"));
+        let reused = match &shared {
+            Some(shared) if self.step_was_prepared(&reuse) || !has_run => {
+                Some(self.reused_setup(&reuse, shared)?)
+            }
+            Some(_) | None => None,
+        };
+        let commands = if reused == Some(ReusedSetUp::Copied) { &[] } else { &setup[..] };
+        for (number, line) in (1..).zip(commands) {
             let name = format!("{prefix}setup-{number}");
             let (folder, ending) = self.shell(&name, line, &opened.tree, self.context.limits())?;
             match command_end(self.context.executor, &folder, &ending) {
@@ -435,8 +451,9 @@ impl Plan<'_> {
         let is_late = !self.step_was_prepared(&baseline) && self.was_prepared();
         if !is_late {
             let order = || {
-                let location = self.context.home.checkout_at(beside.to_owned());
-                Ok(Operation::Baseline(RecordBaseline { location }))
+                let shared = shared.filter(|_| reused == Some(ReusedSetUp::Missing));
+                let save = shared.map(|shared| self.saved_setup(&shared, opened)).transpose()?;
+                Ok(Operation::Baseline(RecordBaseline { location, save: save.flatten() }))
             };
             self.operation(&baseline, OnStop::Cancel, order)?;
         }

@@ -135,10 +135,18 @@ fn a_run_in_which_nothing_goes_wrong_is_done() {
 #[test]
 fn the_time_of_a_verification_is_that_of_its_set_up_too() {
     let flow = Flow::Change;
-    let simulated = simulate(&Template::new(flow), &Case::new(1, flow, &[]));
+    let simulated = simulate(&Template::without_setup_inputs(flow), &Case::new(1, flow, &[]));
     // A checkout that is opened, set up and put back, and one check.
     let longest = simulated.verified_in_ms.iter().max().copied().unwrap_or_default();
     assert!(longest > 200, "{:?}", simulated.verified_in_ms);
+}
+
+#[test]
+fn the_set_up_is_run_once_in_a_run_if_it_is_known_what_it_depends_on() {
+    let case = Case::new(1, Flow::Change, &[]);
+    assert_eq!(simulate(&Template::new(Flow::Change), &case).n_setups, 1);
+    let everywhere = simulate(&Template::without_setup_inputs(Flow::Change), &case);
+    assert!(everywhere.n_setups > 3, "{everywhere:?}");
 }
 
 #[test]

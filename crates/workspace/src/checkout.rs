@@ -7,6 +7,7 @@ pub(crate) mod cache_seal;
 pub(crate) mod files;
 pub(crate) mod git_dir;
 pub(crate) mod nested_git;
+pub(crate) mod prepared_setup;
 pub(crate) mod run_records;
 pub(crate) mod setup_baseline;
 pub(crate) mod state;

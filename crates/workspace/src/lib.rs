@@ -29,11 +29,12 @@ pub use git::error::{FailureCause, GitError, WorkspaceError};
 pub use git::path_names::{decode_path, encode_path};
 pub use git::safe_files::remove as remove_all;
 pub use protocol::{
-    AttachRecord, AttachedRecord, BranchAdvance, BranchUpdate, CachesAfter, CheckoutLocation,
-    CommitFiles, CommittedFiles, FileAccess, FileChange, FileChangeKind, FilesPolicy, HookRefusal,
-    HooksResult, MergeCommits, MergeConflict, MergeResult, MoveRunHead, OpenCheckout,
-    OpenedCheckout, Operation, OperationResult, RecordBaseline, RecordFile, RecordedBaseline,
-    RefusedCommit, RestoreFiles, RestoredFiles, RunHeadUpdate, RunHooks,
+    AttachRecord, AttachedRecord, BranchAdvance, BranchUpdate, CachesAfter, CachesBefore,
+    CheckoutLocation, CommitFiles, CommittedFiles, FileAccess, FileChange, FileChangeKind,
+    FilesPolicy, HookRefusal, HooksResult, MergeCommits, MergeConflict, MergeResult, MoveRunHead,
+    OpenCheckout, OpenedCheckout, Operation, OperationResult, RecordBaseline, RecordFile,
+    RecordedBaseline, RefusedCommit, RestoreFiles, RestoredFiles, ReuseSetUp, ReusedSetUp,
+    RunHeadUpdate, RunHooks, SaveSetUp,
 };
 pub use repository::diff_text::Diff;
 pub use repository::fast_forward::FastForward;
@@ -57,6 +58,7 @@ pub fn perform_with_guard(
         Operation::Baseline(baseline) => {
             open::record_baseline(baseline).map(OperationResult::Baseline)
         }
+        Operation::Reuse(reuse) => open::reuse_setup(reuse).map(OperationResult::Reused),
         Operation::Commit(commit) => commit::commit_files::commit_files(commit, guard),
         Operation::Hooks(hooks) => commit::hooks::run_hooks(hooks, guard),
         Operation::Restore(restore) => open::restore_files(restore).map(OperationResult::Restored),

@@ -1,4 +1,4 @@
-//! Opening a checkout, recording what its set-up left, and restoring its files.
+//! Opening a checkout, recording or reusing what a set-up left, and restoring its files.
 //!
 //! All can be killed at any moment and repeated: a note on the disk says that they are not
 //! through, and nothing that is there is trusted until it was inspected or created again.
@@ -10,6 +10,7 @@ use crate::{
         agent_repository::{self, AgentRepository, PendingMerge},
         cache_seal,
         files::{self, FilledCheckout},
+        prepared_setup,
         run_records::{self, RUN_RECORDS},
         setup_baseline,
         state::{CheckoutState, LockedCheckout, OpeningProgress},
@@ -23,7 +24,7 @@ use crate::{
     },
     protocol::{
         CachesAfter, FilesPolicy, OpenCheckout, OpenedCheckout, RecordBaseline, RecordedBaseline,
-        RestoreFiles, RestoredFiles,
+        RestoreFiles, RestoredFiles, ReuseSetUp, ReusedSetUp,
     },
     repository::locate::Repository,
 };
@@ -145,7 +146,22 @@ pub(crate) fn record_baseline(
     let baseline = setup_baseline::left_by_setup(&differing, &state.worked, &locked.tree)?;
     let paths = baseline.iter().map(|file| file.path.clone()).collect();
     CheckoutState { baseline, ..state }.write(&locked.dir)?;
+    if let Some(save) = &operation.save {
+        // Without it the set-up is run in other checkouts, too.
+        let _is_kept = prepared_setup::save(save, &checkout);
+    }
     Ok(RecordedBaseline { paths })
+}
+
+/// Performs [`ReuseSetUp`].
+pub(crate) fn reuse_setup(operation: &ReuseSetUp) -> Result<ReusedSetUp, WorkspaceError> {
+    let locked = LockedCheckout::acquire(&operation.location)?;
+    let state = locked.opened()?;
+    safe_files::survey(&locked.tree)?;
+    let checkout = locked.checkout(&operation.location)?;
+    checkout.prepare(&state.excluded())?;
+    Ok(prepared_setup::reuse(operation, &checkout)
+        .unwrap_or_else(|error| ReusedSetUp::Unusable { why: error.what }))
 }
 
 /// Performs [`RestoreFiles`].

@@ -31,6 +31,8 @@ pub enum Operation {
     Open(OpenCheckout),
     /// Take what the set-up left for a part of the checkout.
     Baseline(RecordBaseline),
+    /// Copy what the set-up left in another checkout.
+    Reuse(ReuseSetUp),
     /// Make one commit of the files as they are.
     Commit(CommitFiles),
     /// Run the user's commit hooks for a commit.
@@ -53,6 +55,8 @@ pub enum OperationResult {
     Opened(OpenedCheckout),
     /// To [`Operation::Baseline`].
     Baseline(RecordedBaseline),
+    /// To [`Operation::Reuse`].
+    Reused(ReusedSetUp),
     /// To [`Operation::Commit`].
     Committed(CommittedFiles),
     /// To [`Operation::Hooks`].
@@ -145,6 +149,57 @@ pub struct OpenedCheckout {
 pub struct RecordBaseline {
     #[serde(rename = "bench")]
     pub location: CheckoutLocation,
+    /// Where all that the set-up left is kept for other checkouts. Only for a checkout in which nobody has worked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub save: Option<SaveSetUp>,
+}
+
+/// Keep what the set-up left for other checkouts. What cannot be kept is no failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaveSetUp {
+    /// The folder, named by all that the set-up depends on.
+    #[serde(with = "path_names::path")]
+    pub folder: PathBuf,
+    /// Files and folders that every opening copies from the user's checkout.
+    pub copy: Vec<String>,
+}
+
+/// Copy what the set-up left in another checkout into one that was just opened, in place of running it. What cannot be copied
+/// is no failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReuseSetUp {
+    #[serde(rename = "bench")]
+    pub location: CheckoutLocation,
+    /// The folder of a [`SaveSetUp`].
+    #[serde(with = "path_names::path")]
+    pub folder: PathBuf,
+    /// Files and folders that every opening copies from the user's checkout.
+    pub copy: Vec<String>,
+    /// Folders that may be there.
+    pub cache: Vec<String>,
+    pub before: CachesBefore,
+}
+
+/// The set-up that caches in a checkout come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CachesBefore {
+    /// The same as the one that is wanted: they stay.
+    SameSetUp,
+    /// Another one: what the wanted one made replaces them.
+    OtherSetUp,
+}
+
+/// The result of copying a set-up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReusedSetUp {
+    /// The files are as the set-up would have left them.
+    Copied,
+    /// Nothing is kept yet, and in this checkout is nothing but the commit: its set-up can be kept.
+    Missing,
+    /// The set-up is to be run, and not to be kept.
+    Unusable { why: String },
 }
 
 /// The files that a set-up left in a checkout.
@@ -481,6 +536,8 @@ mod tests {
         r#"{"open":{"bench":{"common_dir":"/r/.git","top":null,"dir":"/c"},"at":"a","files":"as_left","merge":null,"access":"read","branch":"b","base":null,"copy":[],"cache":[],"setup_inputs":[]}}"#,
         r#"{"open":{"bench":{"common_dir":"/r/.git","top":null,"dir":"/c"},"at":"a","files":"pristine","merge":null,"access":"read","branch":"b","base":null,"copy":[],"cache":[],"setup_inputs":[]}}"#,
         r#"{"baseline":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"}}}"#,
+        r#"{"baseline":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"save":{"folder":"/s","copy":[".env"]}}}"#,
+        r#"{"reuse":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"folder":"/s","copy":[".env"],"cache":["target"],"before":"same_set_up"}}"#,
         r#"{"commit":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"onto":["a","b"],"message":"m","when_ms":1,"pin":"refs/forge/x"}}"#,
         r#"{"hooks":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"commit":"a","message":"m","when_ms":1,"pin":"refs/forge/x","output_max":9}}"#,
         r#"{"restore":{"bench":{"common_dir":"/r/.git","top":"/r","dir":"/c"},"at":"a","access":"read"}}"#,
@@ -492,6 +549,9 @@ mod tests {
     const MADE: &[&str] = &[
         r#"{"opened":{"tree":"/c/tree","head":"a","conflicts":["x"],"setup":"s","is_new":true}}"#,
         r#"{"baseline":{"paths":["package-lock.json"]}}"#,
+        r#"{"reused":"copied"}"#,
+        r#"{"reused":"missing"}"#,
+        r#"{"reused":{"unusable":{"why":"w"}}}"#,
         r#"{"committed":{"commit":"a","tree":"t","changes":[{"path":"p","kind":"added"},{"path":"p","kind":"modified"},{"path":"p","kind":"deleted"},{"path":"p","kind":{"renamed":{"from":"o"}}},{"path":"p","kind":"type_changed"},{"path":"p","kind":"mode_changed"}],"own_commits":1,"odd":["n"]}}"#,
         r#"{"hooked":{"commit":"a","tree":"t","refusal":{"hook":"pre-commit","output":"no"},"changed":["p"]}}"#,
         r#"{"restored":{"discarded":["p"]}}"#,

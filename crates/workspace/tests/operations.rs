@@ -1,7 +1,7 @@
 //! Operations on checkouts with real git: what each one does, what it never touches, and which damage
 //! it survives.
 //!
-//! `opens`, `commits`, `hooks`, `restores`, `merges`, `moves`, `attaches`, `reads`: one operation or query
+//! `opens`, `commits`, `hooks`, `restores`, `setups`, `merges`, `moves`, `attaches`, `reads`: one operation or query
 //! each.
 //! `guard`: what stops before a commit. `odd`: repositories unlike others. `rampage`: agents that
 //! ruin everything within their reach. `kills`: a process that is killed in the middle.
@@ -40,3 +40,5 @@ mod reads;
 mod records;
 #[path = "operations/restores.rs"]
 mod restores;
+#[path = "operations/setups.rs"]
+mod setups;

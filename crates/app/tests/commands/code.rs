@@ -437,6 +437,60 @@ fn what_the_set_up_leaves_is_no_change_of_an_agent_and_in_no_commit() {
     assert_eq!(changed.collect::<Vec<_>>(), ["src/b.txt"]);
 }
 
+/// A flow with two tasks, one after the other, whose set-up notes where it is run. The first task has these files, too.
+fn two_tasks(more_files: &str) -> World {
+    let setup = "pwd >> $HOME/set-up; mkdir -p out; pwd > out/where; echo x > made.lock";
+    let world = project(&format!(
+        "[verify]\ncommands = [\"test $(cat out/where) = $PWD && test -s made.lock && echo >> out/where && sh check.sh\"]\n\
+         [workspace]\nsetup = [\"{setup}\"]\nsetup_inputs = [\"needs.txt\"]"
+    ));
+    world.write("needs.txt", "little\n");
+    world.flow(
+        "two",
+        "[[stage]]\nname = \"plan\"\nagent = \"planner\"\nlist = \"tasks\"\n\
+         [[stage]]\nname = \"build\"\neach = \"tasks\"\n\
+         [[stage.stage]]\nname = \"make\"\nagent = \"worker\"\n\
+         gates = [{ check = \"changes\" }, { verify = true }, { land = true }]\n\
+         [[stage]]\nname = \"result\"\ngates = [{ verify = true }]\n",
+    );
+    world.scenario(&format!(
+        "[[play]]\nrole = \"planner\"\nresult = {{ lists = {{ tasks = [{{ id = \"T1\", title = \"one\", writes = [\"**\"] }}, {{ id = \"T2\", title = \"two\", after = [\"T1\"], writes = [\"**\"] }}] }} }}\n\
+         [[play]]\nunit = \"build.T1/make\"\nrun = \"grep -qx $PWD out/where\"\nfiles = {{ \"src/b.txt\" = \"b\\n\"{more_files} }}\n\
+         [[play]]\nrun = \"grep -qx $PWD out/where\"\nfiles = {{ \"src/c.txt\" = \"c\\n\" }}\n"
+    ));
+    let said = world.run("two", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    world
+}
+
+/// The checkouts of the run in which set-up was made.
+fn set_up_below(world: &World) -> Vec<String> {
+    let checkouts = world.checkouts(&world.latest());
+    let below = |place: &String| Path::new(place).strip_prefix(&checkouts).unwrap().to_owned();
+    set_up(world).iter().map(|place| below(place).display().to_string()).collect()
+}
+
+#[test]
+fn set_up_is_made_once_in_a_run_with_two_tasks_and_proofs() {
+    let world = two_tasks("");
+    assert_eq!(set_up_below(&world), ["_/tree"]);
+    let changed = world.git(&["diff", "--name-only", "main", &format!("forge/{}", world.latest())]);
+    let changed = changed.lines().filter(|path| !path.starts_with(".forge/runs/"));
+    assert_eq!(changed.collect::<Vec<_>>(), ["src/b.txt", "src/c.txt"]);
+}
+
+#[test]
+fn set_up_is_made_again_with_other_inputs_and_shared_again_once_they_have_landed() {
+    let world = two_tasks(", \"needs.txt\" = \"more\\n\"");
+    let places = set_up_below(&world);
+    assert_eq!(places[0], "_/tree");
+    let of_t2 = places.iter().position(|place| place == "build.T2/_/tree");
+    // What is proved before it lands is set up by itself, so that nothing of it reaches other work.
+    assert!(places[1..of_t2.unwrap()].iter().all(|place| place == "_verify/tree"), "{places:?}");
+    assert!(of_t2 > Some(1), "{places:?}");
+    assert_eq!(of_t2, Some(places.len() - 1), "the proofs of T2 use its set-up: {places:?}");
+}
+
 #[test]
 fn a_set_up_that_fails_is_nobodys_work_and_says_why() {
     let world = project(&format!("{CHECKED}\n[workspace]\nsetup = [\"echo no network; exit 3\"]"));

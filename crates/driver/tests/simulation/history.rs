@@ -10,7 +10,7 @@ use forge_workspace::{
     AttachedRecord, BranchAdvance, BranchUpdate, CodeHistory, CommittedFiles, Diff, FileChange,
     FileChangeKind, FilesPolicy, GitError, HooksResult, MergeConflict, MergeResult, MoveRunHead,
     OpenedCheckout, Operation, OperationResult, OverlayFile, RecordedBaseline, RestoredFiles,
-    RunHeadUpdate, WorkspaceError,
+    ReusedSetUp, RunHeadUpdate, WorkspaceError,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -49,6 +49,8 @@ struct State {
     commits: BTreeMap<String, Commit>,
     refs: BTreeMap<String, String>,
     checkouts: BTreeMap<PathBuf, Checkout>,
+    /// What a set-up made, kept for other checkouts.
+    prepared: BTreeMap<PathBuf, Files>,
 }
 
 /// A repository in memory.
@@ -232,7 +234,23 @@ impl SimulatedHistory {
                 let made = checkout.files.iter().filter(is_made);
                 checkout.by_setup = made.map(|(path, text)| (path.clone(), text.clone())).collect();
                 let paths = checkout.by_setup.keys().cloned().collect();
+                let made = checkout.by_setup.clone();
+                if let Some(save) = &baseline.save {
+                    state.prepared.insert(save.folder.clone(), made);
+                }
                 OperationResult::Baseline(RecordedBaseline { paths })
+            }
+            Operation::Reuse(reuse) => {
+                let tree = reuse.location.dir.join("tree");
+                let checkout = state.checkouts.get_mut(&tree);
+                let checkout = checkout.ok_or_else(|| failed(missing("no checkout")))?;
+                OperationResult::Reused(match state.prepared.get(&reuse.folder) {
+                    Some(made) => {
+                        checkout.files.extend(made.clone());
+                        ReusedSetUp::Copied
+                    }
+                    None => ReusedSetUp::Missing,
+                })
             }
             Operation::Commit(commit) => {
                 let tree = commit.location.dir.join("tree");

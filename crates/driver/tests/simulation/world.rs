@@ -114,6 +114,8 @@ pub(crate) struct Simulated {
     pub(crate) blocked: Vec<String>,
     /// How long each look of `verify` took that ran something.
     pub(crate) verified_in_ms: Vec<u64>,
+    /// How often the set-up was run.
+    pub(crate) n_setups: usize,
 }
 
 /// What does not change between cases of a flow, and is costly to make.
@@ -134,10 +136,17 @@ impl Template {
         template
     }
 
+    /// The same, with a set-up of which nobody knows what it depends on.
+    pub(crate) fn without_setup_inputs(flow: Flow) -> Self {
+        let mut template = Self::new(flow);
+        template.frozen.setup_inputs.clear();
+        template
+    }
+
     pub(crate) fn new(flow: Flow) -> Self {
         let catalog = Catalog::from_folder(None);
         let found = catalog.flow(flow.name()).expect("a shipped flow");
-        let text = "agent = \"sim\"\n[agents.sim]\ncommand = [\"sim\"]\n[verify]\ncommands = [\"check\"]\n[workspace]\nsetup = [\"prepare\"]\n";
+        let text = "agent = \"sim\"\n[agents.sim]\ncommand = [\"sim\"]\n[verify]\ncommands = [\"check\"]\n[workspace]\nsetup = [\"prepare\"]\nsetup_inputs = [\"package.json\"]\n";
         let file = SourceFile { name: "user".into(), text: text.into() };
         let sources = Sources { user: Some(file), ..Sources::default() };
         let settings = Settings::from_sources(&sources).expect("these settings are good");
@@ -273,6 +282,8 @@ impl World<'_> {
         };
         let verified_in =
             |call: &EndedCall| (call.call.gate()? == "verify").then_some(call.took_ms);
+        let proofs = self.machine.proofs.borrow();
+        let n_setups = proofs.iter().filter(|(_, line, _)| line == "prepare").count();
         let verified_in_ms =
             machine.run.borrow().history().calls.iter().filter_map(verified_in).collect();
         let blocked = machine.run.borrow().history().asked.iter().filter_map(why).collect();
@@ -284,6 +295,7 @@ impl World<'_> {
             n_records,
             blocked,
             verified_in_ms,
+            n_setups,
         }
     }
 

@@ -59,7 +59,8 @@ pub(crate) fn seal(dir: &Path, tree: &Path) -> Result<(), WorkspaceError> {
     write(dir, &CacheSeal { sum, ..seal })
 }
 
-fn checksum(tree: &Path, cache: &[Vec<u8>]) -> Result<String, WorkspaceError> {
+/// Sums up everything in these folders of a tree.
+pub(crate) fn checksum(tree: &Path, cache: &[Vec<u8>]) -> Result<String, WorkspaceError> {
     let mut real = RealFolders::below(tree);
     let mut sum = Sha256::new();
     let mut open: Vec<Vec<u8>> = Vec::new();

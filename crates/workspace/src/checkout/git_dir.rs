@@ -7,6 +7,7 @@
 //! Invariant: git runs here only after a survey of the tree, so nothing in it can make git hang.
 
 use std::{
+    collections::HashMap,
     fmt,
     fs::{self, File},
     io,
@@ -177,6 +178,24 @@ impl Checkout {
         let mut paths = self.changed()?;
         paths.extend(self.untracked()?);
         Ok(paths)
+    }
+
+    /// Files and whole folders that are not tracked, also those that git ignores.
+    pub(crate) fn others(&self) -> Result<Vec<Vec<u8>>, GitError> {
+        let git = self.git().args(["ls-files", "-z", "--others", "--directory"]);
+        let name = |path: &[u8]| path.strip_suffix(b"/").unwrap_or(path).to_vec();
+        Ok(nul_separated(&git.run()?).map(name).collect())
+    }
+
+    /// Returns all tracked files, each with its mode, its object and its stage in the index.
+    pub(crate) fn tracked_entries(&self) -> Result<HashMap<Vec<u8>, String>, GitError> {
+        let listed = self.git().args(["ls-files", "-z", "--stage"]).run()?;
+        let entry = |line: &[u8]| {
+            let end = line.iter().position(|byte| *byte == b'\t')?;
+            let stage = str::from_utf8(&line[..end]).ok()?;
+            Some((line[end + 1..].to_vec(), stage.to_owned()))
+        };
+        Ok(nul_separated(&listed).filter_map(entry).collect())
     }
 
     /// Returns all tracked files.

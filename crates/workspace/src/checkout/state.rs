@@ -113,22 +113,7 @@ impl LockedCheckout {
     pub(crate) fn acquire(location: &CheckoutLocation) -> Result<Self, WorkspaceError> {
         let dir = location.dir.clone();
         safe_files::make_folder(&dir)?;
-        let path = dir.join("lock");
-        if safe_files::file_kind(&path)?.is_some_and(|kind| !kind.is_file()) {
-            safe_files::remove(&path)?;
-        }
-        let options = File::options().write(true).create(true).truncate(false).open(&path);
-        let lock = options.context("open", &path)?;
-        let began = Instant::now();
-        while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            if began.elapsed() > LOCK_WAIT_MAX {
-                return Err(WorkspaceError::new(
-                    format!("another process still works in {}", dir.display()),
-                    "end it (see `fuser` or `lsof` on the lock file there), then resume",
-                ));
-            }
-            thread::sleep(LOCK_POLL);
-        }
+        let lock = acquire_lock(&dir, FlockOperation::NonBlockingLockExclusive)?;
         nested_git::restore(&dir)?;
         Ok(Self { tree: dir.join("tree"), dir, lock })
     }
@@ -157,6 +142,27 @@ impl LockedCheckout {
             cause: FailureCause::Checkout,
         })
     }
+}
+
+/// Takes the lock of a folder, for others or for itself alone, as soon as whoever has it ends.
+pub(crate) fn acquire_lock(dir: &Path, how: FlockOperation) -> Result<File, WorkspaceError> {
+    let path = dir.join("lock");
+    if safe_files::file_kind(&path)?.is_some_and(|kind| !kind.is_file()) {
+        safe_files::remove(&path)?;
+    }
+    let options = File::options().write(true).create(true).truncate(false).open(&path);
+    let lock = options.context("open", &path)?;
+    let began = Instant::now();
+    while flock(&lock, how).is_err() {
+        if began.elapsed() > LOCK_WAIT_MAX {
+            return Err(WorkspaceError::new(
+                format!("another process still works in {}", dir.display()),
+                "end it (see `fuser` or `lsof` on the lock file there), then resume",
+            ));
+        }
+        thread::sleep(LOCK_POLL);
+    }
+    Ok(lock)
 }
 
 fn file(dir: &Path) -> PathBuf {

@@ -12,7 +12,7 @@ use crate::world::{World, committed, git, let_through, opened, read, restored, w
 /// Lets the set-up have ended in the checkout `a`; the files that it left.
 fn recorded(world: &World) -> Vec<String> {
     let location = world.location("a");
-    match perform(&Operation::Baseline(RecordBaseline { location })) {
+    match perform(&Operation::Baseline(RecordBaseline { location, save: None })) {
         Ok(OperationResult::Baseline(recorded)) => recorded.paths,
         other => panic!("not recorded: {other:?}"),
     }
