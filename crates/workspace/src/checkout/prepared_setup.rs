@@ -14,6 +14,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    ffi::OsStr,
     fs::{self, File, FileTimes, Metadata, Permissions},
     io::Read as _,
     os::unix::{
@@ -161,11 +162,10 @@ pub(crate) fn reuse(
     let aside = checkout.git_dir.with_file_name("setup.new");
     safe_files::remove(&aside)?;
     safe_files::make_folder(&aside)?;
+    prepared.renew_older(&tracked, &checkout.tree)?;
     let taken = prepared.take(&order.folder, &aside, &wanted, checkout);
     safe_files::remove(&aside)?;
-    taken?;
-    prepared.renew_older(&tracked, &checkout.tree)?;
-    Ok(ReusedSetUp::Copied)
+    taken.map(|()| ReusedSetUp::Copied)
 }
 
 /// Copies everything that a set-up left into a folder; none if it left nothing.
@@ -191,6 +191,10 @@ fn keep(
     let mut mentions = HashSet::new();
     let (mut newest, mut n_files, mut bytes) = (SystemTime::UNIX_EPOCH, 0, 0);
     let mut file = |path: &[u8], from: &Path, to: &Path, metadata: &Metadata| {
+        // Python makes it again. It has the path of its source, and its time only in whole seconds.
+        if path.ends_with(b".pyc") && path_names::parent(path).ends_with(b"__pycache__") {
+            return Ok(());
+        }
         n_files += 1;
         bytes += metadata.len();
         if n_files > KEPT_FILES_MAX || bytes > KEPT_BYTES_MAX {
@@ -199,9 +203,7 @@ fn keep(
         newest = newest.max(metadata.modified().context("inspect", from)?);
         copy_file(from, to, metadata)?;
         if has_bytes(from, &finder)? {
-            if !is_compiled_python(path) {
-                check_replaceable(path, from, metadata)?;
-            }
+            check_replaceable(path, from, metadata)?;
             mentions.insert(encode_path(path));
         }
         Ok(())
@@ -236,9 +238,6 @@ impl PreparedFiles {
             if !self.mentions.contains(&encode_path(path)) {
                 return copy_file(from, to, metadata);
             }
-            if is_compiled_python(path) {
-                return Ok(());
-            }
             let text = fs::read(from).context("read", from)?;
             let text = replaced(&text, &finder, tree.as_os_str().as_bytes());
             let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -248,11 +247,9 @@ impl PreparedFiles {
             fs::write(to, text).context("write", to)?;
             keep_metadata(to, metadata)
         };
-        let link = |target: PathBuf| {
-            target
-                .strip_prefix(below(Path::new(""), &origin))
-                .map(|rest| tree.join(rest))
-                .unwrap_or(target.clone())
+        let link = |target: PathBuf| match target.strip_prefix(OsStr::from_bytes(&origin)) {
+            Ok(rest) => tree.join(rest),
+            Err(_) => target,
         };
         let changed: Vec<Vec<u8>> =
             self.changed.iter().map(|(name, _)| decode_path(name)).collect();
@@ -279,7 +276,7 @@ impl PreparedFiles {
         Ok(())
     }
 
-    /// Makes every file of the commit newer than what was copied.
+    /// Makes every file of the commit newer than what is copied.
     fn renew_older(
         &self,
         tracked: &HashMap<Vec<u8>, String>,
@@ -453,11 +450,6 @@ fn check_replaceable(path: &[u8], file: &Path, metadata: &Metadata) -> Result<()
         return Err(what("says that code of the checkout was copied"));
     }
     Ok(())
-}
-
-/// Python compiles it again. It has the path of its source.
-fn is_compiled_python(path: &[u8]) -> bool {
-    path.ends_with(b".pyc")
 }
 
 fn replaced(text: &[u8], finder: &Finder<'_>, by: &[u8]) -> Vec<u8> {

@@ -51,7 +51,7 @@ fn reuse(world: &World, name: &str) -> ReusedSetUp {
 fn why(reused: ReusedSetUp) -> String {
     match reused {
         ReusedSetUp::Unusable { why } => why,
-        other => panic!("{other:?}"),
+        other @ (ReusedSetUp::Copied | ReusedSetUp::Missing) => panic!("{other:?}"),
     }
 }
 
@@ -111,8 +111,8 @@ fn a_copied_set_up_has_the_modes_times_and_links_and_is_no_change_of_the_worker(
     assert_eq!(save(&world, "b"), ["a.txt", "src/b.txt", "made.lock"]);
     write(&tree, "src/new.txt", "of the worker");
     let base = world.head();
-    let made = committed(&world.committing("b", &[&base]));
-    assert_eq!(made.changes.len(), 1, "{made:?}");
+    let committed = committed(&world.committing("b", &[&base]));
+    assert_eq!(committed.changes.len(), 1, "{committed:?}");
     // It is private: who writes into it changes no other.
     write(&tree, "target/bin/tool", "other");
     let tree = opened(&world.opening("c")).tree;
@@ -121,7 +121,7 @@ fn a_copied_set_up_has_the_modes_times_and_links_and_is_no_change_of_the_worker(
 }
 
 #[test]
-fn the_path_of_the_checkout_is_replaced_in_text_and_compiled_python_with_it_is_left_out() {
+fn the_path_of_the_checkout_is_replaced_in_text_and_compiled_python_is_left_out() {
     let world = World::new();
     let from = set_up(&world, |tree| {
         let path = tree.display();
@@ -134,8 +134,8 @@ fn the_path_of_the_checkout_is_replaced_in_text_and_compiled_python_with_it_is_l
             "target/editable/direct_url.json",
             &format!("{{\"dir_info\": {{\"editable\": true}}, \"url\": \"file://{path}\"}}"),
         );
-        write(tree, "target/a.pyc", &format!("\0{path}/src/a.py"));
-        write(tree, "target/b.pyc", "\0b.py");
+        write(tree, "target/__pycache__/a.pyc", &format!("\0{path}/src/a.py"));
+        write(tree, "target/b.pyc", "\0without a source");
     });
     let tree = opened(&world.opening("another")).tree;
     assert_eq!(reuse(&world, "another"), ReusedSetUp::Copied);
@@ -143,7 +143,7 @@ fn the_path_of_the_checkout_is_replaced_in_text_and_compiled_python_with_it_is_l
     assert_eq!(read(&tree, "target/bin/pip"), format!("#!{path}/target/python\nx = '{path}'\n"));
     let mode = fs::metadata(tree.join("target/bin/pip")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o755);
-    assert!(!tree.join("target/a.pyc").exists());
+    assert!(!tree.join("target/__pycache__/a.pyc").exists());
     assert!(tree.join("target/b.pyc").exists());
     let old = format!("{}/", from.parent().unwrap().display());
     for name in ["target/far.txt", "target/editable/direct_url.json"] {
@@ -173,7 +173,7 @@ fn a_set_up_that_cannot_be_moved_is_run_in_every_checkout() {
                     tree,
                     "target/p/direct_url.json",
                     &format!("{{\"dir_info\": {{}}, \"url\": \"file://{}\"}}", tree.display()),
-                )
+                );
             },
             "target/p/direct_url.json says that code of the checkout was copied",
         ),
