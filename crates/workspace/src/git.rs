@@ -4,6 +4,8 @@
 
 pub(crate) mod command;
 pub(crate) mod error;
+pub(crate) mod folder_lock;
+pub(crate) mod hex;
 pub(crate) mod ls_tree;
 pub(crate) mod merge_tree;
 pub(crate) mod path_names;

@@ -16,13 +16,11 @@ use std::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::{
-    checkout::git_dir::Hex,
-    git::{
-        error::{IoContext as _, WorkspaceError},
-        path_names::{self, below, decode_path, encode_path},
-        safe_files::{self, RealFolders},
-    },
+use crate::git::{
+    error::{IoContext as _, WorkspaceError},
+    hex::Hex,
+    path_names::{self, below, decode_path, encode_path},
+    safe_files::{self, RealFolders},
 };
 
 /// The stored checksum of the caches of a checkout.

@@ -15,11 +15,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     checkout::{
-        git_dir::{Checkout, Hex, MissingFolders},
+        git_dir::{Checkout, MissingFolders},
         submodules::DEPTH_MAX,
     },
     git::{
         error::{GitError, IoContext as _, WorkspaceError},
+        hex::Hex,
         ls_tree::{TreeEntry, TreeListing},
         path_names::{self, below},
         safe_files::{self, RealFolders, TreeSurvey},

@@ -8,7 +8,6 @@
 
 use std::{
     collections::HashMap,
-    fmt,
     fs::{self, File},
     io,
     path::{Path, PathBuf},
@@ -21,6 +20,7 @@ use crate::{
     git::{
         command::{Git, nul_separated},
         error::{GitError, IoContext as _, WorkspaceError},
+        hex::Hex,
         ls_tree::TreeListing,
         path_names::{self, below},
         safe_files::{self, FolderState, RealFolders},
@@ -268,13 +268,4 @@ pub(crate) fn missing_submodule(path: &[u8]) -> WorkspaceError {
 
 fn missing(error: io::Error) -> io::Result<Vec<u8>> {
     if error.kind() == io::ErrorKind::NotFound { Ok(Vec::new()) } else { Err(error) }
-}
-
-/// Bytes in hexadecimal digits.
-pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
-
-impl fmt::LowerHex for Hex<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
 }

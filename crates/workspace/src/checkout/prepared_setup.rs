@@ -30,9 +30,10 @@ use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    checkout::{cache_seal, git_dir::Checkout, run_records::RUN_RECORDS, state::acquire_lock},
+    checkout::{cache_seal, git_dir::Checkout, run_records::RUN_RECORDS},
     git::{
         error::{IoContext as _, WorkspaceError},
+        folder_lock::acquire_lock,
         path_names::{self, below, decode_path, encode_path, is_at_or_below},
         safe_files::{self, FolderState, RealFolders},
     },
@@ -438,7 +439,7 @@ fn check_replaceable(path: &[u8], file: &Path, metadata: &Metadata) -> Result<()
     }
     let content = fs::read(file).context("read", file)?;
     let text = str::from_utf8(&content).ok().filter(|text| !text.contains('\0'));
-    let text = text.ok_or_else(|| what("contains the path of its checkout, and is no text"))?;
+    let text = text.ok_or_else(|| what("contains the path of its checkout, and is not text"))?;
     // How pip notes what it installed from a folder.
     let is_copied_code = path.ends_with(b"/direct_url.json")
         && !text

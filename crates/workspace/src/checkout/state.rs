@@ -6,11 +6,9 @@
 use std::{
     fs::File,
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
 };
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -19,15 +17,12 @@ use crate::{
         submodules::SourceRepository,
     },
     git::{
-        error::{FailureCause, IoContext as _, WorkspaceError},
+        error::{FailureCause, WorkspaceError},
+        folder_lock::acquire_lock,
         path_names, safe_files,
     },
     protocol::CheckoutLocation,
 };
-
-/// Limit on the wait for another process in a checkout: a git whose Forge was killed.
-const LOCK_WAIT_MAX: Duration = Duration::from_secs(120);
-const LOCK_POLL: Duration = Duration::from_millis(10);
 
 /// The result of the last opening.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,27 +137,6 @@ impl LockedCheckout {
             cause: FailureCause::Checkout,
         })
     }
-}
-
-/// Takes the lock of a folder, for others or for itself alone, as soon as whoever has it ends.
-pub(crate) fn acquire_lock(dir: &Path, how: FlockOperation) -> Result<File, WorkspaceError> {
-    let path = dir.join("lock");
-    if safe_files::file_kind(&path)?.is_some_and(|kind| !kind.is_file()) {
-        safe_files::remove(&path)?;
-    }
-    let options = File::options().write(true).create(true).truncate(false).open(&path);
-    let lock = options.context("open", &path)?;
-    let began = Instant::now();
-    while flock(&lock, how).is_err() {
-        if began.elapsed() > LOCK_WAIT_MAX {
-            return Err(WorkspaceError::new(
-                format!("another process still works in {}", dir.display()),
-                "end it (see `fuser` or `lsof` on the lock file there), then resume",
-            ));
-        }
-        thread::sleep(LOCK_POLL);
-    }
-    Ok(lock)
 }
 
 fn file(dir: &Path) -> PathBuf {

@@ -8,13 +8,11 @@ use std::{collections::HashSet, fs, os::unix::ffi::OsStrExt as _, path::Path};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::{
-    checkout::git_dir::Hex,
-    git::{
-        error::{IoContext as _, WorkspaceError},
-        path_names::{self, below},
-        safe_files::{self, FolderState, RealFolders},
-    },
+use crate::git::{
+    error::{IoContext as _, WorkspaceError},
+    hex::Hex,
+    path_names::{self, below},
+    safe_files::{self, FolderState, RealFolders},
 };
 
 /// Treatment of a copy that exists already.

@@ -158,14 +158,14 @@ fn a_set_up_that_cannot_be_moved_is_run_in_every_checkout() {
     let cases: [(Work, &str); 5] = [
         (
             |tree| write(tree, "target/lib.so", &format!("\0{}", tree.display())),
-            "target/lib.so contains the path of its checkout, and is no text",
+            "target/lib.so contains the path of its checkout, and is not text",
         ),
         (
             |tree| {
                 let content = [b"\xff".as_slice(), tree.as_os_str().as_encoded_bytes()].concat();
                 fs::write(tree.join("made"), content).unwrap();
             },
-            "made contains the path of its checkout, and is no text",
+            "made contains the path of its checkout, and is not text",
         ),
         (
             |tree| {
