@@ -4,6 +4,8 @@
 //!
 //! Invariant: only the result of a run that is done is merged.
 
+use std::collections::BTreeSet;
+
 use forge_core::{
     id::UnitId,
     view::{ProofState, RunRow, Standing},
@@ -42,6 +44,11 @@ impl Forge {
     pub fn changed_files(&self, id: &str) -> Result<Vec<FileStat>, Error> {
         let Some((from, to)) = self.changed_trees(id)? else { return Ok(Vec::new()) };
         Ok(self.home.repository.file_stats(&from, &to)?)
+    }
+
+    /// Returns the branches whose results are part of the user's branch; none where that cannot be told.
+    pub fn merged_branches(&self) -> BTreeSet<String> {
+        self.home.repository.merged_branches().unwrap_or_default()
     }
 
     /// Returns true if a run has a file, stage or task of this name.

@@ -170,14 +170,20 @@ impl DecideArgs {
         let asked = forge.view(&run)?.asked;
         let question = self.choose_question(id, verb, &asked)?;
         let offered = answer_options(question);
-        if !offered.iter().any(|option| option.answer == verb.answer()) {
+        let Some(option) = offered.iter().find(|option| option.answer == verb.answer()) else {
             return Err(not_offered(id, verb, question, OpenQuestions::new(&asked)));
-        }
+        };
         let number = question.question.parse().expect("a view names questions as they are");
         let answer =
             Command::Answer { question: number, answer: verb.answer(), words, by: person() };
         let sent = forge.send(&run, &answer)?;
-        let done = format!("{id}: {} is {}", question.unit, verb.past_participle());
+        let done = match verb {
+            // It may be the work or only a review that is repeated.
+            Verb::Retry => format!("{id}: {}", option.does),
+            Verb::Approve | Verb::Revise | Verb::Reject => {
+                format!("{id}: {} is {}", question.unit, verb.past_participle())
+            }
+        };
         self.proceed(&forge, &run, sent, &done)
     }
 
@@ -234,9 +240,11 @@ impl DecideArgs {
             (Sent::Journaled, Course::Over) if standing == Standing::Done && !self.no_resume => {
                 return self.drive_args.resume(forge, run, None);
             }
-            (Sent::Journaled, Course::Failed | Course::Over) => {
-                format!("the run is {}", standing.label())
+            (Sent::Journaled, Course::Failed) => {
+                let label = standing.label();
+                format!("the run is {label}\nNext: forge log {id} · forge resume {id}")
             }
+            (Sent::Journaled, Course::Over) => format!("the run is {}", standing.label()),
             (Sent::Journaled, _) if forge.is_attended(run) => {
                 "the run continues where it is shown".to_owned()
             }

@@ -1,6 +1,6 @@
 //! `forge status`: shows all runs as a list, or one run as a tree.
 
-use std::{fmt::Write as _, process::ExitCode};
+use std::{collections::BTreeSet, fmt::Write as _, process::ExitCode};
 
 use clap::Args;
 use forge_api::{Error, clock::now, follow::RunSnapshot, forge::RUNS_MAX};
@@ -66,10 +66,16 @@ impl StatusArgs {
                     (row.standing != Standing::Waiting, !needs_more, is_over)
                 });
                 rows.truncate(LINES_MAX);
+                let merged = if rows.iter().any(has_result) {
+                    forge.merged_branches()
+                } else {
+                    BTreeSet::new()
+                };
                 terminal_output::print_raw(&list_text(
                     &rows,
                     all,
                     &lacks_driver,
+                    &merged,
                     now(),
                     terminal_info::terminal_width(),
                 ));
@@ -99,11 +105,17 @@ const AGE_WIDTH: usize = 9;
 /// From this width on, the list has a column for questions and branches.
 const WIDE: usize = 120;
 
+/// Returns true if a run is done and changed something.
+fn has_result(row: &RunRow) -> bool {
+    row.standing == Standing::Done && row.why.is_empty()
+}
+
 /// Formats the list; it is sanitized.
 fn list_text(
     rows: &[RunRow],
     all: u64,
     lacks_driver: &dyn Fn(&RunRow) -> bool,
+    merged: &BTreeSet<String>,
     now: Time,
     width: usize,
 ) -> String {
@@ -115,11 +127,15 @@ fn list_text(
     let title_width = width.saturating_sub(fixed + last_width + 2).max(10);
     let mut lines = Vec::new();
     for row in rows {
-        let (symbol, hue, state) =
-            if lacks_driver(row) { ("!", Hue::Yellow, "not running") } else { row_mark(row) };
+        let (symbol, hue, state) = if lacks_driver(row) {
+            ("!", Hue::Yellow, "not running")
+        } else {
+            let (symbol, hue, word) = row_mark(row);
+            let is_merged = row.branch.as_ref().is_some_and(|branch| merged.contains(branch));
+            (symbol, hue, if is_merged && has_result(row) { "merged" } else { word })
+        };
         let id = format::short_id(&row.run);
-        let has_result = row.standing == Standing::Done && row.why.is_empty();
-        let branch = row.branch.as_deref().filter(|_| has_result);
+        let branch = row.branch.as_deref().filter(|_| has_result(row));
         let last = row.asks.as_deref().or(branch).unwrap_or_default();
         let line = format!(
             "{symbol} {id:<6}{}{}{}{:>COST_WIDTH$}  {:>AGE_WIDTH$}{}",

@@ -49,6 +49,24 @@ fn colours_that_are_wanted_are_there_in_a_pipe_too_and_no_others() {
 }
 
 #[test]
+fn a_result_that_nothing_verified_has_no_check_mark() {
+    let world = project("[verify]\ncommands = []\n");
+    world.scenario(WORK);
+    assert_eq!(world.run("one", &[]).code, WAITS);
+    let run = world.latest();
+    world.ok(&["answer", &run, "Q1", "waive", "verify", "only text"]);
+    assert_eq!(world.forge(&["resume", &run]).code, DONE);
+    for said in [world.ok(&["status"]), world.ok(&["show"])] {
+        assert!(said.starts_with("! "), "{said}");
+        has(&said, &["unverified"]);
+    }
+    assert_eq!(world.view(&run)["doubt"], "unverified");
+    let said = world.forge(&["pr", "--yes"]);
+    assert_eq!(said.code, 2, "{said}");
+    has(&said.err, &["no remote is set, so nothing was pushed and no pull request was opened"]);
+}
+
+#[test]
 fn a_run_that_changed_nothing_says_so() {
     let world = World::new();
     world.flow("nothing", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
@@ -92,7 +110,9 @@ fn a_merge_needs_a_yes_and_then_moves_the_branch() {
     person.press("n\r");
     assert_eq!(person.end(), WAITS, "{}", person.screen());
     assert_eq!(world.git(&["rev-parse", "main"]), before);
+    has(&world.ok(&["status"]), &["  done  "]);
     has(&world.ok(&["merge", "-y"]), &["Merged into main"]);
+    has(&world.ok(&["status"]), &["✓ ", "  merged  "]);
     assert_eq!(world.git(&["rev-parse", "main"]), world.git(&["rev-parse", &branch(&world, &run)]));
     assert_eq!(fs::read_to_string(world.repo.join("src/b.txt")).unwrap(), "new\n");
     has(&world.ok(&["merge", &run]), &["main already contains the result", "already"]);

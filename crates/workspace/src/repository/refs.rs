@@ -2,7 +2,7 @@
 //!
 //! Invariant: the only refs that are written here are below `refs/forge/`.
 
-use std::{fs, io};
+use std::{collections::BTreeSet, fs, io};
 
 use crate::{
     git::{
@@ -27,6 +27,14 @@ impl Repository {
     /// Returns the commits that the refs below a prefix name.
     pub fn commits_below(&self, prefix: &str) -> Result<Vec<String>, GitError> {
         let output = self.git().args(["for-each-ref", "--format=%(objectname)", prefix]).run()?;
+        Ok(String::from_utf8_lossy(&output).lines().map(str::to_owned).collect())
+    }
+
+    /// Returns the local branches that are part of the commit that is checked out.
+    pub fn merged_branches(&self) -> Result<BTreeSet<String>, GitError> {
+        let words =
+            ["for-each-ref", "--merged=HEAD", "--format=%(refname:lstrip=2)", "refs/heads/"];
+        let output = self.git().args(words).run()?;
         Ok(String::from_utf8_lossy(&output).lines().map(str::to_owned).collect())
     }
 
