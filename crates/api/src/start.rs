@@ -363,7 +363,12 @@ impl Forge {
                 differ.push(format!("the role `{role}`"));
             }
         }
-        if differ.is_empty() { Ok(()) } else { Err(uncommitted(&differ)) }
+        if differ.is_empty() {
+            return Ok(());
+        }
+        // A file that is wrong is not to be committed.
+        self.settings()?;
+        Err(uncommitted(&differ))
     }
 
     /// Returns what was changed in the checkout and is not committed, in words: a run starts from a commit. Issues and

@@ -541,6 +541,13 @@ fn settings_flows_and_roles_that_are_not_committed_are_refused_by_name() {
     world.flow("new", ONE);
     let said = finish(&mut world.command_as_it_is(&["run", "--flow", "new", "do it"]));
     has(&said.err, &["the flow `new` is not committed", "help: git add"]);
+    // Nobody is told to commit what is wrong.
+    let right = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    world.write("forge.toml", "flow = 7\n");
+    let said = finish(&mut world.command_as_it_is(&["run", "--flow", "one", "do it"]));
+    assert_eq!(said.code, 2, "{said}");
+    assert!(said.err.contains("forge.toml, line 1"), "{said}");
+    world.write("forge.toml", right);
     assert!(world.is_untouched());
     // What belongs to nobody's settings may be as it is.
     world.write("src/a.txt", "being edited\n");

@@ -137,7 +137,7 @@ fn a_merge_that_cannot_be_leaves_everything_as_it_was() {
     let (world, run) = done(CHECKED);
     let head = world.git(&["rev-parse", "HEAD"]);
     world.write("src/a.txt", "changed\n");
-    has(&world.refused(&["merge", "-y"]), &["changes that are not committed", "help: git stash"]);
+    has(&world.refused(&["merge", "-y"]), &["not committed, such as src/a.txt", "help: git stash"]);
     world.git(&["checkout", "--quiet", "--detach"]);
     world.git(&["checkout", "--quiet", "src/a.txt"]);
     has(&world.refused(&["merge", "-y"]), &["no branch is checked out", "help: git switch"]);

@@ -68,7 +68,10 @@ impl Repository {
             .args(["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"])
             .run()?;
         if !changed.is_empty() {
-            return blocked("your checkout has changes that are not committed", "git stash");
+            let first = String::from_utf8_lossy(&changed);
+            let first = first.lines().next().and_then(|line| line.get(3..)).unwrap_or_default();
+            let why = format!("your checkout has changes that are not committed, such as {first}");
+            return blocked(&why, "git stash   # and git stash pop after the merge");
         }
         if self.is_ancestor(&head, &commit)? {
             return Ok(MergeWay::FastForward);
