@@ -5,9 +5,12 @@
 //!
 //! Invariant: nothing is pushed here, and nothing of the network is used.
 
-use std::{fs, path::PathBuf};
+use std::{fmt::Write as _, fs, path::PathBuf};
 
-use forge_core::view::Standing;
+use forge_core::{
+    event::Colour,
+    view::{ResultView, Standing},
+};
 use forge_driver::{Error, deliver::offer, run_id::short_id};
 use forge_workspace::Remote;
 
@@ -41,7 +44,7 @@ impl Forge {
             let what = format!("{id} is not done ({})", view.row.standing.label());
             return Err(Error::usage(what, format!("forge status {id}")));
         }
-        let (Some(found), Some(_)) = (view.row.branch, view.head) else {
+        let (Some(found), Some(_)) = (view.row.branch.clone(), &view.head) else {
             let id = short_id(id);
             let what = format!("{id} changed nothing, so there is nothing to open");
             return Err(Error::usage(what, format!("forge show {id}")));
@@ -55,7 +58,7 @@ impl Forge {
         let file = offer::latest(&self.home, id);
         let text = match &file {
             Some(path) => fs::read_to_string(path).map_err(|error| Error::file(path, &error))?,
-            None => format!("# {}\n\n{}", view.row.title, self.summary(id)?),
+            None => plain_text(&view),
         };
         let (title, body) = split_title(&text);
         let base = view.base_branch;
@@ -86,6 +89,31 @@ impl PullRequestDraft {
         let host = self.remote.as_ref()?.host.as_ref()?;
         Some(host.pull_request_page(&self.branch, self.base.as_deref()))
     }
+}
+
+/// Writes the text for a flow that writes none itself: what was wanted, and what proves it.
+fn plain_text(view: &ResultView) -> String {
+    let request: Vec<String> = view.request.lines().map(|line| format!("> {line}")).collect();
+    let mut text = format!("# {}\n\n## Request\n\n{}\n", view.row.title, request.join("\n"));
+    text.push_str("\n## Verification\n\n");
+    if view.evidence.is_empty() {
+        text.push_str("No check ran on this code.\n");
+    }
+    for evidence in &view.evidence {
+        let colour = match evidence.colour {
+            Colour::Green => "passed",
+            Colour::Red => "FAILED",
+        };
+        let _ = writeln!(text, "- `{}` {colour}", evidence.command);
+    }
+    if !view.noted.is_empty() {
+        text.push_str("\n## Open findings\n\n");
+        for left in &view.noted {
+            let finding = &left.finding;
+            let _ = writeln!(text, "- {}: {}", finding.severity.as_str(), finding.to_line());
+        }
+    }
+    text
 }
 
 /// Splits a text into its first heading and the rest.

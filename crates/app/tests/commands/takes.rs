@@ -207,6 +207,8 @@ fn a_pull_request_is_printed_with_the_page_that_opens_it() {
         format!("https://github.com/me/tool/compare/main...{}?expand=1", branch(&world, &run));
     has(&said.err, &[&format!("git push -u origin {}", branch(&world, &run)), &page]);
     assert!(said.out.starts_with("# "), "{said}");
+    has(&said.out, &["## Request\n\n> ", "## Verification\n\n- `", "` passed"]);
+    assert_eq!(said.out.matches("\n# ").count(), 0, "one title: {said}");
     assert!(!said.all().contains("s3cret"), "{said}");
 }
 
