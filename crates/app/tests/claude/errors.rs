@@ -82,7 +82,7 @@ impl Met {
         let until = self.outcome["limited"]["until"].as_u64().unwrap_or_else(|| panic!("{what}"));
         assert!(until >= self.at + at_least_ms - 1000, "{until} {what}");
         assert!(until <= self.at + at_least_ms + 5000, "{until} {what}");
-        has(&self.log, &["work#1 rate-limited until"]);
+        has(&self.log, &["work#1 waits until"]);
         has(&self.log, words);
         has(&self.status, &["limited until "]);
         has(&self.status, words);

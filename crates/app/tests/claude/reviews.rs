@@ -80,7 +80,7 @@ fn a_usage_window_of_a_reviewer_is_a_timer_and_the_work_is_kept() {
     let script = script([ScriptStep::usage_window("seven_day", reset), review(), pass()]);
     let Some(stage) = Stage::of(script, Credential::Subscription) else { return };
     let mut running = start(&stage);
-    running.until_says("review rate-limited until");
+    running.until_says("review waits until");
     let said = running.end();
     let run = stage.world.latest();
     is_done(&stage, &said, &run);

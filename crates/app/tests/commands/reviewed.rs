@@ -313,7 +313,7 @@ fn landing_never_passes_what_is_unverified_unless_a_person_said_so() {
         assert_ne!(said.code, DONE, "{said}");
         let run = world.latest();
         assert_eq!(count(&world, &run, "landed"), 0, "{said}");
-        assert!(!said.out.contains(": land passed"), "{said}");
+        assert!(!said.out.contains(": merge passed"), "{said}");
         assert_eq!(world.git(&["branch", "--list", "forge/*"]), "");
     }
 }
@@ -593,8 +593,8 @@ fn ctrl_c_at_any_moment_of_a_run_that_lands_is_an_interruption_and_no_accident()
         "started the run",
         "plan started",
         "T1 make started",
-        "T1 make: changes passed",
-        "T1 make: verify passed",
+        "T1 make: changed files passed",
+        "T1 make: checks passed",
         "T1 make merged as",
     ];
     // Every third of them, by the seed, or all.
