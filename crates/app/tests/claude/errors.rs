@@ -152,7 +152,7 @@ fn a_usage_window_is_a_timer_that_ends_exactly_at_its_reset_and_costs_no_person(
         .fail_after_last();
     let Some(stage) = Stage::of(script, Credential::Subscription) else { return };
     let (mut running, run) = stage.start(&[]);
-    running.until_says("work rate-limited");
+    running.until_says("work waits until");
     let first = stage.ended(&run)[0].clone();
     assert_eq!(first["outcome"]["limited"]["until"], reset * 1000, "{first}");
     let view = stage.world.view(&run);
