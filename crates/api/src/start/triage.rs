@@ -12,7 +12,7 @@
 
 use std::path::Path;
 
-use forge_agents::{AgentEnd, AgentKind};
+use forge_agents::{AgentEnd, AgentKind, ErrorClass};
 use forge_core::{
     event::{Coherence, TriageOutcome},
     flow::REQUEST,
@@ -211,6 +211,16 @@ impl TriageCall<'_> {
             summary: redacted_text(summary),
             came_to,
         };
+        // A run would only find out the same at its first stage.
+        if let AgentEnd::Failed { class: ErrorClass::Auth, what } = &end {
+            let name = self.name;
+            let next = self.kind().how_to_log_in().map_or_else(
+                || format!("log in with {name}, then run the same command again"),
+                str::to_owned,
+            );
+            let what = redacted_text(what.trim());
+            return Err(Error::surroundings(format!("{name} is not logged in: {what}"), next));
+        }
         let result = match end {
             AgentEnd::Done => self.one_shot().result(&stream, &folder),
             AgentEnd::Interrupted => {

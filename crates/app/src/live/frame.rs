@@ -156,8 +156,11 @@ fn footer(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Vec<ScreenLine>
         footer.extend(message.iter().map(|message| line(PLAIN, &format!(" {message}"))));
     }
     let is_alone = options.context.driven_by.is_missing(snapshot);
+    let is_stopped = row.standing.is_stopped() && options.context.driven_by == DrivenBy::Nothing;
     if is_alone {
         footer.push(notice("■", "Not running. Press r to resume."));
+    } else if is_stopped {
+        footer.push(notice("■", "Press r to resume."));
     } else if row.standing != Standing::Paused && !snapshot.view.asked.is_empty() {
         footer.push(notice("?", "Needs you. Press a to answer."));
     }
@@ -165,7 +168,7 @@ fn footer(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Vec<ScreenLine>
     if !snapshot.view.asked.is_empty() {
         keys.push(("a", "answer"));
     }
-    if is_alone {
+    if is_alone || is_stopped {
         keys.push(("r", "resume"));
     } else if row.standing == Standing::Paused {
         keys.push(("p", "continue"));

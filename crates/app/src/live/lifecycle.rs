@@ -103,13 +103,17 @@ impl LiveScreen<'_> {
     fn exit_when_attached(&mut self, snapshot: &RunSnapshot) -> Option<ScreenExit> {
         if self.asked_driver.is_none_or(|asked| asked.elapsed() >= DRIVER_INTERVAL) {
             self.asked_driver = Some(Instant::now());
-            self.absent_looks = if self.follower.is_driven() { 0 } else { self.absent_looks + 1 };
+            let is_driven = self.follower.is_driven();
+            self.absent_looks = if is_driven { 0 } else { self.absent_looks + 1 };
+            self.has_seen_driver |= is_driven;
         }
         let is_alone = self.absent_looks >= ABSENT_LOOKS_MAX;
         self.driven_by = if is_alone { DrivenBy::Nothing } else { DrivenBy::AnotherProcess };
         let standing = snapshot.view.row.standing;
         match standing.course() {
             Course::Failed | Course::Over => Some(self.finished(standing)),
+            // One that was stopped before stays, and can be resumed here.
+            Course::Held if standing.is_stopped() && !self.has_seen_driver => None,
             Course::Held if is_alone && standing != Standing::Paused => {
                 Some(self.finished(standing))
             }
@@ -211,7 +215,8 @@ impl LiveScreen<'_> {
 
     /// Pauses the run, or continues it if it is paused.
     pub(super) fn pause_or_resume(&mut self, snapshot: &RunSnapshot) {
-        let (command, done) = if snapshot.view.row.standing == Standing::Paused {
+        let standing = snapshot.view.row.standing;
+        let (command, done) = if standing == Standing::Paused || standing.is_stopped() {
             (Command::Resume { by: person(), budget: None }, "Running again.")
         } else {
             (Command::Pause { by: person() }, "Pausing: running agents finish, nothing new starts.")
@@ -231,7 +236,8 @@ impl LiveScreen<'_> {
 
     /// Drives a run here that has no driver.
     pub(super) fn take_over(&mut self, snapshot: &RunSnapshot) {
-        if snapshot.view.row.standing == Standing::Paused {
+        let standing = snapshot.view.row.standing;
+        if standing == Standing::Paused || standing.is_stopped() {
             self.pause_or_resume(snapshot);
         } else if self.driven_by.is_missing(snapshot) {
             self.drive_here();

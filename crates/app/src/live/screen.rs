@@ -160,6 +160,8 @@ pub(super) struct LiveScreen<'a> {
     pub(super) driven_by: DrivenBy,
     pub(super) asked_driver: Option<Instant>,
     pub(super) absent_looks: u32,
+    /// Whether another process drove the run while the screen was open.
+    pub(super) has_seen_driver: bool,
     pub(super) last_snapshot: Option<Rc<RunSnapshot>>,
     /// Why the screen closes once the person has stopped typing.
     exit: Option<ScreenExit>,
@@ -203,6 +205,7 @@ impl<'a> LiveScreen<'a> {
             driven_by: DrivenBy::AnotherProcess,
             asked_driver: None,
             absent_looks: 0,
+            has_seen_driver: false,
             last_snapshot: None,
             exit: None,
             unsent: Vec::new(),

@@ -32,7 +32,7 @@ fn outside_a_repository_every_command_says_where_it_belongs() {
             command.args(args).current_dir(folder.path()).env("GIT_CEILING_DIRECTORIES", "/"),
         );
         assert_eq!(said.code, WRONG, "{args:?}: {said}");
-        has(&said.err, &["is not in a git repository", "help: ", "git init"]);
+        has(&said.all(), &["is not in a git repository", "help: ", "git init"]);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was made");
 }
@@ -101,7 +101,7 @@ fn without_git_it_says_that_git_is_missing() {
     for args in ALL {
         let said = finish(world.command(args).env("PATH", world.beside("nothing")));
         assert_eq!(said.code, WRONG, "{said}");
-        has(&said.err, &["git cannot be run", "help: install git"]);
+        has(&said.all(), &["git cannot be run", "help: install git"]);
     }
     assert!(world.is_untouched());
 }
@@ -201,7 +201,7 @@ fn a_repository_whose_path_is_not_text_is_refused_and_no_other_folder_is_made() 
     for args in ALL {
         let said = world.forge(args);
         assert_eq!(said.code, WRONG, "{args:?}: {said}");
-        has(&said.err, &["error: ", "UTF-8", "help: "]);
+        has(&said.all(), &["UTF-8", "help: "]);
     }
     let mut beside: Vec<_> =
         fs::read_dir(world.beside("")).unwrap().flatten().map(|entry| entry.file_name()).collect();

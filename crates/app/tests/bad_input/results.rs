@@ -115,7 +115,7 @@ fn an_artifact_whose_form_is_wrong_goes_back_to_its_author() {
     world.scenario("[[play]]\nartifacts = { \"x.json\" = \"{}\", \"y.toml\" = \"a = [[[[\", \"z.md\" = \"z\" }\n");
     let said = world.run("f", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["a sent back by y: ", "`y.toml`: it is not TOML: unclosed array"]);
+    has(&said.out, &["a sent back by y", "`y.toml`: it is not TOML: unclosed array"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     stage::{Stage, done, good, note},
-    world::{DONE, INTERRUPTED, Running, WAITS, finish, has},
+    world::{DONE, INTERRUPTED, Running, WAITS, WRONG, finish, has},
 };
 
 /// How a run stands after its first attempt met an error.
@@ -125,6 +125,19 @@ fn a_login_that_expires_in_a_call_is_asked_about_and_retry_goes_on_in_its_sessio
     let said = finish(&mut stage.command_at(key.url(), &["resume", &run]));
     assert_eq!(said.code, DONE, "{said}");
     goes_on(&stage.key.finish(), &key.finish());
+}
+
+#[test]
+fn who_is_not_logged_in_starts_no_run_if_an_agent_looks_at_the_request_first() {
+    let script = Script::new([ScriptStep::status(401, "OAuth token has expired")]);
+    let Some(stage) = Stage::solo(script) else { return };
+    let args = ["run", "--flow", "feature", "--yes", "add a second note"];
+    let said = finish(&mut stage.command_at(stage.key.url(), &args));
+    assert_eq!(said.code, WRONG, "{said}");
+    has(&said.err, &["claude is not logged in: ", "help: run `claude`, then /login"]);
+    assert_eq!(stage.world.ids(), Vec::<String>::new());
+    assert_eq!(stage.left_over(), [], "nobody is left");
+    assert!(!stage.key.finish().is_empty(), "it was asked");
 }
 
 /// The second part of a call is asked for in the session of the first, and knows what was done there.

@@ -250,6 +250,29 @@ fn a_run_that_is_detached_goes_on_alone_and_whoever_attaches_can_answer_and_leav
 }
 
 #[test]
+fn a_run_that_was_stopped_is_shown_and_resumed_from_its_screen() {
+    let world = World::new();
+    world.scenario(&slow());
+    world.ok(&["run", "--flow", "draft", "write something", "--detach"]);
+    let run = run_of(&world);
+    let mut person = Person::at(&world, &["attach", &run]);
+    person.until_sees("I think about it.");
+    person.press("q");
+    assert_eq!(person.end(), DONE);
+    world.ok(&["stop", &run]);
+    let mut person = Person::at(&world, &["attach", &run]);
+    person.until_sees("Press r to resume.");
+    world.go();
+    person.press("r");
+    person.until_sees("Is this the document you want?");
+    person.press("a");
+    person.until_sees("Enter approve");
+    person.press("\r");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    has(&world.ok(&["status", &run]), &["done"]);
+}
+
+#[test]
 fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen() {
     let world = World::new();
     world.scenario(&slow());
