@@ -51,11 +51,6 @@ impl Forge {
         self.home.repository.merged_branches().unwrap_or_default()
     }
 
-    /// Returns true if a run has a file, stage or task of this name.
-    pub fn knows_name(&self, id: &str, name: &str) -> bool {
-        self.artifact(id, name).is_ok() || self.find_unit("show", id, name).is_ok()
-    }
-
     /// Returns the unit that a person means by a name or a part of it, such as `T2`.
     pub fn find_unit(&self, command: &str, id: &str, name: &str) -> Result<UnitId, Error> {
         let (run, _) = self.fold(id)?;

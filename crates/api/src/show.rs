@@ -103,6 +103,11 @@ impl Forge {
         Ok(content)
     }
 
+    /// Returns true if a run has a file, stage or task of this name.
+    pub fn knows_name(&self, id: &str, name: &str) -> bool {
+        self.artifact(id, name).is_ok() || self.find_unit("show", id, name).is_ok()
+    }
+
     /// Returns true if an agent or a command writes this artifact, in the run's own table.
     fn is_written_by_an_agent(&self, id: &str, name: &str) -> Result<bool, Error> {
         let (run, _) = self.fold(id)?;

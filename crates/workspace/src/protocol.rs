@@ -149,7 +149,7 @@ pub struct OpenedCheckout {
 pub struct RecordBaseline {
     #[serde(rename = "bench")]
     pub location: CheckoutLocation,
-    /// Where all that the set-up left is kept for other checkouts. Only for a checkout in which nobody has worked.
+    /// Where all that the set-up left is kept for other checkouts. Only for a checkout in which no agent has worked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub save: Option<SaveSetUp>,
 }

@@ -119,16 +119,6 @@ impl Verb {
             Self::Retry => Answer::Retry,
         }
     }
-
-    /// Returns what was done, for a sentence about the question.
-    const fn past_participle(self) -> &'static str {
-        match self {
-            Self::Approve => "approved",
-            Self::Revise => "sent back with your words",
-            Self::Reject => "rejected",
-            Self::Retry => "tried again",
-        }
-    }
 }
 
 impl ApproveArgs {
@@ -177,12 +167,13 @@ impl DecideArgs {
         let answer =
             Command::Answer { question: number, answer: verb.answer(), words, by: person() };
         let sent = forge.send(&run, &answer)?;
+        let unit = &question.unit;
         let done = match verb {
+            Verb::Approve => format!("{id}: {unit} is approved"),
+            Verb::Revise => format!("{id}: {unit} is sent back with your words"),
+            Verb::Reject => format!("{id}: {unit} is rejected"),
             // It may be the work or only a review that is repeated.
             Verb::Retry => format!("{id}: {}", option.does),
-            Verb::Approve | Verb::Revise | Verb::Reject => {
-                format!("{id}: {} is {}", question.unit, verb.past_participle())
-            }
         };
         self.proceed(&forge, &run, sent, &done)
     }

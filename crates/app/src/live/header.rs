@@ -13,7 +13,7 @@ use super::{
 use crate::{
     format,
     palette::Hue,
-    text::state_words::{DrivenBy, standing_symbol},
+    text::state_words::{DrivenBy, is_halted, standing_symbol},
 };
 
 /// Below this height, optional lines are left out.
@@ -40,8 +40,7 @@ pub(crate) fn header(
     let mut lines =
         vec![first_line(snapshot, context, columns), totals(snapshot, context, columns)];
     // Of a run that a person halted, the reason only says the state again.
-    let is_halted = row.standing == Standing::Paused || row.standing.is_stopped();
-    if !row.why.is_empty() && !is_halted {
+    if !row.why.is_empty() && !is_halted(row.standing) {
         let why = wrap(&row.why, columns.saturating_sub(1));
         let (first, rest) = why.split_first().expect("it is not empty");
         lines.push(line(PLAIN, &format!(" {first}")));

@@ -19,7 +19,7 @@ use super::{
     signals::ScreenSignal,
     status_message::StatusMessage,
 };
-use crate::text::state_words::DrivenBy;
+use crate::text::state_words::{DrivenBy, is_halted};
 
 /// How often the driver of a run is checked that this process does not drive.
 const DRIVER_INTERVAL: Duration = Duration::from_secs(1);
@@ -213,10 +213,9 @@ impl LiveScreen<'_> {
         }
     }
 
-    /// Pauses the run, or continues it if it is paused.
+    /// Pauses the run, or continues it if a person halted it.
     pub(super) fn pause_or_resume(&mut self, snapshot: &RunSnapshot) {
-        let standing = snapshot.view.row.standing;
-        let (command, done) = if standing == Standing::Paused || standing.is_stopped() {
+        let (command, done) = if is_halted(snapshot.view.row.standing) {
             (Command::Resume { by: person(), budget: None }, "Running again.")
         } else {
             (Command::Pause { by: person() }, "Pausing: running agents finish, nothing new starts.")
@@ -236,8 +235,7 @@ impl LiveScreen<'_> {
 
     /// Drives a run here that has no driver.
     pub(super) fn take_over(&mut self, snapshot: &RunSnapshot) {
-        let standing = snapshot.view.row.standing;
-        if standing == Standing::Paused || standing.is_stopped() {
+        if is_halted(snapshot.view.row.standing) {
             self.pause_or_resume(snapshot);
         } else if self.driven_by.is_missing(snapshot) {
             self.drive_here();

@@ -68,6 +68,11 @@ impl UnitActivity {
     }
 }
 
+/// Returns true if a person paused or stopped the run.
+pub(crate) fn is_halted(standing: Standing) -> bool {
+    standing == Standing::Paused || standing.is_stopped()
+}
+
 /// Returns the symbol of a run's state, and its colour.
 pub(crate) const fn standing_symbol(standing: Standing) -> (&'static str, Hue) {
     match standing {

@@ -3,7 +3,7 @@
 //! Not here: how it is kept and copied (`forge_workspace`), nor the commands themselves (`plan`).
 //!
 //! Invariant: it is shared only by checkouts with the same commands and the same `setup_inputs`, and only where inputs are
-//! named: without them nobody knows what the set-up reads.
+//! named: without them it is not known what the set-up reads.
 //! Invariant: it is kept only from the base of the run or from a commit of its result, before anybody worked in that
 //! checkout. What an agent made of the set-up in work that was not accepted reaches no proof of other work.
 
@@ -69,7 +69,7 @@ impl Plan<'_> {
         Ok(reused)
     }
 
-    /// Where the set-up of a checkout in which nobody has worked is kept, if its commit is one that was accepted.
+    /// Where the set-up of a checkout in which no agent has worked is kept, if its commit is one that was accepted.
     pub(super) fn saved_setup(
         &self,
         shared: &SharedSetUp,

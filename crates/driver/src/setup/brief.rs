@@ -181,7 +181,8 @@ pub fn brief(
         &mut text,
         "What you may read",
         &match names.as_slice() {
-            [] => format!("This brief{}.", checkout.replacen(',', " and", 1)),
+            [] if code.has_checkout => "This brief and the checkout with its history.".to_owned(),
+            [] => "This brief.".to_owned(),
             names => format!(
                 "This brief{checkout}, and in the folder `{}` (`$FORGE_INBOX`):\n\n- `{}`",
                 places.inbox,

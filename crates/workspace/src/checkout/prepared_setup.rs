@@ -2,7 +2,7 @@
 //!
 //! Kept is everything but the files of the commit as they are in it: ignored and untracked files and folders, and
 //! what the set-up changed or removed of the commit. The folder has `files/` and `prepared.json`, which has a
-//! checksum as caches have (`cache_seal`); whoever touches it later makes it worthless.
+//! checksum as caches have (`cache_seal`); any later change of a file makes it unusable.
 //!
 //! Not here: when the set-ups of two checkouts are the same, and whose commit may be set up for others (the driver).
 //!
@@ -85,11 +85,11 @@ struct PreparedFiles {
     sum: String,
 }
 
-/// Keeps what the set-up left in a checkout, if nothing is kept yet. A failure is noted and harms nobody: the set-up runs
+/// Keeps what the set-up left in a checkout, if nothing is kept yet. A failure is noted and does no harm: the set-up runs
 /// again in other checkouts.
 pub(crate) fn save(order: &SaveSetUp, checkout: &Checkout) -> Result<(), WorkspaceError> {
     let SaveSetUp { folder, copy } = order;
-    let beside = folder.parent().expect("a prepared set-up lies in a folder");
+    let beside = folder.parent().expect("a prepared set-up is in a folder");
     safe_files::make_folder(beside)?;
     let _lock = acquire_lock(beside, FlockOperation::NonBlockingLockExclusive)?;
     if read(folder)?.is_some() {
@@ -118,7 +118,7 @@ pub(crate) fn reuse(
     order: &ReuseSetUp,
     checkout: &Checkout,
 ) -> Result<ReusedSetUp, WorkspaceError> {
-    let beside = order.folder.parent().expect("a prepared set-up lies in a folder");
+    let beside = order.folder.parent().expect("a prepared set-up is in a folder");
     safe_files::make_folder(beside)?;
     let _lock = acquire_lock(beside, FlockOperation::NonBlockingLockShared)?;
     let others = others(checkout, &order.copy)?;
@@ -305,7 +305,7 @@ impl PreparedFiles {
     }
 }
 
-/// Returns what is kept in a folder, if nobody has touched it since.
+/// Returns what is kept in a folder, if it was not changed since.
 fn read(folder: &Path) -> Result<Option<PreparedSetUp>, WorkspaceError> {
     if !safe_files::file_kind(folder)?.is_some_and(|kind| kind.is_dir()) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The lock of a folder of Forge's own. It ends with whoever holds it.
+//! The lock of a folder of Forge's own. It ends with the process that holds it.
 
 use std::{
     fs::File,
@@ -18,7 +18,7 @@ use crate::git::{
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(120);
 const LOCK_POLL: Duration = Duration::from_millis(10);
 
-/// Takes the lock of a folder, for others or for itself alone, as soon as whoever has it ends.
+/// Takes the lock of a folder, for others or for itself alone, as soon as the process that has it ends.
 pub(crate) fn acquire_lock(dir: &Path, how: FlockOperation) -> Result<File, WorkspaceError> {
     let path = dir.join("lock");
     if safe_files::file_kind(&path)?.is_some_and(|kind| !kind.is_file()) {

@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File, FileTimes, Permissions},
+    io::{self, Write as _},
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
     process::Command,
@@ -389,6 +390,7 @@ fn a_copied_python_environment_imports_the_code_of_its_own_checkout() {
         command.args(args).output().ok().filter(|output| output.status.success())
     };
     if python(Path::new("python3"), &["-m", "venv", "--help"]).is_none() {
+        let _ = writeln!(io::stderr(), "NOT PROVED: python3 with venv is not here");
         return;
     }
     let world = World::new();
@@ -413,23 +415,4 @@ fn a_copied_python_environment_imports_the_code_of_its_own_checkout() {
     let (file, prefix) = (tree.join("src/greeting.py"), tree.join("target"));
     let expected = format!("{} {}\n", file.display(), prefix.display());
     assert_eq!(String::from_utf8(said).unwrap(), expected);
-}
-
-/// Prints how long it takes: `cargo test --release -p forge-workspace --test operations -- --ignored --nocapture seconds`.
-#[test]
-#[ignore = "a measurement"]
-fn seconds_for_two_hundred_megabytes_in_twenty_thousand_files() {
-    let world = World::new();
-    let tree = opened(&world.opening("a")).tree;
-    let text = "const answer = require('./deep/thought');\n".repeat(250);
-    for number in 0..20_000 {
-        write(&tree, &format!("target/p{}/d{}/{number}.js", number % 500, number % 7), &text);
-    }
-    let began = std::time::Instant::now();
-    save(&world, "a");
-    let saved = began.elapsed();
-    opened(&world.opening("b"));
-    let began = std::time::Instant::now();
-    assert_eq!(reuse(&world, "b"), ReusedSetUp::Copied);
-    println!("keeping {saved:?}, copying {:?}", began.elapsed());
 }
