@@ -86,7 +86,8 @@ fn without_colours(shown: &str) -> String {
 /// Prose and lists are wrapped; code, tables of numbers and single words may be wider.
 fn check_width(shown: &str, width: usize) {
     for line in shown.lines() {
-        let is_code = line.starts_with("    ") || line.starts_with('\t');
+        // Code is indented, also behind the mark of its list; between words of prose there is one space.
+        let is_code = line.contains("    ") || line.contains('\t');
         let is_table = line.contains(" │ ") || line.contains('┼');
         let is_mark = |word: &&str| !word.contains(char::is_alphanumeric) || word.ends_with('.');
         let words = line.split_whitespace().filter(|word| !is_mark(word)).count();
