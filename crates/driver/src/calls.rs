@@ -242,7 +242,7 @@ fn start(
 ) -> Result<Followed, Error> {
     context.trusted.prepared(step);
     let (folder, env) = context.prepare(run, call, step)?;
-    let started = context.executor.start(&folder, &env, context.secrets);
+    let started = context.start(run, step, &folder, &env);
     started.map_err(|error| Error::file(context.program, &error))?;
     Ok(Followed { folder, on_stop: step.on_stop, starts, stopped: None })
 }

@@ -7,7 +7,7 @@
 //! Not here: which step is next (`call_plan`), and what is wanted (`calls`).
 //!
 //! Invariant: a step that has an ending is never started again, whoever asks for it.
-//! Invariant: a step outlives the driver that started it.
+//! Invariant: a step outlives the driver that started it, but for work on a checkout, which can be repeated.
 
 use std::{
     ffi::OsString,
@@ -20,6 +20,8 @@ use std::{
 
 use forge_core::Time;
 use forge_keeper::{ArtifactFlaw, AttemptFolder, Ending, EndingProof, LostCall, Spec, Stop};
+use forge_project::settings::SecretsTable;
+use forge_workspace::Operation;
 
 /// Carries out the steps of calls, and tells the time.
 pub trait Executor: Debug {
@@ -40,6 +42,9 @@ pub trait Executor: Debug {
         env: &[(OsString, OsString)],
         secrets: &[Vec<u8>],
     ) -> io::Result<()>;
+
+    /// Starts work on a checkout in a step whose folder is ready. It ends with the driver, and is done again.
+    fn start_job(&self, folder: &AttemptFolder, job: CheckoutJob) -> io::Result<()>;
 
     /// The public key by which the endings of the steps that are started here are known.
     fn ending_key(&self) -> String;
@@ -78,6 +83,14 @@ pub trait Executor: Debug {
 
     /// Makes an empty inbox and an empty outbox, whatever was there before.
     fn make_boxes(&self, boxes: &AttemptFolder) -> io::Result<()>;
+}
+
+/// Work on a checkout.
+#[derive(Clone, Debug)]
+pub struct CheckoutJob {
+    pub order: Operation,
+    /// Words that no commit may have, and where they are allowed.
+    pub secrets: SecretsTable,
 }
 
 /// A file that a step left.

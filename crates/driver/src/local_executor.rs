@@ -1,4 +1,5 @@
-//! Steps as processes of this machine: each under a keeper of its own, which outlives the driver.
+//! Steps as processes of this machine: each under a keeper of its own, which outlives the driver. Work on
+//! checkouts is done by a thread of this process (`plan/checkout_job.rs`).
 //!
 //! Invariant: who holds a claim, and what has an ending, is read from the folder of the step alone, so
 //! that any driver finds the keepers of the one before. The folder can be written by anybody, so the
@@ -17,14 +18,15 @@ use std::{
     },
     path::{Path, PathBuf},
     process::Child,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use forge_core::{Time, hex::hex};
 use forge_keeper::{
-    ArtifactFlaw, AttemptFolder, AttemptStatus, EndingProof, EndingSigner, Keeper, LostCall, Spec,
-    Stop, check_caller, collect, give_up, kill, look, open_regular, start_knowing_keeper, sweep,
-    sweep_adopted, wake,
+    ArtifactFlaw, AttemptFolder, AttemptStatus, EndingProof, EndingSigner, ExitReason, Keeper,
+    LostCall, Spec, Stop, check_caller, collect, give_up, kill, look, open_regular,
+    start_knowing_keeper, sweep, sweep_adopted, wake,
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -33,8 +35,9 @@ use rustix::{
 
 use crate::{
     Error, clock,
-    executor::{Executor, Output, StepState, StopRequest},
+    executor::{CheckoutJob, Executor, Output, StepState, StopRequest},
     notify::sender::NOTIFY,
+    plan::checkout_job::RunningJob,
 };
 
 /// How often a keeper that cannot be watched is looked at.
@@ -52,7 +55,7 @@ pub struct LocalExecutor {
     /// Our own program, which is also the keeper.
     program: PathBuf,
     /// The key of the keepers that are started here.
-    signer: Option<EndingSigner>,
+    signer: Option<Arc<EndingSigner>>,
     /// The keepers that are waited for, by the folders of their steps.
     keepers: RefCell<BTreeMap<PathBuf, WatchedKeeper>>,
 }
@@ -68,12 +71,14 @@ enum ProcessHandle {
     Child(Child, OwnedFd),
     /// Started by a driver before us.
     Found(Keeper),
+    /// A thread of ours.
+    Job(RunningJob),
 }
 
 impl LocalExecutor {
     /// An executor that starts `program` as its keepers.
     pub fn new(program: PathBuf) -> io::Result<Self> {
-        let signer = Some(EndingSigner::generate()?);
+        let signer = Some(Arc::new(EndingSigner::generate()?));
         Ok(Self { program, signer, keepers: RefCell::default() })
     }
 }
@@ -123,7 +128,7 @@ impl Executor for LocalExecutor {
         // What a killed keeper leaves comes to us, and not to somebody who would keep it.
         set_child_subreaper(Some(getpid()))?;
         let due = due(folder);
-        let signer = self.signer.as_ref();
+        let signer = self.signer.as_deref();
         let child = start_knowing_keeper(&self.program, folder, env, signer, secrets)?;
         let handle = watch(&child)?;
         let process = ProcessHandle::Child(child, handle);
@@ -131,8 +136,16 @@ impl Executor for LocalExecutor {
         Ok(())
     }
 
+    fn start_job(&self, folder: &AttemptFolder, job: CheckoutJob) -> io::Result<()> {
+        let due = due(folder);
+        let Some(job) = RunningJob::start(folder, job, self.signer.clone())? else { return Ok(()) };
+        let process = ProcessHandle::Job(job);
+        self.keepers.borrow_mut().insert(folder.path.clone(), WatchedKeeper { process, due });
+        Ok(())
+    }
+
     fn ending_key(&self) -> String {
-        self.signer.as_ref().map(EndingSigner::public_key).unwrap_or_default()
+        self.signer.as_ref().map(|signer| signer.public_key()).unwrap_or_default()
     }
 
     fn state(&self, folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<StepState> {
@@ -158,8 +171,13 @@ impl Executor for LocalExecutor {
             // Whoever is to stop has no more time than that.
             let now = Instant::now();
             keeper.due = Some(keeper.due.map_or(now, |due| due.min(now)));
-            if let ProcessHandle::Found(keeper) = &keeper.process {
-                return Ok(asked(keeper));
+            match &keeper.process {
+                ProcessHandle::Found(keeper) => return Ok(asked(keeper)),
+                ProcessHandle::Job(job) => {
+                    job.cancel(ExitReason::Interrupted)?;
+                    return Ok(StopRequest::Sent);
+                }
+                ProcessHandle::Child(..) => {}
             }
         }
         // Our own keeper may not have claimed its folder yet; then it never will.
@@ -178,7 +196,7 @@ impl Executor for LocalExecutor {
         let keepers = self.keepers.borrow();
         let own = keepers.values().filter_map(|keeper| match &keeper.process {
             ProcessHandle::Child(child, _) => i32::try_from(child.id()).ok(),
-            ProcessHandle::Found(_) => None,
+            ProcessHandle::Found(_) | ProcessHandle::Job(_) => None,
         });
         sweep_adopted(&own.collect::<Vec<i32>>(), NOTIFY)?;
         Ok(())
@@ -261,6 +279,10 @@ impl WatchedKeeper {
     /// the step itself, and killed if that does not help.
     fn insist(&self, now: Instant) {
         let Some(late) = self.due.and_then(|due| now.checked_duration_since(due)) else { return };
+        if let ProcessHandle::Job(job) = &self.process {
+            let _it_is_tried_again = job.cancel(ExitReason::TimedOut);
+            return;
+        }
         let Some(keeper) = self.process.as_fd() else { return };
         let _is_gone = if late < KILL_AFTER { wake(keeper) } else { kill(keeper) };
     }
@@ -271,6 +293,7 @@ impl ProcessHandle {
         match self {
             Self::Child(_, handle) => Some(handle.as_fd()),
             Self::Found(keeper) => keeper.as_fd(),
+            Self::Job(job) => Some(job.as_fd()),
         }
     }
 
@@ -278,16 +301,16 @@ impl ProcessHandle {
     fn has_ended(&mut self) -> bool {
         match self {
             Self::Child(child, _) => !matches!(child.try_wait(), Ok(None)),
-            Self::Found(keeper) => match keeper.as_fd() {
-                None => true,
-                Some(file) => {
-                    let mut files = [PollFd::from_borrowed_fd(file, PollFlags::IN)];
-                    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-                    matches!(poll(&mut files, Some(&now)), Ok(n) if n > 0)
-                }
-            },
+            Self::Found(keeper) => keeper.as_fd().is_none_or(is_readable),
+            Self::Job(job) => is_readable(job.as_fd()),
         }
     }
+}
+
+fn is_readable(file: BorrowedFd<'_>) -> bool {
+    let mut files = [PollFd::from_borrowed_fd(file, PollFlags::IN)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    matches!(poll(&mut files, Some(&now)), Ok(n) if n > 0)
 }
 
 /// The program that runs now, which is also the keeper.

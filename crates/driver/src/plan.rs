@@ -7,6 +7,7 @@
 //!
 //! Invariant: a plan depends on nothing but the facts of the run and on what its steps left.
 
+pub mod checkout_job;
 mod shared_setup;
 pub mod step;
 pub mod workspace_worker;

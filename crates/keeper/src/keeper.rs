@@ -18,6 +18,7 @@ mod event_loop;
 mod log;
 pub mod monitor;
 mod output;
+pub mod own_step;
 mod signals;
 
 use std::env;
@@ -27,14 +28,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::sleep;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rustix::process::{getpid, set_child_subreaper, setsid};
 
 use crate::attempt::claim::{self, CLAIM_LOST_EXIT, Claiming};
-use crate::attempt::dir::{
-    AttemptFolder, Ending, ExitReason, FORMAT, ROOM_BYTES_MIN, Spec, Stderr,
-};
+use crate::attempt::dir::{AttemptFolder, Ending, ExitReason, FORMAT, Spec, Stderr};
 use crate::attempt::ending_signature::EndingSigner;
 use crate::redact::unpacked;
 use crate::variables::SECRETS_VARIABLE;
@@ -109,7 +108,7 @@ fn run(
     signer: Option<&EndingSigner>,
     log: &mut Log,
 ) -> io::Result<()> {
-    let started_at_ms = now_ms();
+    let started_at_ms = ending::now_ms();
     let prepared = ending::Prepared::new(folder);
     let spec = folder.spec();
     if let Ok(spec) = &spec {
@@ -132,24 +131,18 @@ fn run(
         call,
         how: sayable(outcome.how, log),
         started_at_ms,
-        ended_at_ms: now_ms().max(started_at_ms),
+        ended_at_ms: ending::now_ms().max(started_at_ms),
         output_bytes: outcome.output_bytes,
         swept: outcome.swept,
         transcript_cut: outcome.transcript_cut.map(|why| log.redact(&why)),
         left_over: outcome.left_over,
-        disk_full: [&folder.path, &tree].into_iter().any(|dir| is_full(dir)),
+        disk_full: [&folder.path, &tree].into_iter().any(|dir| ending::is_full(dir)),
         signature: None,
     };
     if let Some(signer) = signer {
         signer.sign(folder, &mut ending);
     }
     ending::write(folder, prepared.ok(), &ending, log)
-}
-
-/// Whether the disk of a folder has no room for a step.
-fn is_full(dir: &Path) -> bool {
-    rustix::fs::statvfs(dir)
-        .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM_BYTES_MIN)
 }
 
 /// A reason is redacted first and cut second: half a secret would not be known any more.
@@ -215,9 +208,4 @@ impl event_loop::ChildOutcome {
         let how = ExitReason::NotStarted { why: why.to_string() };
         Self { how, output_bytes: 0, swept: 0, left_over: 0, transcript_cut: None }
     }
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -39,6 +39,7 @@ pub use attempt::sweep::{Swept, inside_attempt, sweep, sweep_adopted};
 pub use caller::{CallerFlaw, LostCall, check_beside, check_caller, check_own_process};
 pub use keeper::keep;
 pub use keeper::monitor::{Monitor, OpenMonitor};
+pub use keeper::own_step::OwnStep;
 pub use launch::launch;
 pub use redact::{Redactor, known_secrets, secrets_in_file};
 pub use variables::{

@@ -7,8 +7,9 @@ use std::{collections::BTreeMap, fmt::Debug, fs, path::Path};
 
 use crate::{
     git::{
-        command::{Git, nul_separated},
+        command::Git,
         error::{GitError, WorkspaceError},
+        object_reader::{self, TreeEntry},
     },
     protocol::{BranchAdvance, FileChange, MoveRunHead, RunHeadUpdate},
     repository::{diff_text::Diff, locate::Repository, run_refs::move_run_head},
@@ -16,6 +17,8 @@ use crate::{
 
 /// More files than this are not looked at for links.
 const LINKS_LISTED_MAX: usize = 2_000_000;
+/// The mode of a symbolic link.
+const LINK_MODE: &str = "120000";
 
 /// Commits by their full ids. Methods that [`Repository`] has as well promise what it does.
 pub trait CodeHistory: Debug {
@@ -115,42 +118,38 @@ impl CodeHistory for Repository {
     }
 
     fn merge_base(&self, one: &str, other: &str) -> Result<String, GitError> {
-        Git::in_git_dir(&self.common_dir)
-            .args(["merge-base", "--end-of-options", one, other])
-            .run_line()
+        let git = Git::in_git_dir(&self.common_dir);
+        let git = git.args(["merge-base", "--end-of-options", one, other]);
+        let (_, base) = git.run_once(&[one, other], &[0])?;
+        Ok(String::from_utf8_lossy(&base).trim_end().to_owned())
     }
 
     fn links_at(&self, commit: &str) -> Result<BTreeMap<String, String>, GitError> {
-        let git = || Git::in_git_dir(&self.common_dir);
-        let list = git().args(["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit]);
         let mut links = BTreeMap::new();
-        for entry in nul_separated(&list.run()?).take(LINKS_LISTED_MAX) {
-            let Ok(entry) = std::str::from_utf8(entry) else { continue };
-            let Some((about, path)) = entry.split_once('\t') else { continue };
-            let mut about = about.split(' ');
-            let (Some("120000"), Some(_), Some(blob)) = (about.next(), about.next(), about.next())
-            else {
+        let files = object_reader::files(&self.common_dir, commit, b"")?;
+        for entry in files.into_iter().take(LINKS_LISTED_MAX) {
+            if entry.mode != LINK_MODE {
                 continue;
-            };
-            let target = git().args(["cat-file", "blob", blob]).run()?;
-            if let Ok(target) = String::from_utf8(target) {
-                links.insert(path.to_owned(), target);
+            }
+            let target = object_reader::blob(&self.common_dir, &entry.object, u64::MAX)?;
+            let target = target.ok().and_then(|target| String::from_utf8(target).ok());
+            if let (Ok(path), Some(target)) = (String::from_utf8(entry.name), target) {
+                links.insert(path, target);
             }
         }
         Ok(links)
     }
 
     fn commit_time_ms(&self, commit: &str) -> Result<u64, GitError> {
-        let git = Git::in_git_dir(&self.common_dir);
-        let git = git.args(["show", "--no-patch", "--format=%ct", "--end-of-options", commit]);
-        let output = git.run_line()?;
-        let seconds: u64 = output
-            .parse()
-            .map_err(|_| GitError::Unreadable { command: format!("git show {commit}") })?;
-        Ok(seconds.saturating_mul(1_000))
+        let commit = object_reader::commit(&self.common_dir, commit)?;
+        Ok(commit.committed_at.saturating_mul(1_000))
     }
 
     fn message(&self, commit: &str) -> Result<String, GitError> {
+        if let Some(message) = object_reader::commit(&self.common_dir, commit)?.message {
+            return Ok(message.trim_end().to_owned());
+        }
+        // Git knows other encodings.
         let git = Git::in_git_dir(&self.common_dir);
         let git = git.args(["show", "--no-patch", "--format=%B", "--end-of-options", commit]);
         Ok(String::from_utf8_lossy(&git.run()?).trim_end().to_owned())
@@ -161,11 +160,11 @@ impl CodeHistory for Repository {
         let line = |format: &str| {
             git().args(["show", "--no-patch", &format!("--format={format}"), commit]).run_line()
         };
-        if line("%P")? == onto {
+        let made = object_reader::commit(&self.common_dir, commit)?;
+        if made.parents == [onto] {
             self.pin(pin, commit)?;
             return Ok(commit.to_owned());
         }
-        let tree = line("%T")?;
         let squashed = git()
             .durably()
             .env("GIT_AUTHOR_NAME", line("%an")?)
@@ -174,7 +173,7 @@ impl CodeHistory for Repository {
             .env("GIT_COMMITTER_NAME", line("%cn")?)
             .env("GIT_COMMITTER_EMAIL", line("%ce")?)
             .env("GIT_COMMITTER_DATE", line("%cd")?)
-            .args(["commit-tree", &tree, "-p", onto, "-F", "-"])
+            .args(["commit-tree", &made.tree, "-p", onto, "-F", "-"])
             .input(format!("{}\n", self.message(commit)?).into_bytes())
             .run_line()?;
         self.pin(pin, &squashed)?;
@@ -251,8 +250,10 @@ fn overlay_with(
         }
     }
     for (commit, paths) in kept {
-        let list = git().args(["ls-tree", "-z", "--full-tree", "-r", commit, "--"]);
-        entries.extend(list.args(paths).run()?);
+        for path in paths {
+            let found = object_reader::files(&repository.common_dir, commit, path.as_bytes())?;
+            entries.extend(found.iter().flat_map(TreeEntry::line));
+        }
     }
     for file in files {
         if let OverlayFile::Text { path, text } = file {

@@ -11,9 +11,10 @@ use forge_workspace::Operation;
 use crate::{
     Error,
     context::RunContext,
+    executor::CheckoutJob,
     plan::{
         step::{Step, StepKind},
-        workspace_worker::{worker_argv, write_order},
+        workspace_worker::{BENCH, worker_argv, write_order},
     },
     setup::environment::{command_environment, own_environment, shell, spec},
 };
@@ -44,14 +45,11 @@ impl RunContext<'_> {
                 command_environment(pass),
             ),
             (StepKind::Operation(order), _) => {
-                // The others write nothing that a guard would look at.
-                let is_guarded = matches!(
-                    **order,
-                    Operation::Commit(_) | Operation::Hooks(_) | Operation::Attach(_)
-                );
-                let secrets =
-                    if is_guarded { self.secrets_table(run) } else { SecretsTable::default() };
-                let argv = worker_argv(&own, &AttemptFolder::at(path.clone()), &secrets);
+                let folder = AttemptFolder::at(path.clone());
+                let argv = match place_of(order) {
+                    JobPlace::Driver => vec![BENCH.to_owned()],
+                    JobPlace::Keeper => worker_argv(&own, &folder, &self.secrets_for(run, order)),
+                };
                 let limits = StepLimits { silence_ms: 0, ..self.limits() };
                 let spec = spec(call.to_string(), argv, path.clone(), limits);
                 (untold(spec), own_environment())
@@ -73,6 +71,65 @@ impl RunContext<'_> {
             StepKind::Shell { .. } => {}
         }
         Ok((folder, env))
+    }
+
+    /// Starts a step that is prepared.
+    pub fn start(
+        &self,
+        run: &Run,
+        step: &Step,
+        folder: &AttemptFolder,
+        env: &[(OsString, OsString)],
+    ) -> io::Result<()> {
+        match &step.what {
+            StepKind::Operation(order) if place_of(order) == JobPlace::Driver => {
+                let secrets = self.secrets_for(run, order);
+                let order = (**order).clone();
+                self.executor.start_job(folder, CheckoutJob { order, secrets })
+            }
+            StepKind::Operation(_)
+            | StepKind::Turn { .. }
+            | StepKind::Command { .. }
+            | StepKind::Shell { .. } => self.executor.start(folder, env, self.secrets),
+        }
+    }
+
+    /// What an operation must keep out of its commit. The others write nothing that a guard would look at.
+    fn secrets_for(&self, run: &Run, order: &Operation) -> SecretsTable {
+        match order {
+            Operation::Commit(_) | Operation::Hooks(_) | Operation::Attach(_) => {
+                self.secrets_table(run)
+            }
+            Operation::Open(_)
+            | Operation::Baseline(_)
+            | Operation::Reuse(_)
+            | Operation::Restore(_)
+            | Operation::Merge(_)
+            | Operation::Move(_) => SecretsTable::default(),
+        }
+    }
+}
+
+/// Where work on a checkout is done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum JobPlace {
+    /// By a thread of the driver: it can be repeated.
+    Driver,
+    /// Below a keeper, in a process of its own: it runs code of strangers.
+    Keeper,
+}
+
+fn place_of(order: &Operation) -> JobPlace {
+    match order {
+        Operation::Hooks(_) => JobPlace::Keeper,
+        Operation::Open(_)
+        | Operation::Baseline(_)
+        | Operation::Reuse(_)
+        | Operation::Commit(_)
+        | Operation::Restore(_)
+        | Operation::Merge(_)
+        | Operation::Move(_)
+        | Operation::Attach(_) => JobPlace::Driver,
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 };
 
 use forge_core::{Time, id::CallId};
-use forge_driver::executor::{Executor, Output, StepState, StopRequest};
+use forge_driver::executor::{CheckoutJob, Executor, Output, StepState, StopRequest};
 use forge_keeper::{ArtifactFlaw, AttemptFolder, Ending, EndingProof, LostCall, Spec, Stop};
 use forge_store::disk::Disk as _;
 use serde_json::json;
@@ -26,8 +26,15 @@ use super::{
 };
 
 /// The executor of such a machine, with the key of its driver.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct SimulatedExecutor(pub Rc<Machine>, pub String);
+
+impl Drop for SimulatedExecutor {
+    /// With the driver, its work on checkouts ends.
+    fn drop(&mut self) {
+        self.0.end_jobs_of(&self.1);
+    }
+}
 
 impl Executor for SimulatedExecutor {
     fn now(&self) -> Time {
@@ -210,6 +217,11 @@ impl Executor for SimulatedExecutor {
         let step = SimulatedStep { spec, role, variables, started_at, phase, key };
         machine.steps.borrow_mut().insert(folder.path.clone(), step);
         Ok(())
+    }
+
+    fn start_job(&self, folder: &AttemptFolder, _: CheckoutJob) -> io::Result<()> {
+        // The order is in the folder, too.
+        self.start(folder, &[], &[])
     }
 
     fn ending_key(&self) -> String {

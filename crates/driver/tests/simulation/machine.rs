@@ -205,6 +205,25 @@ impl Machine {
         }
     }
 
+    /// A driver is gone, and with it the threads that worked on checkouts: somewhere in the middle.
+    pub(crate) fn end_jobs_of(&self, key: &str) {
+        let is_running = |step: &SimulatedStep| {
+            let is_its = step.key == key && step.spec.argv == ["__bench"];
+            is_its && matches!(step.phase, StepPhase::Running { .. })
+        };
+        for (folder, step) in self.steps.borrow_mut().iter_mut() {
+            if is_running(step) {
+                step.phase = StepPhase::Dead;
+                let order = self.disk.read(&AttemptFolder::at(folder).inbox().join("order.json"));
+                if let Ok(order) = serde_json::from_slice(&order.unwrap_or_default())
+                    && self.percent(50)
+                {
+                    let _nobody_hears = self.history.operate(&order);
+                }
+            }
+        }
+    }
+
     /// Lets time go by, and steps end in it.
     pub(crate) fn advance(&self, to: Time) {
         loop {

@@ -13,12 +13,12 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FallocateFlags, fallocate};
 
 use super::log::Log;
-use crate::attempt::dir::{AttemptFolder, Ending};
+use crate::attempt::dir::{AttemptFolder, Ending, ROOM_BYTES_MIN};
 use crate::redact::{Redactor, clean_file};
 
 /// The room that is taken beforehand.
@@ -92,7 +92,12 @@ fn was_taken(folder: &Path) -> bool {
     !folder.is_dir() && folder.ancestors().take(MADE_AGAIN_MAX + 1).any(Path::is_dir)
 }
 
-fn write_once(folder: &AttemptFolder, file: &mut Option<File>, text: &[u8]) -> io::Result<()> {
+/// Writes it once: synced, under its name, and the name synced.
+pub(super) fn write_once(
+    folder: &AttemptFolder,
+    file: &mut Option<File>,
+    text: &[u8],
+) -> io::Result<()> {
     let (temporary, ending) = (temporary(folder), folder.ending());
     let ours = file.take().filter(|file| is_at(file, &temporary) || is_at(file, &ending));
     let file = if let Some(ours) = ours {
@@ -127,6 +132,17 @@ fn make_way(folder: &AttemptFolder, path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Whether the disk of a folder has no room for a step.
+pub(super) fn is_full(dir: &Path) -> bool {
+    rustix::fs::statvfs(dir)
+        .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM_BYTES_MIN)
+}
+
+pub(super) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Takes the secrets out of every regular file in the outbox, and makes it durable. What cannot be is

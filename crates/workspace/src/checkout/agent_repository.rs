@@ -75,7 +75,7 @@ pub(crate) fn create(private: &AgentRepository<'_>, aside: &Path) -> Result<(), 
     let index = aside.join("index");
     fs::copy(checkout.index(), &index).context("write", &index)?;
     let git = || checkout.git().env("GIT_INDEX_FILE", &index);
-    run_records::hide_in_index(git, private.at)?;
+    run_records::hide_in_index(git, &checkout.owner.git_dir, private.at)?;
     if let Some(merging) = &private.merging {
         safe_files::write(&aside.join("MERGE_HEAD"), format!("{}\n", merging.commit).as_bytes())?;
         safe_files::write(

@@ -21,7 +21,7 @@ use crate::{
     git::{
         error::{GitError, IoContext as _, WorkspaceError},
         hex::Hex,
-        ls_tree::{TreeEntry, TreeListing},
+        object_reader::{TreeEntry, TreeListing},
         path_names::{self, below},
         safe_files::{self, RealFolders, TreeSurvey},
     },

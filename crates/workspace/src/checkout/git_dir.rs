@@ -21,7 +21,7 @@ use crate::{
         command::{Git, nul_separated},
         error::{GitError, IoContext as _, WorkspaceError},
         hex::Hex,
-        ls_tree::TreeListing,
+        object_reader::TreeListing,
         path_names::{self, below},
         safe_files::{self, FolderState, RealFolders},
         user_config::UserConfig,

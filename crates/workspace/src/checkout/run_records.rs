@@ -6,8 +6,9 @@
 use std::path::Path;
 
 use crate::git::{
-    command::{Git, nul_separated},
+    command::Git,
     error::{GitError, WorkspaceError},
+    object_reader::{self, TreeEntry},
     path_names::{below, encode_path, joined},
     safe_files::{self, FolderState, RealFolders},
 };
@@ -48,15 +49,19 @@ pub(crate) fn notes(tree: &Path) -> Result<Vec<String>, WorkspaceError> {
     Ok(found)
 }
 
-/// Adds the records of a commit to an index without them, as files that git does not miss.
-pub(crate) fn hide_in_index(git: impl Fn() -> Git, commit: &str) -> Result<(), GitError> {
-    let list = git().args(["ls-tree", "-r", "-z", "--full-tree", commit, "--", ".forge/runs"]);
-    let entries = list.run()?;
-    if entries.is_empty() {
+/// Adds the records of a commit to an index without them, as files that git does not miss. The commit is in the
+/// repository with this git folder.
+pub(crate) fn hide_in_index(
+    git: impl Fn() -> Git,
+    git_dir: &Path,
+    commit: &str,
+) -> Result<(), GitError> {
+    let records = object_reader::files(git_dir, commit, RUN_RECORDS)?;
+    if records.is_empty() {
         return Ok(());
     }
-    let path = |entry: &[u8]| entry.splitn(2, |byte| *byte == b'\t').nth(1).map(<[u8]>::to_vec);
-    let paths: Vec<Vec<u8>> = nul_separated(&entries).filter_map(path).collect();
+    let entries = records.iter().flat_map(TreeEntry::line).collect();
+    let paths: Vec<Vec<u8>> = records.into_iter().map(|entry| entry.name).collect();
     git().args(["update-index", "-z", "--replace", "--index-info"]).input(entries).run()?;
     let git = git().args(["update-index", "-z", "--skip-worktree", "--stdin"]);
     git.input(paths.join(&0)).run()?;

@@ -11,7 +11,7 @@ use std::{
 use crate::git::{
     command::{Git, nul_separated},
     error::GitError,
-    ls_tree::TreeListing,
+    object_reader::TreeListing,
     path_names::below,
 };
 

@@ -24,7 +24,7 @@ use crate::{
     git::{
         command::{Git, nul_separated},
         error::{GitError, IoContext as _, WorkspaceError},
-        ls_tree::{TreeEntry, TreeListing},
+        object_reader::{TreeEntry, TreeListing},
         path_names::{below, quoted},
         safe_files::RealFolders,
     },

@@ -26,8 +26,8 @@ use crate::{
     git::{
         command::{Git, nul_separated},
         error::{GitError, IoContext as _, WorkspaceError},
-        ls_tree::is_attributes,
         merge_tree::{self, MergedTree},
+        object_reader::is_attributes,
         path_names::{self, below, encode_path},
         safe_files::{self, RealFolders, TreeSurvey},
     },

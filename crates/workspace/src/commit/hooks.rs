@@ -197,7 +197,7 @@ impl HookRepository {
         let index = git_dir.join("index");
         fs::copy(checkout.index(), &index).context("write", &index)?;
         let git = || checkout.git().env("GIT_INDEX_FILE", &index);
-        run_records::hide_in_index(git, commit)?;
+        run_records::hide_in_index(git, &checkout.owner.git_dir, commit)?;
         // Programs that look for `.git` themselves must find the same, and never the agent's.
         nested_git::set_aside(&locked.dir, &[b".git".to_vec()])?;
         let link = [b"gitdir: ", git_dir.as_os_str().as_bytes(), b"\n"].concat();

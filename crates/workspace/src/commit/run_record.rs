@@ -18,7 +18,7 @@ use crate::{
     git::{
         command::Git,
         error::{IoContext as _, WorkspaceError},
-        ls_tree::TreeEntry,
+        object_reader::TreeEntry,
         path_names,
         user_config::UserConfig,
     },
@@ -55,7 +55,7 @@ pub(crate) fn attach_record(
         return Ok(OperationResult::Refused(RefusedCommit { flaws }));
     }
     let folder = folder(&user, operation)?;
-    let old = user.git().args(["rev-parse", &format!("{parent}^{{tree}}")]).run_line()?;
+    let old = user.tree(&parent)?;
     let way = [BELOW[0], BELOW[1], &operation.folder];
     let tree = replace_folder(&user, Some(&old), &way, &folder)?;
     let code = user.without_run_records(tree.clone())?;
@@ -120,7 +120,7 @@ fn replace_folder(
 ) -> Result<String, WorkspaceError> {
     let Some((first, rest)) = way.split_first() else { return Ok(last.to_owned()) };
     let mut entries = match tree {
-        Some(tree) => user.entries(tree)?,
+        Some(tree) => user.entries(tree)?.to_vec(),
         None => Vec::new(),
     };
     let found = entries.iter().position(|entry| entry.name == first.as_bytes());

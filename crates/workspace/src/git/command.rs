@@ -8,7 +8,7 @@
 //! Invariant: a call never asks, never runs a hook or a daemon, never collects garbage.
 //! Invariant: paths are literal: `-x`, `*` and `:(top)` are names like any other.
 
-use crate::git::{error::GitError, path_names::object_id};
+use crate::git::{error::GitError, job, path_names::object_id};
 
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::{
@@ -30,7 +30,9 @@ const ANSWERS_MAX: usize = 1024;
 /// A longer answer about an object is not remembered, in bytes.
 const ANSWER_BYTES_MAX: usize = 16 << 10;
 /// Answers about objects, by folder and arguments ([`Git::run_once`]).
-static OBJECT_ANSWERS: Mutex<BTreeMap<Vec<OsString>, Vec<u8>>> = Mutex::new(BTreeMap::new());
+static OBJECT_ANSWERS: Mutex<BTreeMap<Vec<OsString>, ObjectAnswer>> = Mutex::new(BTreeMap::new());
+/// An exit code, and what git said.
+type ObjectAnswer = (i32, Vec<u8>);
 
 /// Variables that name the user's configuration; git itself never sets them for a hook.
 const KEPT_VARIABLES: &[&str] = &["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
@@ -114,6 +116,7 @@ impl Git {
         // A Ctrl-C at the terminal is for Forge, which knows what to do about it.
         command.process_group(0);
         command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
+        job::mark(&mut command);
         Self { command, display: "git".to_owned(), input: None }
     }
 
@@ -190,23 +193,27 @@ impl Git {
         self.run_with(&[0]).map(|(_, message)| message)
     }
 
-    /// Runs a query whose answer follows from one object. If the object is named by its full id, the
-    /// answer never changes, and git is asked once per process.
-    pub(crate) fn run_once(self, object: &str) -> Result<Vec<u8>, GitError> {
-        if object_id(object).is_none() {
-            return self.run();
+    /// Runs a query whose answer follows from objects. If they are named by their full ids, the answer never
+    /// changes, and git is asked once per process. Some exit codes are answers.
+    pub(crate) fn run_once(
+        self,
+        objects: &[&str],
+        answers: &[i32],
+    ) -> Result<(i32, Vec<u8>), GitError> {
+        if objects.iter().any(|object| object_id(object).is_none()) {
+            return self.run_with(answers);
         }
         let folder = self.command.get_current_dir().map(Path::as_os_str).unwrap_or_default();
         let query: Vec<OsString> =
             [folder].into_iter().chain(self.command.get_args()).map(OsStr::to_owned).collect();
-        let answers = || OBJECT_ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(answer) = answers().get(&query) {
+        let known = || OBJECT_ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = known().get(&query) {
             return Ok(answer.clone());
         }
-        let answer = self.run()?;
-        let mut answers = answers();
-        if answer.len() <= ANSWER_BYTES_MAX && answers.len() < ANSWERS_MAX {
-            answers.insert(query, answer.clone());
+        let answer = self.run_with(answers)?;
+        let mut known = known();
+        if answer.1.len() <= ANSWER_BYTES_MAX && known.len() < ANSWERS_MAX {
+            known.insert(query, answer.clone());
         }
         Ok(answer)
     }
@@ -217,11 +224,6 @@ impl Git {
         let mut message = self.run()?;
         message.pop_if(|last| *last == b'\n');
         String::from_utf8(message).map_err(|_| GitError::Unreadable { command })
-    }
-
-    /// Runs it for an answer of yes (0) or no (1).
-    pub(crate) fn answers_yes(self) -> Result<bool, GitError> {
-        self.run_with(&[0, 1]).map(|(code, _)| code == 0)
     }
 
     /// Runs it where some exit codes are answers; the code and what it says.
@@ -273,7 +275,7 @@ impl Git {
                 // A Ctrl-C between the fork and its own process group still reaches it, before it is git.
                 Some(SIGINT) if output.stdout.is_empty() && output.stderr.is_empty() => {}
                 // Whoever killed it, what it was asked for is still wanted, and can be repeated.
-                Some(SIGKILL) if kills < KILLS_MAX => kills += 1,
+                Some(SIGKILL) if kills < KILLS_MAX && !job::is_cancelled() => kills += 1,
                 Some(_) | None => return Ok(output),
             }
         }
@@ -293,6 +295,10 @@ impl Git {
     }
 
     fn spawn(&mut self) -> Result<Child, GitError> {
+        if job::is_cancelled() {
+            let what = "the job was stopped";
+            return Err(GitError::NotRun(io::Error::new(ErrorKind::Interrupted, what)));
+        }
         self.command.spawn().map_err(|error| {
             let folder = self.command.get_current_dir();
             // The kernel says the same of a program and of a folder that is not there.
@@ -350,13 +356,13 @@ mod tests {
     fn an_object_is_asked_for_once() {
         let (folder, tree) = repository(1);
         let list = || Git::in_git_dir(&folder.path().join(".git")).args(["ls-tree", &tree]);
-        let answer = list().run_once(&tree).unwrap();
-        assert!(!answer.is_empty());
+        let answer = list().run_once(&[&tree], &[0]).unwrap();
+        assert!(!answer.1.is_empty());
         fs::remove_dir_all(folder.path().join(".git/objects")).unwrap();
         assert!(list().run().is_err());
-        assert_eq!(list().run_once(&tree).unwrap(), answer);
-        assert!(list().arg("x").run_once(&tree).is_err(), "another query");
-        assert!(list().run_once("HEAD").is_err(), "a name may mean another object now");
+        assert_eq!(list().run_once(&[&tree], &[0]).unwrap(), answer);
+        assert!(list().arg("x").run_once(&[&tree], &[0]).is_err(), "another query");
+        assert!(list().run_once(&["HEAD"], &[0]).is_err(), "a name may mean another object now");
     }
 
     #[test]
@@ -380,8 +386,8 @@ mod tests {
     fn a_long_answer_is_not_remembered() {
         let (folder, tree) = repository(ANSWER_BYTES_MAX / 200);
         let list = || Git::in_git_dir(&folder.path().join(".git")).args(["ls-tree", &tree]);
-        assert!(list().run_once(&tree).unwrap().len() > ANSWER_BYTES_MAX);
+        assert!(list().run_once(&[&tree], &[0]).unwrap().1.len() > ANSWER_BYTES_MAX);
         fs::remove_dir_all(folder.path().join(".git/objects")).unwrap();
-        assert!(list().run_once(&tree).is_err());
+        assert!(list().run_once(&[&tree], &[0]).is_err());
     }
 }

@@ -4,7 +4,13 @@
 //! our own git folders. Settings that run things (hooks, monitors, signing) and those with
 //! passwords (remotes, credentials) are never taken over.
 
-use std::{os::unix::ffi::OsStrExt as _, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
 
 use crate::git::{
     command::{Git, nul_separated},
@@ -57,13 +63,7 @@ impl UserConfig {
     pub(crate) fn read(top: Option<&Path>, git_dir: &Path) -> Result<Self, GitError> {
         // The user may have removed the checkout meanwhile.
         let top = top.filter(|top| top.is_dir());
-        let git = top.map_or_else(|| Git::in_git_dir(git_dir), Git::in_folder);
-        let output = git.args(["config", "--list", "-z"]).run()?;
-        let setting = |part: &[u8]| match part.iter().position(|byte| *byte == b'\n') {
-            Some(end) => (part[..end].to_vec(), Some(part[end + 1..].to_vec())),
-            None => (part.to_vec(), None),
-        };
-        let all: Vec<ConfigEntry> = nul_separated(&output).map(setting).collect();
+        let all = listed(top, git_dir)?;
         let store = git_dir.join("lfs");
         let lfs_storage = store.is_dir().then(|| store.as_os_str().as_bytes().to_vec());
         let mut settings = Self { all, lfs_storage };
@@ -151,6 +151,77 @@ impl UserConfig {
     }
 }
 
+/// A listing of this process, and the files that it follows from.
+struct KnownListing {
+    files: Vec<(PathBuf, Option<FileStamp>)>,
+    all: Vec<ConfigEntry>,
+}
+
+/// What tells a version of a file from another one: device, inode, length, and when its content and its metadata changed.
+type FileStamp = (u64, u64, u64, i64, i64, i64, i64);
+
+static LISTINGS: Mutex<BTreeMap<PathBuf, KnownListing>> = Mutex::new(BTreeMap::new());
+
+/// Lists all settings; git is asked again once a file has changed that it found some in, or one where it looks.
+fn listed(top: Option<&Path>, git_dir: &Path) -> Result<Vec<ConfigEntry>, GitError> {
+    let place = top.unwrap_or(git_dir);
+    let listings = || LISTINGS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = listings().get(place)
+        && known.files.iter().all(|(file, before)| stamp(file) == *before)
+    {
+        return Ok(known.all.clone());
+    }
+    let usual = usual_files(git_dir).into_iter().map(stamped).collect::<Vec<_>>();
+    let git = top.map_or_else(|| Git::in_git_dir(git_dir), Git::in_folder);
+    let output = git.args(["config", "--list", "-z", "--show-origin"]).run()?;
+    let (mut all, mut origins) = (Vec::new(), BTreeSet::new());
+    let mut parts = nul_separated(&output);
+    while let (Some(origin), Some(part)) = (parts.next(), parts.next()) {
+        // The others are what this call of git was given.
+        origins.extend(origin.strip_prefix(b"file:").map(<[u8]>::to_vec));
+        all.push(match part.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (part[..end].to_vec(), Some(part[end + 1..].to_vec())),
+            None => (part.to_vec(), None),
+        });
+    }
+    // What a condition leads to depends on more than files.
+    let is_conditional = all.iter().any(|(key, _)| key.starts_with(b"includeif."));
+    if !is_conditional {
+        let origins =
+            origins.iter().map(|name| stamped(crate::git::path_names::below(place, name)));
+        let files = usual.into_iter().chain(origins).collect();
+        listings().insert(place.to_owned(), KnownListing { files, all: all.clone() });
+    }
+    Ok(all)
+}
+
+/// The files where git looks for settings, whether they are there or not.
+fn usual_files(git_dir: &Path) -> Vec<PathBuf> {
+    let variable = |name: &str| env::var_os(name).map(PathBuf::from);
+    let home = |name: &str| variable("HOME").map(|home| home.join(name));
+    let files = [
+        Some(git_dir.join("config")),
+        Some(git_dir.join("config.worktree")),
+        variable("GIT_CONFIG_GLOBAL").or_else(|| home(".gitconfig")),
+        variable("XDG_CONFIG_HOME").map(|folder| folder.join("git/config")),
+        home(".config/git/config"),
+        variable("GIT_CONFIG_SYSTEM").or_else(|| Some(PathBuf::from("/etc/gitconfig"))),
+    ];
+    files.into_iter().flatten().collect()
+}
+
+fn stamped(file: PathBuf) -> (PathBuf, Option<FileStamp>) {
+    let stamp = stamp(&file);
+    (file, stamp)
+}
+
+fn stamp(file: &Path) -> Option<FileStamp> {
+    let found = fs::metadata(file).ok()?;
+    let (content, metadata) =
+        ((found.mtime(), found.mtime_nsec()), (found.ctime(), found.ctime_nsec()));
+    Some((found.dev(), found.ino(), found.len(), content.0, content.1, metadata.0, metadata.1))
+}
+
 impl CommitIdentity {
     /// Lets a call of git commit as this person, at this time.
     pub(crate) fn sign(&self, git: Git, when_ms: u64) -> Git {
@@ -210,12 +281,37 @@ mod tests {
         let user = settings(&[("filter.A \"b\\.c.clean", odd), ("remote.origin.url", "secret")]);
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config");
-        std::fs::write(&file, user.text(&[("core.worktree", b"/x")])).unwrap();
+        fs::write(&file, user.text(&[("core.worktree", b"/x")])).unwrap();
         let git = Git::in_folder(folder.path()).args(["config", "--list", "-z", "--file"]);
         let output = String::from_utf8(git.arg(&file).run().unwrap()).unwrap();
         assert!(output.contains(&format!("filter.A \"b\\.c.clean\n{odd}\0")), "{output}");
         assert!(output.contains("core.worktree\n/x\0"), "{output}");
         assert!(!output.contains("secret"), "{output}");
+    }
+
+    #[test]
+    fn a_change_of_any_file_with_settings_is_seen_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = |args: &[&str]| Git::in_folder(folder.path()).args(args).run().unwrap();
+        git(&["init", "--quiet"]);
+        let git_dir = folder.path().join(".git");
+        let name = || {
+            let settings = UserConfig::read(Some(folder.path()), &git_dir).unwrap();
+            settings.get("user.name").map(str::to_owned)
+        };
+        git(&["config", "user.name", "One"]);
+        assert_eq!(name().as_deref(), Some("One"));
+        assert_eq!(name().as_deref(), Some("One"), "it is remembered");
+        let other = folder.path().join("other");
+        fs::write(&other, "[user]\nname = Two\n").unwrap();
+        git(&["config", "include.path", other.to_str().unwrap()]);
+        assert_eq!(name().as_deref(), Some("Two"));
+        fs::write(&other, "[user]\nname = Six\n").unwrap();
+        assert_eq!(
+            name().as_deref(),
+            Some("Six"),
+            "of the same length, in a file that is included"
+        );
     }
 
     #[test]

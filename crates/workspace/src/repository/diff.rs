@@ -10,7 +10,7 @@ impl Repository {
     /// Lists the files that differ between two commits.
     pub fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, GitError> {
         let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M"]);
-        let output = git.arg(from).arg(to).arg("--").run()?;
+        let (_, output) = git.arg(from).arg(to).arg("--").run_once(&[from, to], &[0])?;
         let mut fields = nul_separated(&output);
         let mut changes = Vec::new();
         while let Some(header) = fields.next() {

@@ -15,6 +15,7 @@ use crate::{
     git::{
         command::Git,
         error::{GitError, WorkspaceError},
+        object_reader,
     },
     protocol::CheckoutLocation,
 };
@@ -108,11 +109,15 @@ impl Repository {
 
     /// Resolves a name to the full id of a commit, if there is one.
     pub fn resolve_commit(&self, name: &str) -> Option<String> {
-        self.resolving(name).run_line().ok()
+        let known = object_reader::peel(&self.common_dir, name, "commit");
+        known.or_else(|| self.resolving(name).run_line().ok())
     }
 
     /// Resolves a commit that must exist to its full id.
     pub(crate) fn require_commit(&self, commit: &str) -> Result<String, WorkspaceError> {
+        if let Some(known) = object_reader::peel(&self.common_dir, commit, "commit") {
+            return Ok(known);
+        }
         let (code, found) = self.resolving(commit).run_with(&[0, 1])?;
         let found = String::from_utf8_lossy(&found).trim_end().to_owned();
         if code == 0 {

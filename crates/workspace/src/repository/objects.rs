@@ -2,13 +2,13 @@
 //!
 //! Nothing here has files, and nothing that is made here is pointed to yet.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+use std::sync::Arc;
 
 use crate::{
     git::{
-        command::{Git, nul_separated},
+        command::Git,
         error::{GitError, WorkspaceError},
-        ls_tree::TreeEntry,
+        object_reader::{self, TreeEntry},
         path_names::{decode_path, encode_path},
     },
     repository::locate::Repository,
@@ -17,9 +17,7 @@ use crate::{
 impl Repository {
     /// Returns the parents of a commit.
     pub(crate) fn parents(&self, commit: &str) -> Result<Vec<String>, GitError> {
-        let git =
-            self.git().args(["show", "--no-patch", "--format=%P", "--end-of-options", commit]);
-        Ok(git.run_line()?.split_whitespace().map(str::to_owned).collect())
+        Ok(object_reader::commit(&self.common_dir, commit)?.parents)
     }
 
     /// Returns the content of a regular file of a commit; none if there is none, or something else.
@@ -30,26 +28,21 @@ impl Repository {
         bytes_max: u64,
     ) -> Result<Option<Vec<u8>>, GitError> {
         let Some(object) = self.blob_at(commit, path)? else { return Ok(None) };
-        let size = self.git().args(["cat-file", "-s", &object]).run_line()?;
-        if let Some(bytes) = size.parse().ok().filter(|bytes: &u64| *bytes > bytes_max) {
-            return Err(GitError::TooLarge { path: path.to_owned(), bytes, bytes_max });
-        }
-        self.git().args(["cat-file", "blob", &object]).run().map(Some)
+        let content = object_reader::blob(&self.common_dir, &object, bytes_max)?;
+        let too_large = |bytes| GitError::TooLarge { path: path.to_owned(), bytes, bytes_max };
+        content.map(Some).map_err(too_large)
     }
 
     /// Returns all files of a commit below a folder; `""` is the whole commit.
     pub fn files_at(&self, commit: &str, under: &str) -> Result<Vec<String>, GitError> {
-        let git =
-            self.git().args(["ls-tree", "-r", "-z", "--name-only", "--full-tree"]).arg(commit);
-        let under = decode_path(under);
-        let git = if under.is_empty() { git } else { git.arg("--").arg(OsStr::from_bytes(&under)) };
-        let output = git.run_once(commit)?;
-        Ok(nul_separated(&output).map(encode_path).collect())
+        let files = object_reader::files(&self.common_dir, commit, &decode_path(under))?;
+        Ok(files.iter().map(|entry| encode_path(&entry.name)).collect())
     }
 
     /// Returns true if `a` is in the history of `b`, or `b` itself.
     pub fn is_ancestor(&self, a: &str, b: &str) -> Result<bool, GitError> {
-        self.git().args(["merge-base", "--is-ancestor", a, b]).answers_yes()
+        let git = self.git().args(["merge-base", "--is-ancestor", a, b]);
+        Ok(a == b || git.run_once(&[a, b], &[0, 1])?.0 == 0)
     }
 
     /// Returns the tree of a commit without `.forge/runs/`: what is built and tested.
@@ -59,9 +52,11 @@ impl Repository {
 
     /// Returns the whole tree of a commit.
     pub(crate) fn tree(&self, commit: &str) -> Result<String, GitError> {
-        let whole = self.git().args(["rev-parse", "--verify", "--end-of-options"]);
-        let whole = whole.arg(format!("{commit}^{{tree}}")).run_once(commit)?;
-        Ok(String::from_utf8_lossy(&whole).trim_end().to_owned())
+        if let Some(tree) = object_reader::peel(&self.common_dir, commit, "tree") {
+            return Ok(tree);
+        }
+        let git = self.git().args(["rev-parse", "--verify", "--end-of-options"]);
+        git.arg(format!("{commit}^{{tree}}")).run_line()
     }
 
     /// Returns a code tree with the `.forge/runs/` of another tree, whatever it has there itself.
@@ -75,7 +70,7 @@ impl Repository {
         let root = self.entries(&code)?;
         let inner = match folder(&root, b".forge") {
             Some(inner) => self.entries(&inner.object)?,
-            None => Vec::new(),
+            None => Arc::default(),
         };
         let rest = inner.iter().filter(|entry| entry.name != runs.name).chain([&runs]);
         let object = Self::make_tree(self.git().durably(), &rest.collect::<Vec<_>>())?;
@@ -101,37 +96,25 @@ impl Repository {
 
     /// Returns the object of a regular file of a commit or tree.
     pub(crate) fn blob_at(&self, tree: &str, path: &str) -> Result<Option<String>, GitError> {
-        let listed = self.git().args(["ls-tree", "-z", "--full-tree"]).arg(tree).arg("--");
-        let path = decode_path(path);
-        let listed = listed.arg(OsStr::from_bytes(&path)).run_once(tree)?;
-        let entry = nul_separated(&listed).next().and_then(TreeEntry::parse);
-        let entry = entry.filter(|entry| entry.mode.starts_with("100") && entry.name == path);
+        let entry = object_reader::entry_at(&self.common_dir, tree, &decode_path(path))?;
+        let entry = entry.filter(|entry| entry.mode.starts_with("100"));
         Ok(entry.map(|entry| entry.object))
     }
 
     /// Returns the object of whatever a commit has at a path.
     pub(crate) fn entry_at(&self, commit: &str, path: &str) -> Result<Option<String>, GitError> {
-        let listed = self.git().args(["ls-tree", "-z", "--full-tree"]).arg(commit).arg("--");
-        let listed = listed.arg(OsStr::from_bytes(&decode_path(path))).run_once(commit)?;
-        let entry = nul_separated(&listed).next().and_then(TreeEntry::parse);
+        let entry = object_reader::entry_at(&self.common_dir, commit, &decode_path(path))?;
         Ok(entry.map(|entry| entry.object))
     }
 
     /// Lists the direct entries of a tree.
-    pub(crate) fn entries(&self, tree: &str) -> Result<Vec<TreeEntry>, GitError> {
-        let output = self.git().args(["ls-tree", "-z", "--full-tree", tree]).run_once(tree)?;
-        Ok(nul_separated(&output).filter_map(TreeEntry::parse).collect())
+    pub(crate) fn entries(&self, tree: &str) -> Result<Arc<Vec<TreeEntry>>, GitError> {
+        object_reader::tree(&self.common_dir, tree)
     }
 
     /// Returns a tree of these. The same entries give the same tree.
     pub(crate) fn make_tree(git: Git, entries: &[&TreeEntry]) -> Result<String, GitError> {
-        let mut input = Vec::new();
-        for entry in entries {
-            let start = format!("{} {} {}\t", entry.mode, entry.kind, entry.object);
-            input.extend(start.into_bytes());
-            input.extend(&entry.name);
-            input.push(0);
-        }
+        let input = entries.iter().flat_map(|entry| entry.line()).collect();
         git.args(["mktree", "-z", "--missing"]).input(input).run_line()
     }
 }

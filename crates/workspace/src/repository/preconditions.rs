@@ -10,7 +10,8 @@ use crate::{
         submodules::{self, DEPTH_MAX, SourceRepository, SubmoduleSource},
     },
     git::{
-        error::GitError, ls_tree::TreeListing, path_names::encode_path, user_config::UserConfig,
+        error::GitError, object_reader::TreeListing, path_names::encode_path,
+        user_config::UserConfig,
     },
     repository::locate::Repository,
 };

@@ -1,0 +1,67 @@
+//! A step that the driver does itself, in its own process: claimed and ended exactly as under a keeper.
+//!
+//! Only for work that can be killed at any moment and repeated: it does not outlive the driver. Nothing is
+//! redacted here, so nothing that a stranger printed may be written by it.
+//!
+//! Invariant: until its ending is durable, the claim is locked; a driver that dies leaves it free.
+
+use std::fs::File;
+use std::io;
+
+use super::ending::{is_full, now_ms, write_once};
+use crate::attempt::claim::{self, Claiming};
+use crate::attempt::dir::{AttemptFolder, Ending, ExitReason, FORMAT, Spec};
+use crate::attempt::ending_signature::EndingSigner;
+use crate::processes;
+use crate::variables::MARK_VARIABLE;
+
+/// A step that this process has claimed.
+pub struct OwnStep {
+    folder: AttemptFolder,
+    spec: Spec,
+    claim: File,
+    started_at_ms: u64,
+}
+
+impl OwnStep {
+    /// Claims a step; none, if somebody else was first or it was given up.
+    pub fn claim(folder: &AttemptFolder) -> io::Result<Option<Self>> {
+        let spec = folder.spec()?;
+        let Claiming::Won(claim) = claim::claim(folder)? else { return Ok(None) };
+        Ok(Some(Self { folder: folder.clone(), spec, claim, started_at_ms: now_ms() }))
+    }
+
+    /// The variable that marks every process of the step, so that it can be swept.
+    pub fn mark(&self) -> (&'static str, String) {
+        (MARK_VARIABLE, processes::mark(&self.folder.path))
+    }
+
+    /// Writes down how it ended, signed, and lets go of it.
+    pub fn end(mut self, how: ExitReason, signer: Option<&EndingSigner>) -> io::Result<()> {
+        let mut ending = Ending {
+            forge: FORMAT,
+            call: std::mem::take(&mut self.spec.call),
+            how,
+            started_at_ms: self.started_at_ms,
+            ended_at_ms: now_ms().max(self.started_at_ms),
+            output_bytes: 0,
+            swept: 0,
+            transcript_cut: None,
+            left_over: 0,
+            disk_full: is_full(&self.folder.path),
+            signature: None,
+        };
+        if let Some(signer) = signer {
+            signer.sign(&self.folder, &mut ending);
+        }
+        write_once(&self.folder, &mut None, &serde_json::to_vec(&ending)?)?;
+        Ok(())
+    }
+}
+
+impl Drop for OwnStep {
+    /// Lets go of it. Closing the file would not do: a process that is being started has it open for a moment.
+    fn drop(&mut self) {
+        let _it_was_locked = self.claim.unlock();
+    }
+}
