@@ -33,6 +33,7 @@ pub use forge_driver::{
     Error, clock, deliver, layout, notify, person, projection, run_id, run_loop, signals,
 };
 pub use forge_project::{catalog, detect, error, refuse_agents, settings, test_output, trust};
+pub use forge_workspace::end_readers;
 
 /// Returns the programs that Forge starts of itself, dispatched before anything else is set up.
 ///

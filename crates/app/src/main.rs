@@ -98,7 +98,9 @@ fn main() -> ExitCode {
             "error: internal error: {bug}\n help: forge resume (no recorded work is lost)"
         ));
     }));
-    panic::catch_unwind(|| run(&args)).unwrap_or(ExitCode::from(BUG))
+    let code = panic::catch_unwind(|| run(&args)).unwrap_or(ExitCode::from(BUG));
+    forge_api::end_readers();
+    code
 }
 
 /// Parses `args` and runs the command. Returns the exit code of the process.

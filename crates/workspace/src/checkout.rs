@@ -6,6 +6,7 @@ pub(crate) mod agent_repository;
 pub(crate) mod cache_seal;
 pub(crate) mod files;
 pub(crate) mod git_dir;
+pub(crate) mod known_state;
 pub(crate) mod nested_git;
 pub(crate) mod prepared_setup;
 pub(crate) mod run_records;

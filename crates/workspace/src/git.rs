@@ -6,6 +6,7 @@ pub(crate) mod command;
 pub(crate) mod error;
 pub(crate) mod folder_lock;
 pub(crate) mod hex;
+pub(crate) mod index_marks;
 pub(crate) mod job;
 pub(crate) mod merge_tree;
 pub(crate) mod object_reader;

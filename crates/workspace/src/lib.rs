@@ -27,6 +27,7 @@ pub use code_history::{CodeHistory, OverlayFile};
 pub use commit::added_content::{AddedContent, ContentGuard, ContentPart};
 pub use git::error::{FailureCause, GitError, WorkspaceError};
 pub use git::job::{Job, as_job};
+pub use git::object_reader::end_readers;
 pub use git::path_names::{decode_path, encode_path};
 pub use git::safe_files::remove as remove_all;
 pub use protocol::{

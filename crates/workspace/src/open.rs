@@ -10,6 +10,8 @@ use crate::{
         agent_repository::{self, AgentRepository, PendingMerge},
         cache_seal,
         files::{self, FilledCheckout},
+        git_dir::Checkout,
+        known_state::{self, AgentGit, SetUpFiles},
         prepared_setup,
         run_records::{self, RUN_RECORDS},
         setup_baseline,
@@ -31,8 +33,40 @@ use crate::{
 
 /// Performs [`OpenCheckout`].
 pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, WorkspaceError> {
-    let mut validated = ValidatedOpen::new(operation)?;
-    let locked = LockedCheckout::acquire(&operation.location)?;
+    let validated = ValidatedOpen::new(operation)?;
+    let mut locked = LockedCheckout::acquire(&operation.location)?;
+    let checkout = locked.checkout(&operation.location)?;
+    let key = known_state::key(operation, &checkout.owner.git_dir, &checkout.settings)?;
+    let known = locked.known.take();
+    let known = known.filter(|known| key.as_ref().is_some_and(|key| known.serves_open(key)));
+    if let Some(untouched) = known.and_then(|known| known.if_untouched(&locked.dir)) {
+        if untouched.agent_git == AgentGit::Changed {
+            validated.create_agent_repository(operation, &locked, &checkout, None)?;
+        }
+        let opened = untouched.opened();
+        untouched.remember(&locked.dir);
+        return Ok(opened);
+    }
+    let (opened, submodules) = make_ready(operation, validated, &locked, checkout)?;
+    if let (Some(key), Submodules::None) = (key, submodules) {
+        known_state::remember(&locked.dir, key, operation, &opened);
+    }
+    Ok(opened)
+}
+
+/// The checkouts of submodules below one.
+enum Submodules {
+    None,
+    Some,
+}
+
+/// Makes a checkout what it is to be, whatever became of it.
+fn make_ready(
+    operation: &OpenCheckout,
+    mut validated: ValidatedOpen,
+    locked: &LockedCheckout,
+    checkout: Checkout,
+) -> Result<(OpenedCheckout, Submodules), WorkspaceError> {
     let was = safe_files::make_folder(&locked.tree)?;
     let old = CheckoutState::read(&locked.dir)?.filter(|_| was == FolderOrigin::There);
     let survey = safe_files::survey(&locked.tree)?;
@@ -48,7 +82,6 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
         validated.at = Repository::from_location(&operation.location).require_commit(&began)?;
     }
     let outcome = validated.outcome(operation)?;
-    let checkout = locked.checkout(&operation.location)?;
     let mut baseline = match (&old, operation.files) {
         (Some(old), FilesPolicy::KeepWork) if is_kept => old.baseline.clone(),
         (Some(old), FilesPolicy::KeepWork | FilesPolicy::ResetTracked) => {
@@ -81,7 +114,8 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
         let differing = filled.checkout.differing()?;
         changed_before = setup_baseline::worked(&differing, &baseline, &locked.tree)?;
         if !agent_repository::is_sound(&filled.checkout)? {
-            validated.create_agent_repository(operation, &locked, &filled, outcome.as_ref())?;
+            let checkout = &filled.checkout;
+            validated.create_agent_repository(operation, locked, checkout, outcome.as_ref())?;
         }
         vec![filled]
     } else {
@@ -116,8 +150,9 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
         filled.set_access(operation.access)?;
     }
     if !is_kept {
-        agent_repository::create_in_submodules(files::submodules(&all), &scratch_git_dir(&locked))?;
-        validated.create_agent_repository(operation, &locked, &all[0], outcome.as_ref())?;
+        agent_repository::create_in_submodules(files::submodules(&all), &scratch_git_dir(locked))?;
+        let checkout = &all[0].checkout;
+        validated.create_agent_repository(operation, locked, checkout, outcome.as_ref())?;
     }
     // A reader does not take over the files of the worker.
     let theirs = old.as_ref().filter(|_| is_kept && operation.worker.is_none());
@@ -130,14 +165,17 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
     let conflicts = outcome.map(|outcome| outcome.paths()).unwrap_or_default();
     let setup = untracked_copies::fingerprint(&locked.tree, &validated.setup_inputs)?;
     let is_new = is_new || !has_caches;
-    Ok(OpenedCheckout { tree: locked.tree, head: validated.at, conflicts, setup, is_new })
+    let tree = locked.tree.clone();
+    let opened = OpenedCheckout { tree, head: validated.at, conflicts, setup, is_new };
+    Ok((opened, if all.len() == 1 { Submodules::None } else { Submodules::Some }))
 }
 
 /// Performs [`RecordBaseline`].
 pub(crate) fn record_baseline(
     operation: &RecordBaseline,
 ) -> Result<RecordedBaseline, WorkspaceError> {
-    let locked = LockedCheckout::acquire(&operation.location)?;
+    let mut locked = LockedCheckout::acquire(&operation.location)?;
+    let known = locked.known.take();
     let state = locked.opened()?;
     safe_files::survey(&locked.tree)?;
     let checkout = locked.checkout(&operation.location)?;
@@ -149,6 +187,9 @@ pub(crate) fn record_baseline(
     if let Some(save) = &operation.save {
         // Without it the set-up is run in other checkouts, too.
         let _is_kept = prepared_setup::save(save, &checkout);
+    }
+    if let Some(known) = known.filter(|_| differing.is_empty()) {
+        known.remember_again(&locked.dir, SetUpFiles::Ignored);
     }
     Ok(RecordedBaseline { paths })
 }
@@ -167,8 +208,17 @@ pub(crate) fn reuse_setup(operation: &ReuseSetUp) -> Result<ReusedSetUp, Workspa
 /// Performs [`RestoreFiles`].
 pub(crate) fn restore_files(operation: &RestoreFiles) -> Result<RestoredFiles, WorkspaceError> {
     let at = Repository::from_location(&operation.location).require_commit(&operation.at)?;
-    let locked = LockedCheckout::acquire(&operation.location)?;
+    let mut locked = LockedCheckout::acquire(&operation.location)?;
     let state = locked.opened()?;
+    let known = locked.known.take().filter(|known| known.serves_restore(operation, &at));
+    if let Some(untouched) = known.and_then(|known| known.if_untouched(&locked.dir)) {
+        if untouched.agent_git == AgentGit::Changed {
+            let checkout = locked.checkout(&operation.location)?;
+            restore_agent_repository(&checkout, &at, &state, &locked)?;
+        }
+        untouched.remember(&locked.dir);
+        return Ok(RestoredFiles { discarded: Vec::new() });
+    }
     let mut discarded = Vec::new();
     let survey = safe_files::survey(&locked.tree)?;
     let note = CheckoutState { progress: OpeningProgress::Remaking, ..state.clone() };
@@ -197,15 +247,7 @@ pub(crate) fn restore_files(operation: &RestoreFiles) -> Result<RestoredFiles, W
         filled.set_access(operation.access)?;
     }
     agent_repository::create_in_submodules(files::submodules(&all), &scratch_git_dir(&locked))?;
-    let private = AgentRepository {
-        checkout: &all[0].checkout,
-        at: &at,
-        branch: Some(&state.branch),
-        base: state.base.as_ref().map(|(branch, commit)| (branch.as_str(), commit.as_str())),
-        excluded: &state.excluded(),
-        merging: None,
-    };
-    agent_repository::create(&private, &locked.dir.join("git.new"))?;
+    restore_agent_repository(&all[0].checkout, &at, &state, &locked)?;
     match operation.caches {
         CachesAfter::Sealed => cache_seal::seal(&locked.dir, &locked.tree)?,
         CachesAfter::Unsealed => {}
@@ -216,6 +258,24 @@ pub(crate) fn restore_files(operation: &RestoreFiles) -> Result<RestoredFiles, W
     discarded.sort();
     discarded.dedup();
     Ok(RestoredFiles { discarded })
+}
+
+/// Creates the agent's `.git` anew, on the commit that the files are at.
+fn restore_agent_repository(
+    checkout: &Checkout,
+    at: &str,
+    state: &CheckoutState,
+    locked: &LockedCheckout,
+) -> Result<(), WorkspaceError> {
+    let private = AgentRepository {
+        checkout,
+        at,
+        branch: Some(&state.branch),
+        base: state.base.as_ref().map(|(branch, commit)| (branch.as_str(), commit.as_str())),
+        excluded: &state.excluded(),
+        merging: None,
+    };
+    agent_repository::create(&private, &scratch_git_dir(locked))
 }
 
 /// A request to open a checkout whose names were all checked.
@@ -280,13 +340,13 @@ impl ValidatedOpen {
         &self,
         operation: &OpenCheckout,
         locked: &LockedCheckout,
-        filled: &FilledCheckout,
+        checkout: &Checkout,
         outcome: Option<&MergedTree>,
     ) -> Result<(), WorkspaceError> {
         let sides = outcome.map(MergedTree::index_lines).unwrap_or_default();
         let merging = self.merge.as_deref().filter(|_| outcome.is_some());
         let private = AgentRepository {
-            checkout: &filled.checkout,
+            checkout,
             at: &self.at,
             branch: Some(&operation.branch),
             base: operation

@@ -42,3 +42,5 @@ mod records;
 mod restores;
 #[path = "operations/setups.rs"]
 mod setups;
+#[path = "operations/untouched.rs"]
+mod untouched;

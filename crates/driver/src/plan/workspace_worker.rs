@@ -141,7 +141,9 @@ pub fn main(args: &[std::ffi::OsString]) -> std::process::ExitCode {
         let made = forge_workspace::perform_with_guard(&order, &mut guard(&secrets));
         write_answer(&RealDisk, Path::new(answer), &OperationAnswer::new(order, made))
     };
-    match perform() {
+    let performed = perform();
+    forge_workspace::end_readers();
+    match performed {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
             use io::Write as _;

@@ -21,6 +21,7 @@ use crate::{
         command::{Git, nul_separated},
         error::{GitError, IoContext as _, WorkspaceError},
         hex::Hex,
+        index_marks::has_marks,
         object_reader::TreeListing,
         path_names::{self, below},
         safe_files::{self, FolderState, RealFolders},
@@ -70,22 +71,12 @@ impl Checkout {
         for name in ["info/attributes", "shallow"] {
             copy_settings(&self.owner.git_dir.join(name), &self.git_dir.join(name))?;
         }
-        if self.has_blind_index()? {
+        // Forge never sets a mark that makes git skip a file.
+        let index = safe_files::read(&self.index())?;
+        if index.is_some_and(|index| has_marks(&index, self.settings.object_bytes())) {
             safe_files::remove(&self.index())?;
         }
         Ok(())
-    }
-
-    /// Returns true if the index has marks that make git skip files, whatever their content. Forge never
-    /// sets one.
-    fn has_blind_index(&self) -> Result<bool, WorkspaceError> {
-        if safe_files::file_kind(&self.index())?.is_none() {
-            return Ok(false);
-        }
-        // An index that cannot be read is created again when it is needed.
-        let listed = self.git().args(["ls-files", "-v", "-z"]).run().unwrap_or_default();
-        let has_marks = nul_separated(&listed).any(|entry| !entry.starts_with(b"H "));
-        Ok(has_marks)
     }
 
     /// Returns the user's own ignores for this repository, and what is kept out.

@@ -13,7 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     checkout::{
-        git_dir::Checkout, nested_git, run_records::RUN_RECORDS, setup_baseline::SetUpFile,
+        git_dir::Checkout,
+        known_state::{self, KnownCheckout},
+        nested_git,
+        run_records::RUN_RECORDS,
+        setup_baseline::SetUpFile,
         submodules::SourceRepository,
     },
     git::{
@@ -101,6 +105,8 @@ pub(crate) struct LockedCheckout {
     pub(crate) tree: PathBuf,
     /// Held while this lives, and by git calls that were given it.
     pub(crate) lock: File,
+    /// What this process knew of the checkout when it took the lock.
+    pub(crate) known: Option<KnownCheckout>,
 }
 
 impl LockedCheckout {
@@ -110,7 +116,8 @@ impl LockedCheckout {
         safe_files::make_folder(&dir)?;
         let lock = acquire_lock(&dir, FlockOperation::NonBlockingLockExclusive)?;
         nested_git::restore(&dir)?;
-        Ok(Self { tree: dir.join("tree"), dir, lock })
+        let known = known_state::take(&dir);
+        Ok(Self { tree: dir.join("tree"), dir, lock, known })
     }
 
     /// Returns Forge's own view of the files.

@@ -118,6 +118,14 @@ pub(crate) struct CommitObject {
     pub(crate) message: Option<String>,
 }
 
+/// Ends the processes that read for this one, before it ends itself: nobody is left when a command returns.
+pub fn end_readers() {
+    let readers = std::mem::take(&mut *READERS.lock().unwrap_or_else(PoisonError::into_inner));
+    for reader in readers.values() {
+        lock(reader).end();
+    }
+}
+
 /// Reads a commit.
 pub(crate) fn commit(git_dir: &Path, name: &str) -> Result<CommitObject, GitError> {
     let bytes = read(git_dir, name, "commit")?;

@@ -81,6 +81,11 @@ impl UserConfig {
         last.and_then(|(_, value)| str::from_utf8(value.as_ref()?).ok())
     }
 
+    /// Returns the length of the ids of objects, in bytes.
+    pub(crate) fn object_bytes(&self) -> usize {
+        if self.get("extensions.objectformat") == Some("sha256") { 32 } else { 20 }
+    }
+
     /// Returns true if some objects of the repository may be elsewhere.
     pub(crate) fn is_partial_clone(&self) -> bool {
         self.all.iter().any(|(key, _)| {

@@ -1,0 +1,270 @@
+//! What this process knows of a checkout as it left it: whoever opens it again, or puts its files back, and finds
+//! nothing changed, has nothing to do.
+//!
+//! Everything in the folder of the checkout is summed up, with the time of the last change of each inode, which no
+//! program can set. A file that changed in the moment before it was summed up could change once more without a
+//! trace, so its content counts, too. What an agent's own git writes into its `.git` is summed up apart: that is
+//! made again without looking at the files.
+//!
+//! Invariant: whoever takes the lock of a checkout takes away what is known of it, and leaves it only if it holds.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    git::{
+        error::WorkspaceError,
+        path_names::{below, joined},
+        safe_files,
+        user_config::UserConfig,
+    },
+    protocol::{FilesPolicy, OpenCheckout, OpenedCheckout, RestoreFiles},
+};
+
+/// Two changes closer than this may have the same time.
+const TICK: Duration = Duration::from_millis(40);
+/// More bytes than this that changed just now are not read; then nothing is remembered.
+const RECENT_BYTES_MAX: u64 = 16 << 20;
+/// Larger checkouts are not remembered.
+const ENTRIES_MAX: usize = 500_000;
+
+static KNOWN: Mutex<BTreeMap<PathBuf, KnownCheckout>> = Mutex::new(BTreeMap::new());
+
+/// A checkout as this process left it.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownCheckout {
+    /// SHA-256 over all that decided what the opening made.
+    key: Vec<u8>,
+    operation: OpenCheckout,
+    opened: OpenedCheckout,
+    /// Whether a set-up left files that git ignores.
+    setup: SetUpFiles,
+    files: FilesSum,
+    agent_git: FilesSum,
+}
+
+/// Files of a set-up beside those of the commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SetUpFiles {
+    None,
+    Ignored,
+}
+
+/// A checkout that nobody has touched since, and whether the agent's git is as it was made.
+#[derive(Debug)]
+pub(crate) struct UntouchedCheckout {
+    pub(crate) known: KnownCheckout,
+    pub(crate) agent_git: AgentGit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AgentGit {
+    Untouched,
+    Changed,
+}
+
+/// A sum over files: of their names and metadata, and of the content of those that changed just now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct FilesSum {
+    metadata: Vec<u8>,
+    recent: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+/// Takes away what is known of a checkout.
+pub(crate) fn take(dir: &Path) -> Option<KnownCheckout> {
+    known().remove(dir)
+}
+
+/// Says which openings make the same of the same commit. None if that depends on more than is looked at here.
+pub(crate) fn key(
+    operation: &OpenCheckout,
+    git_dir: &Path,
+    settings: &UserConfig,
+) -> Result<Option<Vec<u8>>, WorkspaceError> {
+    let is_plain = operation.worker.is_none()
+        && operation.merge.is_none()
+        && operation.copy.is_empty()
+        && operation.files != FilesPolicy::KeepWork;
+    if !is_plain {
+        return Ok(None);
+    }
+    let mut sum = Sha256::new();
+    let mut add = |bytes: &[u8]| sum.update(Sha256::digest(bytes));
+    add(&serde_json::to_vec(operation).expect("an operation is plain data"));
+    add(&settings.text(&[]));
+    for name in ["info/exclude", "info/attributes", "shallow"] {
+        add(&safe_files::read(&git_dir.join(name))?.unwrap_or_default());
+    }
+    Ok(Some(sum.finalize().to_vec()))
+}
+
+/// Remembers a checkout as it is now.
+pub(crate) fn remember(
+    dir: &Path,
+    key: Vec<u8>,
+    operation: &OpenCheckout,
+    opened: &OpenedCheckout,
+) {
+    let (operation, opened) = (operation.clone(), opened.clone());
+    keep(dir, |files, agent_git| KnownCheckout {
+        key,
+        operation,
+        opened: OpenedCheckout { is_new: false, ..opened },
+        setup: SetUpFiles::None,
+        files,
+        agent_git,
+    });
+}
+
+fn keep(dir: &Path, known_as: impl FnOnce(FilesSum, FilesSum) -> KnownCheckout) {
+    if let (Some(files), Some(agent_git)) = sums(dir, &Recent::Found) {
+        known().insert(dir.to_owned(), known_as(files, agent_git));
+    }
+}
+
+impl KnownCheckout {
+    /// Whether an opening would make the same again, if nothing has changed.
+    pub(crate) fn serves_open(&self, key: &[u8]) -> bool {
+        // Only the first of them wants to have nothing but the commit.
+        let has_more =
+            self.setup == SetUpFiles::Ignored && self.operation.files == FilesPolicy::Pristine;
+        self.key == key && !has_more && self.has_no_caches_to_judge()
+    }
+
+    /// Whether putting the files back would change nothing, if nothing has changed.
+    pub(crate) fn serves_restore(&self, operation: &RestoreFiles, at: &str) -> bool {
+        self.opened.head == at
+            && self.operation.location == operation.location
+            && self.operation.access == operation.access
+            && self.has_no_caches_to_judge()
+    }
+
+    /// Caches are judged by their seals when a proof begins.
+    fn has_no_caches_to_judge(&self) -> bool {
+        self.operation.cache.is_empty() || self.operation.files != FilesPolicy::Pristine
+    }
+
+    /// Returns it if nobody has touched the files since.
+    pub(crate) fn if_untouched(self, dir: &Path) -> Option<UntouchedCheckout> {
+        let recent = Recent::Known(&self.files.recent, &self.agent_git.recent);
+        let (files, agent_git) = sums(dir, &recent);
+        if files.as_ref() != Some(&self.files) {
+            return None;
+        }
+        let is_same = agent_git.as_ref() == Some(&self.agent_git);
+        let agent_git = if is_same { AgentGit::Untouched } else { AgentGit::Changed };
+        Some(UntouchedCheckout { known: self, agent_git })
+    }
+
+    /// Remembers it again, after a set-up or a new `.git` of the agent's.
+    pub(crate) fn remember_again(self, dir: &Path, setup: SetUpFiles) {
+        keep(dir, |files, agent_git| Self { setup, files, agent_git, ..self });
+    }
+}
+
+impl UntouchedCheckout {
+    /// Returns the answer of the opening.
+    pub(crate) fn opened(&self) -> OpenedCheckout {
+        self.known.opened.clone()
+    }
+
+    /// Remembers it as it was.
+    pub(crate) fn remember(self, dir: &Path) {
+        match self.agent_git {
+            AgentGit::Untouched => drop(known().insert(dir.to_owned(), self.known)),
+            AgentGit::Changed => {
+                let setup = self.known.setup;
+                self.known.remember_again(dir, setup);
+            }
+        }
+    }
+}
+
+fn known() -> MutexGuard<'static, BTreeMap<PathBuf, KnownCheckout>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whose content counts.
+enum Recent<'a> {
+    /// Those that changed just now.
+    Found,
+    /// Those that had changed just before they were summed up the first time: of the files, and of the agent's git.
+    Known(&'a BTreeMap<PathBuf, Vec<u8>>, &'a BTreeMap<PathBuf, Vec<u8>>),
+}
+
+/// Sums up a checkout: the files with Forge's git folder, and the agent's git. None if that cannot be told.
+fn sums(dir: &Path, recent: &Recent<'_>) -> (Option<FilesSum>, Option<FilesSum>) {
+    let of_files = match recent {
+        Recent::Found => None,
+        Recent::Known(files, _) => Some(*files),
+    };
+    let of_git = match recent {
+        Recent::Found => None,
+        Recent::Known(_, git) => Some(*git),
+    };
+    let agent_git = dir.join("tree").join(".git");
+    (sum(dir, Some(&agent_git), of_files), sum(&agent_git, None, of_git))
+}
+
+/// Sums up a folder without another one in it.
+fn sum(
+    folder: &Path,
+    without: Option<&Path>,
+    known: Option<&BTreeMap<PathBuf, Vec<u8>>>,
+) -> Option<FilesSum> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    let recent_since = i64::try_from(now.checked_sub(TICK)?.as_nanos()).ok()?;
+    let (mut metadata, mut recent) = (Sha256::new(), BTreeMap::new());
+    let (mut n_entries, mut n_bytes) = (0, 0);
+    let mut open: Vec<Vec<u8>> = vec![Vec::new()];
+    while let Some(inside) = open.pop() {
+        for (name, kind) in safe_files::entries(&below(folder, &inside)).ok()? {
+            let path = joined(&inside, &name);
+            let place = below(folder, &path);
+            // Locking changes nothing.
+            if without == Some(&place) || path == b"lock" {
+                continue;
+            }
+            n_entries += 1;
+            let found = fs::symlink_metadata(&place).ok().filter(|_| n_entries <= ENTRIES_MAX)?;
+            metadata.update(&path);
+            if kind.is_dir() {
+                metadata.update(format!("\0folder {:o}\n", found.mode()));
+                open.push(path);
+                continue;
+            }
+            let changed_at = found.ctime().checked_mul(1_000_000_000)? + found.ctime_nsec();
+            metadata.update(format!(
+                "\0{:o} {} {changed_at} {} {}\n",
+                found.mode(),
+                found.size(),
+                found.dev(),
+                found.ino()
+            ));
+            let is_recent = match known {
+                None => changed_at >= recent_since,
+                Some(known) => known.contains_key(&place),
+            };
+            if is_recent {
+                n_bytes += found.size();
+                let content = if kind.is_symlink() {
+                    fs::read_link(&place).ok()?.as_os_str().as_bytes().to_vec()
+                } else if kind.is_file() && n_bytes <= RECENT_BYTES_MAX {
+                    fs::read(&place).ok()?
+                } else {
+                    return None;
+                };
+                recent.insert(place, Sha256::digest(content).to_vec());
+            }
+        }
+    }
+    Some(FilesSum { metadata: metadata.finalize().to_vec(), recent })
+}
