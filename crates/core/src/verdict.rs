@@ -266,6 +266,11 @@ impl Finding {
         (self.path.is_some() || self.proof.is_some()) && !is_missing
     }
 
+    /// Returns true for a check that failed before the run, too.
+    pub fn is_red_at_base(&self) -> bool {
+        self.why == RED_AT_THE_BASE
+    }
+
     /// Returns true if the finding blocks a pass.
     pub fn is_serious(&self) -> bool {
         self.severity >= Severity::Major

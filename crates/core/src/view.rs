@@ -33,7 +33,7 @@ pub use run_view::{
     AnswerWords, ListView, ListedView, LogLine, OptionView, QuestionView, RunLine, RunView,
     UnitState, UnitView, VerdictView, describe_call,
 };
-pub use sentence::{Names, sentence, short_commit};
+pub use sentence::{Names, capitalized, sentence, short_commit};
 pub use standing::{Course, Standing};
 pub use stats::{Axis, CallEnd, Spending, StatsRow, StatsView, refused, spendings, stats};
 pub use summary::SummaryView;

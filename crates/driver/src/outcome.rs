@@ -196,6 +196,7 @@ mod tests {
             transcript_cut: None,
             left_over: 0,
             disk_full: false,
+            result: None,
             signature: None,
         };
         command_end(&LocalExecutor::default(), &AttemptFolder::at("/nowhere"), &ending)

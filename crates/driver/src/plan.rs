@@ -297,7 +297,7 @@ impl Plan<'_> {
         if ending.how == ExitReason::Interrupted {
             return Ok(Err(None));
         }
-        let Some(made) = operation_result(self.context.executor, folder)? else {
+        let Some(made) = operation_result(self.context.executor, folder, ending)? else {
             let what = match command_end(self.context.executor, folder, ending) {
                 CommandEnd::Success | CommandEnd::Interrupted => {
                     "the checkout job left no result".to_owned()
@@ -320,7 +320,10 @@ impl Plan<'_> {
         if let Some(order) = self.context.trusted.order(&folder) {
             return Ok(order);
         }
-        read_order(self.context.executor, self.context.disk, &AttemptFolder::at(folder))
+        let folder = AttemptFolder::at(folder);
+        let state = self.state(&folder).map_err(|error| Error::file(&folder.path, &error))?;
+        let ending = if let StepState::Ended(ending) = &state { Some(ending) } else { None };
+        read_order(self.context.executor, self.context.disk, &folder, ending)
     }
 
     /// The folders of a step that may be done again, one for each try.

@@ -137,6 +137,7 @@ fn run(
         transcript_cut: outcome.transcript_cut.map(|why| log.redact(&why)),
         left_over: outcome.left_over,
         disk_full: [&folder.path, &tree].into_iter().any(|dir| ending::is_full(dir)),
+        result: None,
         signature: None,
     };
     if let Some(signer) = signer {

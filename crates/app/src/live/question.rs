@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use forge_api::follow::RunSnapshot;
 use forge_core::{
     event::Answer,
-    view::{AnswerWords, ChangeKind, QuestionView},
+    view::{AnswerWords, ChangeKind, QuestionView, capitalized},
 };
 
 use super::{
@@ -329,11 +329,6 @@ fn confirmation_lines(option: &AnswerOption, words: &str, columns: usize) -> Vec
         lines.push(line(PLAIN, &format!("   {text}")));
     }
     lines
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Builds the lines of a question. Long texts in it get as many lines as fit, and a few in any case.

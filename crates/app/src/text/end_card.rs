@@ -7,7 +7,7 @@
 use forge_api::merge::FileStat;
 use forge_core::{
     event::Colour,
-    view::{ProofState, ResultView, RunRow, RunView, Standing},
+    view::{ProofState, ResultView, RunRow, RunView, Standing, capitalized},
 };
 
 use super::{
@@ -146,9 +146,4 @@ fn notes_text(result: &ResultView) -> Vec<String> {
 /// Formats a number of things. Nothing for none.
 fn count(n: usize, what: &str) -> Option<String> {
     (n > 0).then(|| format::count(u32::try_from(n).unwrap_or(u32::MAX), what))
-}
-
-fn capitalized(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

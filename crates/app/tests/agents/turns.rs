@@ -110,7 +110,7 @@ fn what_is_still_wrong_after_the_repair_is_a_fault_and_there_is_no_second_repair
     ));
     let said = world.run("one", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["work failed without a result ($0.03)", "notes.md"]);
+    has(&said.out, &["work left no usable result ($0.03)", "notes.md"]);
     let run = world.latest();
     assert_eq!(turns(&world, &run), ["work#1", "work#1 repair"]);
     assert_eq!(adds_up(&world, &run).known, 30_000);

@@ -27,7 +27,7 @@ const GOOD: &str = r#"{"forge":1,"attempt":"a#1","status":"done","summary":"x"}"
 #[track_caller]
 fn result(script: &str, why: &str) {
     let (_, log) = log_of(PLAIN, &format!("cd $FORGE_OUTBOX\n{script}"));
-    has(&log, &[&format!("a failed without a result (cost unknown): {why}")]);
+    has(&log, &[&format!("a left no usable result (cost unknown): {why}")]);
 }
 
 #[test]

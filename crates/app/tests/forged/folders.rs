@@ -135,11 +135,11 @@ fn orders_and_answers_of_earlier_steps_cannot_be_rewritten() {
         r#"{HONEST}
 {evil}
 cd "$FORGE_ATTEMPT_DIR/steps/open"
-sed -i "s/$base/$evil/g" made.json inbox/order.json
+sed -i "s/$base/$evil/g" ending.json inbox/order.json
 sed -i 's,"dir":"[^"]*","dir":"/nowhere",' inbox/order.json
 mkdir -p ../open-again-1/inbox ../open-again-1/outbox
-cp inbox/order.json ../open-again-1/inbox/; cp made.json ../open-again-1/
-rm -f ending.json"#,
+cp inbox/order.json ../open-again-1/inbox/; cp ending.json ../open-again-1/
+printf '{{"Ok":{{}}}}' > made.json"#,
         evil = evil()
     );
     let said = project.run(&[play("writer", "", &run)]);

@@ -80,12 +80,12 @@ fn a_keeper_syncs_what_a_step_left_before_its_ending_and_the_ending_before_its_n
         ],
         "{notes:#?}"
     );
-    // The folder of the call is there for good before its keeper starts.
-    let attempts = call.rsplit_once('/').unwrap().0;
-    let place = |what: &str, path: &str| {
-        notes.iter().position(|note| note.0 == what && note.1 == path).unwrap()
-    };
-    assert!(place("sync", attempts) < place("sync", &format!("{call}/ending.tmp")));
+    // Work on a checkout ends in the driver, with its result in the ending.
+    let opened = in_folder(&notes, &format!("{call}/steps/open"));
+    let synced = ["sync ending.tmp", "rename ending.json", "sync ."];
+    assert_eq!(opened[opened.len() - 3..], synced, "{notes:#?}");
+    let place = |what: &str| notes.iter().position(|note| note.1 == format!("{call}/{what}"));
+    assert!(place("steps/open") < place("attempt.json"), "before the next step is prepared");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{
         SentBack, Waiver,
     },
     failure::FaultClass,
-    flow::{BuiltIn, Check, Exhausted, Gate, GateWeight, firsts, followers},
+    flow::{BuiltIn, Check, Exhausted, Gate, GateWeight, StageOrder, firsts, followers},
     id::{CallId, JudgementId, QuestionId, UnitId},
     run::{AskedQuestion, Unit, command_failure},
     verdict::{Finding, Verdict},
@@ -100,9 +100,15 @@ impl Draft {
             }
             Ruling::Verdict(Verdict::Revise { findings }) => {
                 let is_review = matches!(gate.check, Check::Review { .. });
-                let serious = findings.iter().filter(|finding| finding.is_serious()).count();
+                let mut serious = findings.iter().filter(|finding| finding.is_serious());
+                let n_serious = serious.clone().count();
+                // A check that failed before the run is perhaps not the worker's to repair: one revision, no more.
+                // Who works only if gates fail is there to repair them.
+                let is_old = gate.check == Check::Verify
+                    && self.run.stage(&unit).order == StageOrder::WorkFirst
+                    && serious.all(Finding::is_red_at_base);
                 let shrinks = match serious_before {
-                    Some(before) if is_review => serious < before,
+                    Some(before) if is_review || is_old => n_serious < before,
                     Some(_) | None => true,
                 };
                 self.send_back(&unit, position, &findings, shrinks);

@@ -9,7 +9,7 @@ use crate::{
     failure::{FaultClass, main_line},
     id::{AttemptId, CallId, JudgementId, UnitId, gate_does, gate_label},
     money::{Cost, Spent},
-    verdict::{BlockerClass, Finding, RED_AT_THE_BASE, Verdict},
+    verdict::{BlockerClass, Finding, Verdict},
 };
 
 use super::format::{first_line, moment, shorten};
@@ -112,6 +112,9 @@ pub fn sentence(event: &Event, names: Names) -> String {
                         "{attempt} left a secret in its change{cost}, so nothing was committed: {}",
                         fault(*class, what)
                     )
+                }
+                Outcome::Fault { class, what } if class.is_about_form() => {
+                    format!("{attempt} left no usable result{cost}: {}", fault(*class, what))
                 }
                 Outcome::Fault { class, what } => {
                     format!("{attempt} failed without a result{cost}: {}", fault(*class, what))
@@ -319,11 +322,16 @@ pub(super) fn question_text(question: &Question) -> String {
     match &question.why {
         QuestionReason::Checkpoint { text } => text.clone(),
         QuestionReason::RoundsUsedUp => {
-            let does = upper(&gate_does(gate, "still does not pass", "still do not pass"));
+            let does = capitalized(&gate_does(gate, "still does not pass", "still do not pass"));
             format!("{does}, and no revisions are left. What now?")
         }
+        QuestionReason::NotShrinking if gate == "verify" => {
+            "The checks still fail as they did before the run, and a revision did not change that. \
+             What now?"
+                .to_owned()
+        }
         QuestionReason::NotShrinking => {
-            let finds = upper(&gate_does(gate, "finds", "find"));
+            let finds = capitalized(&gate_does(gate, "finds", "find"));
             format!(
                 "{finds} as many problems as before, so another revision would not help. What now?"
             )
@@ -334,7 +342,7 @@ pub(super) fn question_text(question: &Question) -> String {
         }
         // The work has a result, but its gate may not spend more.
         QuestionReason::NoResult { what, .. } => {
-            let cannot = upper(&gate_does(gate, "cannot run", "cannot run"));
+            let cannot = capitalized(&gate_does(gate, "cannot run", "cannot run"));
             format!("{cannot}: {}. What now?", last_line(what).trim_end_matches('.'))
         }
         QuestionReason::CapReached { cap } => {
@@ -364,7 +372,7 @@ pub(super) fn question_text(question: &Question) -> String {
         QuestionReason::NothingToRedo => {
             format!(
                 "{}, and the flow names no stage that could fix it. What now?",
-                upper(&gate_does(gate, "does not pass", "do not pass"))
+                capitalized(&gate_does(gate, "does not pass", "do not pass"))
             )
         }
         QuestionReason::Unverified { what, .. } => {
@@ -394,14 +402,14 @@ pub(super) fn question_text(question: &Question) -> String {
             )
         }
         QuestionReason::LandedAlready => {
-            let does = upper(&gate_does(gate, "does not pass", "do not pass"));
+            let does = capitalized(&gate_does(gate, "does not pass", "do not pass"));
             format!("{does}, but the work is already merged. What now?")
         }
     }
 }
 
 /// Returns a part of a sentence as its beginning.
-fn upper(text: &str) -> String {
+pub fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
@@ -461,7 +469,7 @@ fn cost(spent: &Spent) -> String {
 
 fn list(findings: &[Finding]) -> String {
     let words = findings.iter().map(|finding| {
-        let before = if finding.why == RED_AT_THE_BASE { ", as it did before the run" } else { "" };
+        let before = if finding.is_red_at_base() { ", as it did before the run" } else { "" };
         format!("{} {}{before}", finding.id, finding.to_line())
     });
     lines(&words.collect::<Vec<String>>())

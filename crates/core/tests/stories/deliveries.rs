@@ -155,7 +155,7 @@ fn a_last_commit_that_changes_the_code_is_a_fault() {
         .leaves("record#2", last_commit("t1"))
         .played();
     world.says(
-        "record#1 failed without a result: the last commit has the code tree `t2`, and the run's result has `t1`",
+        "record#1 left no usable result: the last commit has the code tree `t2`, and the run's result has `t1`",
     );
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.run.head(), Some("c2"));

@@ -84,7 +84,7 @@ fn a_list_that_nobody_could_finish_is_a_fault_of_who_made_it() {
     for (items, what) in cases {
         assert_eq!(flaw(&items, 4).as_deref(), Some(what));
         let world = listed(items);
-        let said = "split#1 failed without a result: the list `tasks` is not valid";
+        let said = "split#1 left no usable result: the list `tasks` is not valid";
         world.says(&format!("{said}: {what}"));
         assert_eq!(world.calls(), ["split#2"]);
     }
@@ -94,7 +94,7 @@ fn a_list_that_nobody_could_finish_is_a_fault_of_who_made_it() {
 fn a_list_that_is_not_reported_is_a_fault_and_then_a_question() {
     let mut world = World::small(FLOW).begin();
     world.end("split#1");
-    world.says("split#1 failed without a result: it did not report the list `tasks`");
+    world.says("split#1 left no usable result: it did not report the list `tasks`");
     world.end("split#2");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
 }
@@ -164,7 +164,7 @@ fn a_landed_item_that_is_listed_with_other_content_is_a_flawed_list() {
         .list("split#2", vec![writes("T1", "changed"), writes("T2", "b")])
         .list("split#3", vec![writes("T1", "a"), writes("T3", "b")]);
     world.end("split#2");
-    world.says("split#2 failed without a result: the list `tasks` changes `T1`, which is already merged: give the change a new id");
+    world.says("split#2 left no usable result: the list `tasks` changes `T1`, which is already merged: give the change a new id");
     world.end("split#3");
     assert_eq!(world.calls(), ["build.T3/make#1"]);
     world.go_on();
@@ -187,7 +187,7 @@ fn a_landed_item_that_was_dropped_comes_back_only_as_it_was() {
     world.end("build.T2/make#2/land#1");
     world.rules("build#2/overseer#1", revises(1));
     world.end("split#3");
-    world.says("split#3 failed without a result: the list `tasks` changes `T1`, which is already merged: give the change a new id");
+    world.says("split#3 left no usable result: the list `tasks` changes `T1`, which is already merged: give the change a new id");
     world.end("split#4");
     assert_eq!(world.calls(), ["build#3/overseer#1"], "T1 is still good");
     assert_eq!(world.unit("build.T1/make").attempt, 1);
@@ -264,5 +264,5 @@ each = "tasks"
     world.rules("outer.A/check#1/critic#1", revises(1));
     assert_eq!(world.calls(), ["split#2"], "the items inside are good, so nothing is undone");
     world.end("split#2");
-    world.says("split#2 failed without a result: the list `tasks` changes `B`, which is already merged: give the change a new id");
+    world.says("split#2 left no usable result: the list `tasks` changes `B`, which is already merged: give the change a new id");
 }

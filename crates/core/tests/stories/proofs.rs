@@ -5,6 +5,7 @@ use forge_core::{
     event::{Answer, CheckFailure, Choice, Colour, End, Event, Evidence, Outcome, Receipt, Ruling},
     money::Spent,
     run::Phase,
+    verdict::{RED_AT_THE_BASE, Verdict},
     view::QuestionView,
 };
 
@@ -271,10 +272,42 @@ fn a_proof_that_says_no_is_never_approved() {
     assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
     let note = finding(forge_core::verdict::Severity::Minor, "slow");
     world.say(1, Answer::Revise, "mend it");
-    let pass = forge_core::verdict::Verdict::Pass { findings: vec![note] };
+    let pass = Verdict::Pass { findings: vec![note] };
     world.end("make#2");
     world.rules("make#2/verify#1", Ruling::Verdict(pass));
     assert_eq!(world.wanted(), ["Q2"]);
+}
+
+#[test]
+fn a_check_that_failed_before_the_run_costs_one_revision_and_a_new_failure_all_of_them() {
+    let flow = PROVED.replace("agent = \"m\"", "agent = \"m\"\nrounds = 3");
+    let old = |verdict: Verdict| match verdict {
+        Verdict::Revise { mut findings } => {
+            for finding in &mut findings {
+                RED_AT_THE_BASE.clone_into(&mut finding.why);
+            }
+            Verdict::Revise { findings }
+        }
+        other => other,
+    };
+    let twice = |first: Verdict, second: Verdict| {
+        World::small(&flow)
+            .verdict("make#1/verify#1", first)
+            .verdict("make#2/verify#1", second)
+            .played()
+    };
+    let world = twice(old(revise(1)), old(revise(1)));
+    world.says("make sent back by verify: F1 src/a.rs:7: problem 0, as it did before the run");
+    world.says("Q1 asks about make: The checks still fail as they did before the run, and a revision did not change that. What now?");
+    assert_eq!(world.unit("make").attempt, 2);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    for (first, second) in
+        [(old(revise(2)), old(revise(1))), (revise(1), revise(1)), (old(revise(1)), revise(1))]
+    {
+        let world = twice(first, second);
+        assert_eq!(world.unit("make").attempt, 3, "it gets better, or the change broke it");
+        world.is(&Phase::Over(End::Done));
+    }
 }
 
 /// A look of `verify` that sees its check fail in this way.

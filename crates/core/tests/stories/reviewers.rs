@@ -343,7 +343,7 @@ fn whoever_wanted_something_else_of_a_task_than_to_go_on_without_proof_is_asked_
 fn a_feature_without_a_task_is_none() {
     let world = World::feature("S").list("split", Vec::new()).played();
     world.says(
-        "split#2 failed without a result: the list `tasks` has 0 tasks, and at least 1 must be done",
+        "split#2 left no usable result: the list `tasks` has 0 tasks, and at least 1 must be done",
     );
     world.never_says("deliver#1 started");
 }

@@ -18,16 +18,11 @@ use std::{
 };
 
 use forge_keeper::{AttemptFolder, EndingSigner, ExitReason, OwnStep, sweep};
-use forge_store::disk::RealDisk;
 use forge_workspace::{Job, as_job, perform_with_guard};
 
-use crate::{
-    executor::CheckoutJob,
-    plan::workspace_worker::{OperationAnswer, made_file, write_answer},
-    secrets::guard,
-};
+use crate::{executor::CheckoutJob, plan::workspace_worker::OperationAnswer, secrets::guard};
 
-/// The exit code of a job that could not write down what it made.
+/// The exit code of a job that broke.
 const BROKEN_EXIT: i32 = 70;
 
 /// A job that is under way.
@@ -59,17 +54,17 @@ impl RunningJob {
         };
         let (name, mark) = step.mark();
         let mark = Job { mark: (name.into(), mark.into()), cancelled };
-        let folder = folder.clone();
         let work = move || {
-            let how = catch_unwind(AssertUnwindSafe(|| as_job(mark, || perform(&folder, job))));
-            let how =
-                why.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(|| {
-                    // Whatever broke, the step left no result, and is done again.
-                    let code = if let Ok(Ok(())) = how { 0 } else { BROKEN_EXIT };
-                    ExitReason::Exited { code }
-                });
+            let made = catch_unwind(AssertUnwindSafe(|| as_job(mark, || answer(job)))).ok();
+            let stopped = why.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let (how, result) = match (stopped, made) {
+                (Some(why), _) => (why, None),
+                (None, Some(answer)) => (ExitReason::Exited { code: 0 }, Some(answer)),
+                // Whatever broke, there is no result, and it is done again.
+                (None, None) => (ExitReason::Exited { code: BROKEN_EXIT }, None),
+            };
             // Without an ending it counts as lost, and is done again.
-            let _is_lost = step.end(how, signer.as_deref());
+            let _is_lost = step.end(how, result, signer.as_deref());
             drop::<PipeWriter>(until_its_end);
         };
         thread::Builder::new().name("checkout job".to_owned()).spawn(work)?;
@@ -90,7 +85,7 @@ impl RunningJob {
     }
 }
 
-fn perform(folder: &AttemptFolder, job: CheckoutJob) -> io::Result<()> {
+fn answer(job: CheckoutJob) -> String {
     let made = perform_with_guard(&job.order, &mut guard(&job.secrets));
-    write_answer(&RealDisk, &made_file(folder), &OperationAnswer::new(job.order, made))
+    OperationAnswer::new(job.order, made).to_json()
 }

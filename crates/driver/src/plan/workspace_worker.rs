@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_keeper::AttemptFolder;
+use forge_keeper::{AttemptFolder, Ending};
 use forge_project::settings::SecretsTable;
 use forge_store::{
     atomic_file::replace_on,
@@ -58,15 +58,28 @@ pub fn worker_argv(program: &str, folder: &AttemptFolder, secrets: &SecretsTable
 pub fn operation_result(
     executor: &dyn Executor,
     folder: &AttemptFolder,
+    ending: &Ending,
 ) -> Result<Option<Result<OperationResult, WorkspaceError>>, Error> {
-    // An older Forge left it in the outbox.
-    let paths = [made_file(folder), folder.outbox().join("made.json")];
-    let found = paths.iter().find_map(|path| Some((path, executor.open_output(path).ok()?)));
-    let Some((path, file)) = found else { return Ok(None) };
-    Ok(Some(match read_answer(path, file)?.made {
+    Ok(answer(executor, folder, ending)?.map(|answer| match answer.made {
         Made::Ok(made) => Ok(made),
         Made::Err(failure) => Err(failure),
     }))
+}
+
+/// Reads the answer from the ending of a job of the driver's, or from the file of the program.
+fn answer(
+    executor: &dyn Executor,
+    folder: &AttemptFolder,
+    ending: &Ending,
+) -> Result<Option<OperationAnswer>, Error> {
+    if let Some(result) = &ending.result {
+        let answer = serde_json::from_str(result);
+        return answer.map(Some).map_err(|error| unreadable(&folder.ending(), &error));
+    }
+    // An older Forge left it in the outbox.
+    let paths = [made_file(folder), folder.outbox().join("made.json")];
+    let found = paths.iter().find_map(|path| Some((path, executor.open_output(path).ok()?)));
+    found.map(|(path, file)| read_answer(path, file)).transpose()
 }
 
 /// What the program leaves: the result, and the order that it was given. Only this file is synced, so
@@ -96,6 +109,10 @@ impl OperationAnswer {
         };
         Self { order: Some(order), made }
     }
+
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("an answer can be written")
+    }
 }
 
 fn read_answer(path: &Path, file: Box<dyn Output>) -> Result<OperationAnswer, Error> {
@@ -110,10 +127,10 @@ pub fn read_order(
     executor: &dyn Executor,
     disk: &dyn Disk,
     folder: &AttemptFolder,
+    ending: Option<&Ending>,
 ) -> Result<Operation, Error> {
-    if let Ok(file) = executor.open_output(&made_file(folder))
-        && let Some(order) = read_answer(&made_file(folder), file)?.order
-    {
+    let answer = ending.map(|ending| answer(executor, folder, ending)).transpose()?.flatten();
+    if let Some(order) = answer.and_then(|answer| answer.order) {
         return Ok(order);
     }
     let path = order_file(folder);
@@ -123,7 +140,7 @@ pub fn read_order(
 
 /// Writes an answer down so that it outlives the machine. Its name is synced with the folder of the step.
 pub fn write_answer(disk: &dyn Disk, path: &Path, answer: &OperationAnswer) -> io::Result<()> {
-    replace_on(disk, path, &serde_json::to_vec(answer)?)?;
+    replace_on(disk, path, answer.to_json().as_bytes())?;
     disk.sync(path, SyncPoint::OperationResult)
 }
 

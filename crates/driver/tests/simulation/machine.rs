@@ -192,10 +192,11 @@ impl Machine {
         self.disk.lose_power(&mut self.chance.borrow_mut());
         let mut unclaimed = Vec::new();
         for (folder, step) in self.steps.borrow_mut().iter_mut() {
-            if matches!(step.phase, StepPhase::Running { .. }) {
+            if matches!(step.phase, StepPhase::Running { .. } | StepPhase::Dead) {
                 step.phase = StepPhase::Dead;
-                // The claim itself may not have reached the disk.
-                if self.percent(50) {
+                // The claim itself may not have reached the disk, nor the folder that it is in.
+                let is_there = self.disk.read(&AttemptFolder::at(folder).attempt()).is_ok();
+                if !is_there || self.percent(50) {
                     unclaimed.push(folder.clone());
                 }
             }
@@ -273,6 +274,7 @@ impl Machine {
                 transcript_cut: None,
                 left_over: 0,
                 disk_full: self.disk.is_full(),
+                result: None,
                 signature: None,
             }),
         };

@@ -35,6 +35,8 @@ pub const FORMAT: u32 = 1;
 pub const ROOM_BYTES_MIN: u64 = 64 * 1024;
 /// `attempt.json`, `ending.json` and `claim` are refused when they are larger.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// An ending may have a result in it, which names every file of a change.
+const ENDING_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// So many things are put aside; then the next one stays where it is.
 const ASIDE_MAX: u32 = 100;
 /// How long an agent may clean up after a gentle stop.
@@ -169,6 +171,9 @@ pub struct Ending {
     /// may be room again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disk_full: bool,
+    /// What a step of the driver's own made, as JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
     /// Over all of the above; see `ending_signature`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
@@ -228,8 +233,6 @@ impl AttemptFolder {
             Err(_) if !folder.claim().exists() => folder.write_spec(spec)?,
             Err(_) => return Err(folder.already("is claimed, but its attempt.json is unreadable")),
         }
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
         Ok(folder)
     }
 
@@ -279,14 +282,14 @@ impl AttemptFolder {
 
     /// Reads `attempt.json`.
     pub fn spec(&self) -> io::Result<Spec> {
-        let spec: Spec = read_json(&self.attempt())?;
+        let spec: Spec = read_json(&self.attempt(), FILE_BYTES_MAX)?;
         of_our_format(spec.forge, &self.attempt())?;
         Ok(spec)
     }
 
     /// Reads `ending.json`; `None` if there is none yet. One that makes no sense is an error.
     pub fn read_ending(&self) -> io::Result<Option<Ending>> {
-        match read_json::<Ending>(&self.ending()) {
+        match read_json::<Ending>(&self.ending(), ENDING_BYTES_MAX) {
             Ok(ending) => {
                 of_our_format(ending.forge, &self.ending())?;
                 Ok(Some(ending))
@@ -335,11 +338,11 @@ fn of_our_format(forge: u32, path: &Path) -> io::Result<()> {
     Err(invalid(path, &format!("has format {forge}, and this Forge reads {FORMAT}")))
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
+fn read_json<T: DeserializeOwned>(path: &Path, bytes_max: u64) -> io::Result<T> {
     let mut bytes = Vec::new();
-    open_regular(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(invalid(path, &format!("is larger than {FILE_BYTES_MAX} bytes")));
+    open_regular(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(invalid(path, &format!("is larger than {bytes_max} bytes")));
     }
     serde_json::from_slice(&bytes).map_err(|error| invalid(path, &error.to_string()))
 }

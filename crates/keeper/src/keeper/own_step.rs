@@ -36,8 +36,13 @@ impl OwnStep {
         (MARK_VARIABLE, processes::mark(&self.folder.path))
     }
 
-    /// Writes down how it ended, signed, and lets go of it.
-    pub fn end(mut self, how: ExitReason, signer: Option<&EndingSigner>) -> io::Result<()> {
+    /// Writes down how it ended and what it made, signed, and lets go of it.
+    pub fn end(
+        mut self,
+        how: ExitReason,
+        result: Option<String>,
+        signer: Option<&EndingSigner>,
+    ) -> io::Result<()> {
         let mut ending = Ending {
             forge: FORMAT,
             call: std::mem::take(&mut self.spec.call),
@@ -49,6 +54,7 @@ impl OwnStep {
             transcript_cut: None,
             left_over: 0,
             disk_full: is_full(&self.folder.path),
+            result,
             signature: None,
         };
         if let Some(signer) = signer {

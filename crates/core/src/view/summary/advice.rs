@@ -13,7 +13,7 @@ use crate::{
     flow::Check,
     id::UnitId,
     run::{AskedQuestion, CallEnding, EndedCall, Run, State},
-    verdict::{Finding, Proof, RED_AT_THE_BASE},
+    verdict::{Finding, Proof},
     view::format::first_line,
 };
 
@@ -157,7 +157,7 @@ fn unproved(run: &Run, all: &mut Vec<Improvement>) {
     let mut red: Vec<&str> = Vec::new();
     for finding in run.history().sent_back.iter().flat_map(|back| &back.findings) {
         if let Some(Proof::Command { command, .. }) = &finding.proof
-            && finding.why == RED_AT_THE_BASE
+            && finding.is_red_at_base()
             && !red.contains(&command.as_str())
         {
             red.push(command);
