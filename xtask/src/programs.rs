@@ -23,6 +23,10 @@ use crate::{
 /// Programs with one thread, which leave a core to others.
 const ONE_THREAD: &[(&str, &str)] = &[("forge-core", "chance"), ("forge-agents", "long_line")];
 
+/// Programs whose tests start others and wait for them: they get one thread more than there are cores.
+const WAITING: &[(&str, &str)] =
+    &[("forge", "commands"), ("forge", "faults"), ("forge", "agents"), ("forge", "claude")];
+
 /// How libtest begins its last line.
 const RESULT: &str = "test result: ";
 /// What a test says, past libtest, that could not be done here.
@@ -175,6 +179,10 @@ fn start(task: &Task, said: &Path) -> io::Result<ExitStatus> {
         if name.to_string_lossy().starts_with("CARGO_PKG_") {
             command.env_remove(name);
         }
+    }
+    if WAITING.contains(&(task.program.package.as_str(), task.program.name.as_str())) {
+        let n_cores = thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        command.env("RUST_TEST_THREADS", (n_cores + 1).to_string());
     }
     command.env("CARGO_MANIFEST_DIR", &task.program.folder);
     command.env("CARGO_PKG_NAME", &task.program.package);
