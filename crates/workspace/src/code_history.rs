@@ -118,6 +118,11 @@ impl CodeHistory for Repository {
     }
 
     fn merge_base(&self, one: &str, other: &str) -> Result<String, GitError> {
+        for (base, head) in [(one, other), (other, one)] {
+            if object_reader::is_ancestor(&self.common_dir, base, head) == Some(true) {
+                return Ok(base.to_owned());
+            }
+        }
         let git = Git::in_git_dir(&self.common_dir);
         let git = git.args(["merge-base", "--end-of-options", one, other]);
         let (_, base) = git.run_once(&[one, other], &[0])?;
@@ -156,26 +161,14 @@ impl CodeHistory for Repository {
     }
 
     fn squash(&self, onto: &str, commit: &str, pin: &str) -> Result<String, GitError> {
-        let git = || Git::in_git_dir(&self.common_dir);
-        let line = |format: &str| {
-            git().args(["show", "--no-patch", &format!("--format={format}"), commit]).run_line()
-        };
         let made = object_reader::commit(&self.common_dir, commit)?;
         if made.parents == [onto] {
             self.pin(pin, commit)?;
             return Ok(commit.to_owned());
         }
-        let squashed = git()
-            .durably()
-            .env("GIT_AUTHOR_NAME", line("%an")?)
-            .env("GIT_AUTHOR_EMAIL", line("%ae")?)
-            .env("GIT_AUTHOR_DATE", line("%ad")?)
-            .env("GIT_COMMITTER_NAME", line("%cn")?)
-            .env("GIT_COMMITTER_EMAIL", line("%ce")?)
-            .env("GIT_COMMITTER_DATE", line("%cd")?)
-            .args(["commit-tree", &made.tree, "-p", onto, "-F", "-"])
-            .input(format!("{}\n", self.message(commit)?).into_bytes())
-            .run_line()?;
+        let git = Git::in_git_dir(&self.common_dir).durably();
+        let git = git.args(["hash-object", "-t", "commit", "-w", "--stdin"]);
+        let squashed = git.input(made.with_parent(onto)).run_line()?;
         self.pin(pin, &squashed)?;
         Ok(squashed)
     }

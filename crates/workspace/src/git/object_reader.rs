@@ -9,7 +9,7 @@
 //! Invariant: the process has the mark of no job, so that no sweep of one ends it; it ends with us.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashSet, VecDeque},
     io::{self, BufRead as _, BufReader, Read as _, Write as _},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Stdio},
@@ -26,6 +26,8 @@ use crate::git::{
 
 /// Larger objects are left to a git of their own, in bytes.
 const OBJECT_BYTES_MAX: u64 = 64 << 20;
+/// Longer histories are left to git, in commits.
+const HISTORY_MAX: usize = 64;
 /// Limit on the entries of all trees that are remembered; then all are forgotten.
 const ENTRIES_MAX: usize = 400_000;
 
@@ -116,6 +118,31 @@ pub(crate) struct CommitObject {
     pub(crate) committed_at: u64,
     /// None if it is not in UTF-8.
     pub(crate) message: Option<String>,
+    bytes: Vec<u8>,
+}
+
+impl CommitObject {
+    /// Returns the bytes of the same commit with another parent: tree, words, author and dates stay, signatures go.
+    pub(crate) fn with_parent(&self, parent: &str) -> Vec<u8> {
+        let end = header_end(&self.bytes);
+        let (header, rest) = self.bytes.split_at(end);
+        let mut bytes = format!("tree {}\nparent {parent}\n", self.tree).into_bytes();
+        for line in header.split(|byte| *byte == b'\n') {
+            if [&b"author "[..], b"committer ", b"encoding "]
+                .iter()
+                .any(|key| line.starts_with(key))
+            {
+                bytes.extend([line, b"\n"].concat());
+            }
+        }
+        bytes.extend(rest.strip_prefix(b"\n").unwrap_or(rest));
+        bytes
+    }
+}
+
+/// Returns where the header of a commit ends: before the empty line.
+fn header_end(bytes: &[u8]) -> usize {
+    bytes.windows(2).position(|pair| pair == b"\n\n").unwrap_or(bytes.len())
 }
 
 /// Ends the processes that read for this one, before it ends itself: nobody is left when a command returns.
@@ -131,6 +158,26 @@ pub(crate) fn commit(git_dir: &Path, name: &str) -> Result<CommitObject, GitErro
     let bytes = read(git_dir, name, "commit")?;
     parse_commit(&bytes)
         .ok_or_else(|| GitError::Unreadable { command: format!("git cat-file commit {name}") })
+}
+
+/// Whether a commit is in the history of another one, or that itself; none if that takes longer to find out.
+pub(crate) fn is_ancestor(git_dir: &Path, of: &str, commit_id: &str) -> Option<bool> {
+    let (of, first) = (object_id(of)?, object_id(commit_id)?);
+    let (mut seen, mut open) = (HashSet::new(), VecDeque::from([first]));
+    while let Some(id) = open.pop_front() {
+        if id == of {
+            return Some(true);
+        }
+        if seen.len() == HISTORY_MAX {
+            return None;
+        }
+        // Where a shallow clone ends, git knows more.
+        let parents = lock(&reader(git_dir)).object(git_dir, &id, "commit")?;
+        open.extend(
+            parse_commit(&parents)?.parents.into_iter().filter(|id| seen.insert(id.clone())),
+        );
+    }
+    Some(false)
 }
 
 /// Returns the full id of the commit or tree that a full id leads to; none if there is none.
@@ -354,7 +401,7 @@ impl ReaderProcess {
 }
 
 fn parse_commit(bytes: &[u8]) -> Option<CommitObject> {
-    let end = bytes.windows(2).position(|pair| pair == b"\n\n").unwrap_or(bytes.len());
+    let end = header_end(bytes);
     let header = String::from_utf8_lossy(&bytes[..end]);
     let field = |name: &str| -> Vec<&str> {
         header.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).collect()
@@ -368,6 +415,7 @@ fn parse_commit(bytes: &[u8]) -> Option<CommitObject> {
         parents: to_owned(field("parent")),
         committed_at: when.split_whitespace().next()?.parse().ok()?,
         message: message.ok().filter(|_| is_utf8),
+        bytes: bytes.to_vec(),
     })
 }
 
@@ -460,6 +508,47 @@ mod tests {
         assert!(commit(&git_dir, &made.tree).is_err(), "a tree is no commit");
         assert!(blob(&git_dir, &made.tree, 9).is_err() || peel(&git_dir, &id, "blob").is_none());
         assert_eq!(commit(&git_dir, &id).unwrap(), made);
+    }
+
+    #[test]
+    fn an_ancestor_is_found_and_what_is_far_or_cut_off_is_left_to_git() {
+        let (folder, git_dir, first) = repository();
+        let tree = commit(&git_dir, &first).unwrap().tree;
+        let child_with = |message: &str, parents: &[&str]| {
+            let git = Git::in_folder(folder.path()).env("GIT_AUTHOR_NAME", "A");
+            let git = git.env("GIT_AUTHOR_EMAIL", "a@x").env("GIT_COMMITTER_NAME", "A");
+            let git =
+                git.env("GIT_COMMITTER_EMAIL", "a@x").args(["commit-tree", &tree, "-m", message]);
+            let git = parents.iter().fold(git, |git, parent| git.args(["-p", parent]));
+            git.run_line().unwrap()
+        };
+        let child = |parents: &[&str]| child_with("x", parents);
+        let (left, right) = (child(&[&first]), child_with("right", &[&first]));
+        let merge = child(&[&left, &right]);
+        let is_ancestor = |of: &str, id: &str| is_ancestor(&git_dir, of, id);
+        assert_eq!(is_ancestor(&first, &merge), Some(true));
+        assert_eq!(is_ancestor(&right, &merge), Some(true));
+        assert_eq!(is_ancestor(&merge, &merge), Some(true));
+        assert_eq!(is_ancestor(&merge, &left), Some(false));
+        let orphan = commit(&git_dir, &first).unwrap().with_parent(&"1".repeat(40));
+        let git = Git::in_git_dir(&git_dir).args(["hash-object", "-t", "commit", "-w", "--stdin"]);
+        assert_eq!(is_ancestor(&left, &git.input(orphan).run_line().unwrap()), None, "cut off");
+        let far = (0..=HISTORY_MAX).fold(left.clone(), |last, _| child(&[&last]));
+        assert_eq!(is_ancestor(&merge, &far), None, "far");
+    }
+
+    #[test]
+    fn another_parent_changes_nothing_else_of_a_commit_but_its_signature() {
+        let signed = "tree 1\nparent 2\nparent 3\nauthor A <a@x> 5 +0100\ncommitter C <c@x> 6 +0000\n\
+            gpgsig -----BEGIN\n author no\n -----END\nencoding ISO-8859-1\n\nwords\n\nauthor me\n";
+        let commit = parse_commit(signed.as_bytes()).unwrap();
+        assert_eq!((commit.parents.len(), commit.committed_at, &commit.message), (2, 6, &None));
+        let made = String::from_utf8(commit.with_parent("9")).unwrap();
+        assert_eq!(
+            made,
+            "tree 1\nparent 9\nauthor A <a@x> 5 +0100\ncommitter C <c@x> 6 +0000\n\
+             encoding ISO-8859-1\n\nwords\n\nauthor me\n"
+        );
     }
 
     #[test]

@@ -109,7 +109,8 @@ impl Repository {
 
     /// Resolves a name to the full id of a commit, if there is one.
     pub fn resolve_commit(&self, name: &str) -> Option<String> {
-        let known = object_reader::peel(&self.common_dir, name, "commit");
+        let id = self.loose_ref(name).unwrap_or_else(|| name.to_owned());
+        let known = object_reader::peel(&self.common_dir, &id, "commit");
         known.or_else(|| self.resolving(name).run_line().ok())
     }
 

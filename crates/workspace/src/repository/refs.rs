@@ -8,7 +8,7 @@ use crate::{
     git::{
         command::Git,
         error::{GitError, WorkspaceError},
-        path_names,
+        path_names::{self, object_id},
     },
     repository::locate::Repository,
 };
@@ -19,6 +19,9 @@ impl Repository {
         if let Err(failure) = check_pin(name) {
             let command = format!("git update-ref {name}");
             return Err(GitError::Refused { command, code: None, message: failure.what });
+        }
+        if self.loose_ref(name).as_deref() == Some(commit) {
+            return Ok(());
         }
         let git = || self.git().durably().args(["update-ref", "--no-deref", name, commit]);
         self.write_refs(&[(name, commit)], git)
@@ -82,8 +85,18 @@ impl Repository {
         git().run().map(|_| ())
     }
 
+    /// Returns the commit of a ref that has a file of its own; that counts whatever else git has under the name.
+    pub(crate) fn loose_ref(&self, name: &str) -> Option<String> {
+        let is_ref = name.strip_prefix("refs/").is_some_and(path_names::is_branch_name);
+        let text = is_ref.then(|| fs::read_to_string(self.common_dir.join(name)).ok())?;
+        object_id(&text?)
+    }
+
     /// Returns the commit of a ref, if it exists.
     pub(crate) fn read_ref(&self, name: &str) -> Result<Option<String>, GitError> {
+        if let Some(commit) = self.loose_ref(name) {
+            return Ok(Some(commit));
+        }
         let git = self.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]).arg(name);
         let output = git.run()?;
         let text = String::from_utf8_lossy(&output).into_owned();
