@@ -29,6 +29,7 @@ pub mod start;
 mod summary;
 pub mod watch;
 
+pub use forge_driver::plan::checkout_job::JOB_THREAD;
 pub use forge_driver::{
     Error, clock, deliver, layout, notify, person, projection, run_id, run_loop, signals,
 };

@@ -93,6 +93,10 @@ fn main() -> ExitCode {
         return code;
     }
     panic::set_hook(Box::new(|bug| {
+        // It is caught, and the job is done again.
+        if std::thread::current().name() == Some(forge_api::JOB_THREAD) {
+            return;
+        }
         live::restore();
         terminal_output::print_stderr(&format!(
             "error: internal error: {bug}\n help: forge resume (no recorded work is lost)"

@@ -241,9 +241,10 @@ fn start(
     starts: u32,
 ) -> Result<Followed, Error> {
     context.trusted.prepared(step);
-    let (folder, env) = context.prepare(run, call, step)?;
-    let started = context.start(run, step, &folder, &env);
+    let prepared = context.prepare(run, call, step)?;
+    let started = context.start(&prepared);
     started.map_err(|error| Error::file(context.program, &error))?;
+    let folder = prepared.folder;
     Ok(Followed { folder, on_stop: step.on_stop, starts, stopped: None })
 }
 

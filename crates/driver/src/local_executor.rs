@@ -174,7 +174,7 @@ impl Executor for LocalExecutor {
             match &keeper.process {
                 ProcessHandle::Found(keeper) => return Ok(asked(keeper)),
                 ProcessHandle::Job(job) => {
-                    job.cancel(ExitReason::Interrupted)?;
+                    job.cancel(ExitReason::Interrupted);
                     return Ok(StopRequest::Sent);
                 }
                 ProcessHandle::Child(..) => {}
@@ -280,8 +280,7 @@ impl WatchedKeeper {
     fn insist(&self, now: Instant) {
         let Some(late) = self.due.and_then(|due| now.checked_duration_since(due)) else { return };
         if let ProcessHandle::Job(job) = &self.process {
-            let _it_is_tried_again = job.cancel(ExitReason::TimedOut);
-            return;
+            return job.cancel(ExitReason::TimedOut);
         }
         let Some(keeper) = self.process.as_fd() else { return };
         let _is_gone = if late < KILL_AFTER { wake(keeper) } else { kill(keeper) };

@@ -35,7 +35,7 @@ pub use attempt::ending_signature::{EndingProof, EndingSigner};
 pub use attempt::keeper_handle::{Keeper, Stop, kill, start_keeper, start_knowing_keeper, wake};
 pub use attempt::outbox::{ArtifactFlaw, collect};
 pub use attempt::status::{AttemptStatus, give_up, is_kept_elsewhere, look};
-pub use attempt::sweep::{Swept, inside_attempt, sweep, sweep_adopted};
+pub use attempt::sweep::{Swept, inside_attempt, kill_marked, sweep, sweep_adopted};
 pub use caller::{CallerFlaw, LostCall, check_beside, check_caller, check_own_process};
 pub use keeper::keep;
 pub use keeper::monitor::{Monitor, OpenMonitor};

@@ -10,6 +10,7 @@ use crate::{
         command::Git,
         error::{GitError, WorkspaceError},
         object_reader::{self, TreeEntry},
+        user_config::UserConfig,
     },
     protocol::{BranchAdvance, FileChange, MoveRunHead, RunHeadUpdate},
     repository::{diff_text::Diff, locate::Repository, run_refs::move_run_head},
@@ -79,6 +80,9 @@ pub trait CodeHistory: Debug {
 
     /// Lets go of what a ref below `refs/forge/` kept.
     fn unpin(&self, name: &str) -> Result<(), GitError>;
+
+    /// Returns true if programs of the person's take part when files are written or read.
+    fn has_filters(&self) -> Result<bool, GitError>;
 
     /// Moves the head of a run, and its branch with it.
     fn move_run_head(&self, order: &MoveRunHead) -> Result<RunHeadUpdate, WorkspaceError>;
@@ -216,6 +220,10 @@ impl CodeHistory for Repository {
 
     fn unpin(&self, name: &str) -> Result<(), GitError> {
         self.remove_pin(name)
+    }
+
+    fn has_filters(&self) -> Result<bool, GitError> {
+        Ok(UserConfig::read(self.top.as_deref(), &self.common_dir)?.has_filters())
     }
 
     fn move_run_head(&self, order: &MoveRunHead) -> Result<RunHeadUpdate, WorkspaceError> {

@@ -11,7 +11,7 @@ use crate::{
         cache_seal,
         files::{self, FilledCheckout},
         git_dir::Checkout,
-        known_state::{self, AgentGit, SetUpFiles},
+        known_state::{self, AgentGit},
         prepared_setup,
         run_records::{self, RUN_RECORDS},
         setup_baseline,
@@ -36,9 +36,10 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
     let validated = ValidatedOpen::new(operation)?;
     let mut locked = LockedCheckout::acquire(&operation.location)?;
     let checkout = locked.checkout(&operation.location)?;
-    let key = known_state::key(operation, &checkout.owner.git_dir, &checkout.settings)?;
+    let key = known_state::key(operation, &checkout.owner.git_dir, &checkout.settings);
     let known = locked.known.take();
-    let known = known.filter(|known| key.as_ref().is_some_and(|key| known.serves_open(key)));
+    let known =
+        known.filter(|known| key.as_ref().is_some_and(|key| known.serves_open(key, &validated.at)));
     if let Some(untouched) = known.and_then(|known| known.if_untouched(&locked.dir)) {
         if untouched.agent_git == AgentGit::Changed {
             validated.create_agent_repository(operation, &locked, &checkout, None)?;
@@ -174,8 +175,7 @@ fn make_ready(
 pub(crate) fn record_baseline(
     operation: &RecordBaseline,
 ) -> Result<RecordedBaseline, WorkspaceError> {
-    let mut locked = LockedCheckout::acquire(&operation.location)?;
-    let known = locked.known.take();
+    let locked = LockedCheckout::acquire(&operation.location)?;
     let state = locked.opened()?;
     safe_files::survey(&locked.tree)?;
     let checkout = locked.checkout(&operation.location)?;
@@ -187,9 +187,6 @@ pub(crate) fn record_baseline(
     if let Some(save) = &operation.save {
         // Without it the set-up is run in other checkouts, too.
         let _is_kept = prepared_setup::save(save, &checkout);
-    }
-    if let Some(known) = known.filter(|_| differing.is_empty()) {
-        known.remember_again(&locked.dir, SetUpFiles::Ignored);
     }
     Ok(RecordedBaseline { paths })
 }

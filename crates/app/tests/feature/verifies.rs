@@ -87,13 +87,28 @@ fn a_check_that_was_red_before_the_run_and_is_waived_once_is_neither_paid_for_no
     assert_eq!(said.code, DONE, "{said}");
     let story = world.story(&run).join("\n");
     has(&story, &["build.T2/implement: verify overridden by the answer to Q1"]);
-    for never in ["build.T2/implement#2 started", "verify#2 started", "Q2"] {
+    let nevers =
+        ["build.T1/implement#3 started", "build.T2/implement#2 started", "verify#2 started", "Q2"];
+    for never in nevers {
         assert!(!story.contains(&format!("\n{never}")), "{never}: {story}");
     }
     // Whoever reviews is told what the checks said, and that it is nobody's doing.
     let brief = world.brief(&run, "build.T2/implement#1/review#1");
     let told = "exit 1`: failed, and ada overrode that: \"it was red before\" (it failed where the run started, before any change)";
     has(&brief, &["as Forge ran them on exactly this commit:", told]);
+}
+
+#[test]
+fn a_change_that_breaks_more_than_was_broken_before_the_run_gets_all_its_revisions() {
+    let red = "[verify]\ncommands = [\"echo 'not ok 1 - old'; test ! -e src/greet || echo 'not ok 2 - new'; exit 1\"]\n";
+    let project = Project::with("", red);
+    let world = &project.world;
+    assert_eq!(project.run("S", &["--auto"]).code, WAITS);
+    let run = world.latest();
+    let story = world.story(&run).join("\n");
+    has(&story, &["build.T1/implement#3 started"]);
+    let brief = world.brief(&run, "build.T1/implement#2");
+    has(&brief, &["It also failed on the commit the run started from, but not in the same way."]);
 }
 
 #[test]

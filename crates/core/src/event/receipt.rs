@@ -160,12 +160,19 @@ impl Evidence {
     /// Returns true if this failure is the other one, with no test failing that did not fail there.
     pub fn repeats(&self, other: &Self) -> bool {
         let (Some(failure), Some(before)) = (&self.failure, &other.failure) else { return false };
-        let no_new_test = match (&failure.tests, &before.tests) {
+        self.command == other.command && failure.repeats(before)
+    }
+}
+
+impl CheckFailure {
+    /// Returns true if this failure is the other one, with no test failing that did not fail there.
+    pub fn repeats(&self, before: &Self) -> bool {
+        let no_new_test = match (&self.tests, &before.tests) {
             (Some(tests), Some(known)) => tests.iter().all(|test| known.contains(test)),
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         };
-        self.command == other.command && failure.fingerprint == before.fingerprint && no_new_test
+        self.fingerprint == before.fingerprint && no_new_test
     }
 }
 

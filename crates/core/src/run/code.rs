@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::{
+    fold::KnownResult,
     fold::Run,
     history::CallEnding,
     tree::{AllReviewsClean, Authorship, CommittedCode, FilesState, State, TableStatus, position},
 };
 use crate::{
-    event::{Colour, Edit, Evidence, Receipt, ResultChange, Ruling, Waiver},
+    event::{CheckFailure, Colour, Edit, Evidence, Receipt, ResultChange, Ruling, Waiver},
     flow::{BuiltIn, Check, Work, followers},
     id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     verdict::{Shown, Subject, Verdict, VerdictWord},
@@ -116,8 +117,9 @@ impl Run {
         if !receipt.evidence.is_empty() || !receipt.trials.is_empty() {
             let known = Arc::make_mut(&mut self.evidence);
             let all = receipt.trials.iter().chain(&receipt.evidence);
-            for Evidence { command, tree, colour, .. } in all {
-                known.insert((tree.clone(), command.clone()), *colour);
+            for Evidence { command, tree, colour, failure, .. } in all {
+                let result = KnownResult { colour: *colour, failure: failure.clone() };
+                known.insert((tree.clone(), command.clone()), result);
             }
         }
     }
@@ -171,7 +173,7 @@ impl Run {
     /// Returns what Forge itself ran on a code tree, and what came of it last.
     pub fn proofs(&self, tree: &str) -> Vec<(&str, Colour)> {
         let own = self.evidence.iter().filter(|((of, _), _)| of == tree);
-        own.map(|((_, command), colour)| (command.as_str(), *colour)).collect()
+        own.map(|((_, command), known)| (command.as_str(), known.colour)).collect()
     }
 
     /// Returns what the work of a unit is, for its judges.
@@ -246,13 +248,18 @@ impl Run {
 
     /// Returns what came of a command that Forge ran on a code tree.
     pub fn evidence(&self, tree: &str, command: &str) -> Option<Colour> {
-        self.evidence.get(&(tree.to_owned(), command.to_owned())).copied()
+        self.evidence.get(&(tree.to_owned(), command.to_owned())).map(|known| known.colour)
+    }
+
+    /// Returns how a command failed that Forge ran on a code tree.
+    pub fn check_failure(&self, tree: &str, command: &str) -> Option<&CheckFailure> {
+        self.evidence.get(&(tree.to_owned(), command.to_owned()))?.failure.as_ref()
     }
 
     /// Returns what came of all commands that Forge ran on the tree of the result.
     pub fn evidence_on_result(&self) -> Vec<Colour> {
         let tree = self.tree();
         let own = self.evidence.iter().filter(|((of, _), _)| Some(of.as_str()) == tree);
-        own.map(|(_, colour)| *colour).collect()
+        own.map(|(_, known)| known.colour).collect()
     }
 }

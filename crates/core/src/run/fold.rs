@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     Time,
     event::{
-        Answer, Before, Call, Colour, End, Event, Evidence, Hold, Limits, Outcome, Question,
-        Receipt, Record, Ruling, SentBack, SettingsChange, Start, Waiver,
+        Answer, Before, Call, CheckFailure, Colour, End, Event, Evidence, Hold, Limits, Outcome,
+        Question, Receipt, Record, Ruling, SentBack, SettingsChange, Start, Waiver,
     },
     failure::{Fault, FaultClass, fingerprint},
     flow::{Check, Flow, Stage, Work, followers},
@@ -22,6 +22,14 @@ use super::history::History;
 use super::tree::{
     AllReviewsClean, LookState, ReviewTally, State, Table, TableOpened, Unit, locate, position,
 };
+
+/// The last result of a check on one code tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct KnownResult {
+    pub(super) colour: Colour,
+    /// How it failed, if it did and that was looked at.
+    pub(super) failure: Option<CheckFailure>,
+}
 
 /// A flow under way.
 #[derive(Clone, Debug)]
@@ -61,7 +69,7 @@ pub struct Run {
     /// The branch that the result lands on.
     pub(super) branch: Option<String>,
     /// What Forge itself ran: code tree and command, and what came of it last.
-    pub(super) evidence: Arc<BTreeMap<(String, String), Colour>>,
+    pub(super) evidence: Arc<BTreeMap<(String, String), KnownResult>>,
     /// Failures of checks that a person waived, each with the answer.
     pub(super) waived_failures: Arc<Vec<(QuestionId, Evidence)>>,
     /// Facts taken in: the order of arrival.

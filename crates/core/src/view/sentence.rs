@@ -325,11 +325,6 @@ pub(super) fn question_text(question: &Question) -> String {
             let does = capitalized(&gate_does(gate, "still does not pass", "still do not pass"));
             format!("{does}, and no revisions are left. What now?")
         }
-        QuestionReason::NotShrinking if gate == "verify" => {
-            "The checks still fail as they did before the run, and a revision did not change that. \
-             What now?"
-                .to_owned()
-        }
         QuestionReason::NotShrinking => {
             let finds = capitalized(&gate_does(gate, "finds", "find"));
             format!(

@@ -178,8 +178,8 @@ fn at_the_base(
     let mut caches = CachesAfter::Sealed;
     let mut red_there = Vec::new();
     for (number, command) in (1..).zip(&red) {
-        let colour = if let Some(colour) = run.evidence(&base_tree, command) {
-            Some(colour)
+        let (colour, failed) = if let Some(colour) = run.evidence(&base_tree, command) {
+            (Some(colour), run.check_failure(&base_tree, command).cloned())
         } else {
             let opened = plan
                 .opened_for_proof(&prefix, || context.open_verification(run, base, Caches::Kept))?;
@@ -187,13 +187,13 @@ fn at_the_base(
             let (folder, ending) =
                 plan.shell(&name, command, &opened.tree, context.check_limits())?;
             let took_ms = Some(ending.ended_at_ms.saturating_sub(ending.started_at_ms));
-            let colour = match command_end(plan.context.executor, &folder, &ending) {
-                CommandEnd::Success => Some(Colour::Green),
+            let (colour, failed) = match command_end(plan.context.executor, &folder, &ending) {
+                CommandEnd::Success => (Some(Colour::Green), None),
                 CommandEnd::Failure { .. } => {
                     red_there.push(command.clone());
-                    Some(Colour::Red)
+                    (Some(Colour::Red), Some(failure(&plan.transcript(&folder)?)))
                 }
-                CommandEnd::Fault { .. } => None,
+                CommandEnd::Fault { .. } => (None, None),
                 CommandEnd::Interrupted => return Err(plan.interrupted()),
             };
             proved.evidence.extend(colour.map(|colour| Evidence {
@@ -201,17 +201,25 @@ fn at_the_base(
                 tree: base_tree.clone(),
                 colour,
                 took_ms,
-                failure: None,
+                failure: failed.clone(),
             }));
-            colour
+            (colour, failed)
         };
         if colour != Some(Colour::Green) {
             caches = CachesAfter::Unsealed;
         }
-        let words = match colour {
-            Some(Colour::Red) => RED_AT_THE_BASE,
-            Some(Colour::Green) => "It passed on the commit the run started from.",
-            None => "Its result on the commit the run started from is unknown.",
+        let here = proved.evidence.iter().find(|of| of.command == *command && of.tree == tree);
+        let here = here.and_then(|evidence| evidence.failure.as_ref());
+        let words = match (colour, here.zip(failed.as_ref())) {
+            (Some(Colour::Red), Some((here, there))) if here.repeats(there) => RED_AT_THE_BASE,
+            (Some(Colour::Red), Some(_)) => {
+                "It also failed on the commit the run started from, but not in the same way."
+            }
+            (Some(Colour::Red), None) => {
+                "It also failed on the commit the run started from, perhaps not in the same way."
+            }
+            (Some(Colour::Green), _) => "It passed on the commit the run started from.",
+            (None, _) => "Its result on the commit the run started from is unknown.",
         };
         let of_it = |finding: &&mut Finding| matches!(&finding.proof, Some(Proof::Command { command: failed, .. }) if failed == command);
         for finding in proved.findings.iter_mut().filter(of_it) {

@@ -14,16 +14,25 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
-use forge_keeper::{AttemptFolder, EndingSigner, ExitReason, OwnStep, sweep};
+use forge_keeper::{AttemptFolder, EndingSigner, ExitReason, OwnStep, kill_marked, sweep};
 use forge_workspace::{Job, as_job, perform_with_guard};
 
 use crate::{executor::CheckoutJob, plan::workspace_worker::OperationAnswer, secrets::guard};
 
 /// The exit code of a job that broke.
 const BROKEN_EXIT: i32 = 70;
+/// The name of the threads of jobs. A panic in one is caught: the job is done again.
+pub const JOB_THREAD: &str = "checkout job";
+/// How often a job that is to end is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// The longest wait for a job that is to end with its driver.
+const END_MAX: Duration = Duration::from_secs(10);
+/// Folders can be nested deeply, and are removed by recursion, in bytes.
+const STACK_BYTES: usize = 64 << 20;
 
 /// A job that is under way.
 pub struct RunningJob {
@@ -32,8 +41,18 @@ pub struct RunningJob {
     ended: PipeReader,
     /// Once set, no git is started any more.
     cancelled: Arc<AtomicBool>,
-    /// Why it was cancelled.
-    why: Arc<Mutex<Option<ExitReason>>>,
+    stop: Arc<Mutex<Option<JobStop>>>,
+    /// Set when nothing is left to do but to end the thread.
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How a job ends that is cancelled.
+enum JobStop {
+    /// With this ending.
+    Ends(ExitReason),
+    /// With none: whoever comes next does it again.
+    Abandoned,
 }
 
 impl RunningJob {
@@ -45,43 +64,77 @@ impl RunningJob {
     ) -> io::Result<Option<Self>> {
         let Some(step) = OwnStep::claim(folder)? else { return Ok(None) };
         let (ended, until_its_end) = io::pipe()?;
-        let (cancelled, why) = (Arc::default(), Arc::default());
-        let running = Self {
+        let is_over = Arc::<AtomicBool>::default();
+        let (cancelled, stopped) = (Arc::default(), Arc::<Mutex<Option<JobStop>>>::default());
+        let mut running = Self {
             folder: folder.path.clone(),
             ended,
             cancelled: Arc::clone(&cancelled),
-            why: Arc::clone(&why),
+            stop: Arc::clone(&stopped),
+            is_over: Arc::clone(&is_over),
+            thread: None,
         };
         let (name, mark) = step.mark();
         let mark = Job { mark: (name.into(), mark.into()), cancelled };
-        let work = move || {
-            let made = catch_unwind(AssertUnwindSafe(|| as_job(mark, || answer(job)))).ok();
-            let stopped = why.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let folder = folder.path.clone();
+        let end = move |made: Option<String>| {
+            let stopped = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
             let (how, result) = match (stopped, made) {
-                (Some(why), _) => (why, None),
+                (Some(JobStop::Abandoned), _) => return,
+                (Some(JobStop::Ends(why)), _) => (why, None),
                 (None, Some(answer)) => (ExitReason::Exited { code: 0 }, Some(answer)),
-                // Whatever broke, there is no result, and it is done again.
-                (None, None) => (ExitReason::Exited { code: BROKEN_EXIT }, None),
+                // Whatever broke, there is no result, and it is done again: not beside a git that is left.
+                (None, None) => {
+                    let _is_tried_again_then = sweep(&folder);
+                    (ExitReason::Exited { code: BROKEN_EXIT }, None)
+                }
             };
             // Without an ending it counts as lost, and is done again.
             let _is_lost = step.end(how, result, signer.as_deref());
+        };
+        let work = move || {
+            let made = catch_unwind(AssertUnwindSafe(|| as_job(mark, || answer(job)))).ok();
+            end(made);
+            is_over.store(true, Ordering::Release);
             drop::<PipeWriter>(until_its_end);
         };
-        thread::Builder::new().name("checkout job".to_owned()).spawn(work)?;
+        let thread = thread::Builder::new().name(JOB_THREAD.to_owned()).stack_size(STACK_BYTES);
+        running.thread = Some(thread.spawn(work)?);
         Ok(Some(running))
     }
 
-    /// Ends it soon, for this reason.
-    pub fn cancel(&self, why: ExitReason) -> io::Result<()> {
-        self.why.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+    /// Ends it soon, for this reason. It can be asked again.
+    pub fn cancel(&self, why: ExitReason) {
+        self.stop_soon(JobStop::Ends(why));
+    }
+
+    fn stop_soon(&self, how: JobStop) {
+        self.stop.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(how);
         self.cancelled.store(true, Ordering::Relaxed);
-        sweep(&self.folder)?;
-        Ok(())
+        // Its git, once and without waiting for its end: the driver goes on meanwhile.
+        let _is_tried_again = kill_marked(&self.folder);
     }
 
     /// Readable when the job has ended.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.ended.as_fd()
+    }
+}
+
+impl Drop for RunningJob {
+    /// A job does not outlive its driver, which is the keeper of its step.
+    fn drop(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        let until = Instant::now() + END_MAX;
+        while !self.is_over.load(Ordering::Acquire) {
+            // A git that hangs in the kernel ends nobody else.
+            if Instant::now() > until {
+                return;
+            }
+            self.stop_soon(JobStop::Abandoned);
+            thread::sleep(LOOK_EVERY);
+        }
+        let _panics_are_caught = thread.join();
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_keeper::{AttemptFolder, Ending};
+use forge_keeper::{AttemptFolder, Ending, ExitReason};
 use forge_project::settings::SecretsTable;
 use forge_store::{
     atomic_file::replace_on,
@@ -75,6 +75,10 @@ fn answer(
     if let Some(result) = &ending.result {
         let answer = serde_json::from_str(result);
         return answer.map(Some).map_err(|error| unreadable(&folder.ending(), &error));
+    }
+    // Whoever did not end well left no file that could be believed.
+    if ending.how != (ExitReason::Exited { code: 0 }) {
+        return Ok(None);
     }
     // An older Forge left it in the outbox.
     let paths = [made_file(folder), folder.outbox().join("made.json")];
@@ -166,6 +170,39 @@ pub fn main(args: &[std::ffi::OsString]) -> std::process::ExitCode {
             use io::Write as _;
             let _nobody_listens = writeln!(io::stderr(), "the workspace worker: {error}");
             std::process::ExitCode::from(70)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local_executor::LocalExecutor;
+
+    fn ending(how: &ExitReason, result: Option<&str>) -> Ending {
+        let json = serde_json::json!({
+            "forge": 1, "call": "a#1", "how": how, "started_at_ms": 1, "ended_at_ms": 2,
+            "output_bytes": 0, "swept": 0, "transcript_cut": null, "result": result,
+        });
+        serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn a_file_in_the_folder_of_a_step_counts_only_for_a_program_that_ended_well() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = AttemptFolder::at(home.path());
+        let answer = |ending: &Ending| {
+            let executor = LocalExecutor::default();
+            operation_result(&executor, &folder, ending).ok().flatten().and_then(Result::ok)
+        };
+        let (theirs, ours) = (r#"{"Ok":{"reused":"missing"}}"#, r#"{"Ok":{"reused":"copied"}}"#);
+        fs::write(made_file(&folder), theirs).unwrap();
+        let well = ExitReason::Exited { code: 0 };
+        let made = |word: &str| serde_json::from_str::<OperationResult>(word).ok();
+        assert_eq!(answer(&ending(&well, None)), made(r#"{"reused":"missing"}"#));
+        assert_eq!(answer(&ending(&well, Some(ours))), made(r#"{"reused":"copied"}"#));
+        for how in [ExitReason::TimedOut, ExitReason::Exited { code: 70 }] {
+            assert_eq!(answer(&ending(&how, None)), None);
         }
     }
 }

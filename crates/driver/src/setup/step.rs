@@ -21,13 +21,9 @@ use crate::{
 
 impl RunContext<'_> {
     /// The folder of a step, ready for a keeper, and the environment to start it with.
-    pub fn prepare(
-        &self,
-        run: &Run,
-        call: &CallId,
-        step: &Step,
-    ) -> Result<(AttemptFolder, Vec<(OsString, OsString)>), Error> {
+    pub fn prepare(&self, run: &Run, call: &CallId, step: &Step) -> Result<PreparedStep, Error> {
         let path = &step.folder;
+        let mut job = None;
         let own = self.own_program()?;
         self.check_room()?;
         let (spec, env) = match (&step.what, run.call_kind(call)) {
@@ -46,9 +42,13 @@ impl RunContext<'_> {
             ),
             (StepKind::Operation(order), _) => {
                 let folder = AttemptFolder::at(path.clone());
-                let argv = match place_of(order) {
-                    JobPlace::Driver => vec![BENCH.to_owned()],
-                    JobPlace::Keeper => worker_argv(&own, &folder, &self.secrets_for(run, order)),
+                let secrets = self.secrets_for(run, order);
+                let argv = match self.place_of(order)? {
+                    JobPlace::Keeper => worker_argv(&own, &folder, &secrets),
+                    JobPlace::Driver => {
+                        job = Some(CheckoutJob { order: (**order).clone(), secrets });
+                        vec![BENCH.to_owned()]
+                    }
                 };
                 let limits = StepLimits { silence_ms: 0, ..self.limits() };
                 let spec = spec(call.to_string(), argv, path.clone(), limits);
@@ -70,28 +70,36 @@ impl RunContext<'_> {
             }
             StepKind::Shell { .. } => {}
         }
-        Ok((folder, env))
+        Ok(PreparedStep { folder, env, job })
     }
 
     /// Starts a step that is prepared.
-    pub fn start(
-        &self,
-        run: &Run,
-        step: &Step,
-        folder: &AttemptFolder,
-        env: &[(OsString, OsString)],
-    ) -> io::Result<()> {
-        match &step.what {
-            StepKind::Operation(order) if place_of(order) == JobPlace::Driver => {
-                let secrets = self.secrets_for(run, order);
-                let order = (**order).clone();
-                self.executor.start_job(folder, CheckoutJob { order, secrets })
-            }
-            StepKind::Operation(_)
-            | StepKind::Turn { .. }
-            | StepKind::Command { .. }
-            | StepKind::Shell { .. } => self.executor.start(folder, env, self.secrets),
+    pub fn start(&self, step: &PreparedStep) -> io::Result<()> {
+        match &step.job {
+            Some(job) => self.executor.start_job(&step.folder, job.clone()),
+            None => self.executor.start(&step.folder, &step.env, self.secrets),
         }
+    }
+
+    /// Where an operation is performed. Programs of strangers, or of the person's, get a keeper: it limits and sweeps
+    /// them, and has no terminal that they could wait for.
+    fn place_of(&self, order: &Operation) -> Result<JobPlace, Error> {
+        let place = match order {
+            Operation::Hooks(_) => JobPlace::Keeper,
+            Operation::Merge(_) | Operation::Move(_) | Operation::Attach(_) => JobPlace::Driver,
+            Operation::Open(_)
+            | Operation::Baseline(_)
+            | Operation::Reuse(_)
+            | Operation::Commit(_)
+            | Operation::Restore(_) => {
+                if self.code.has_filters()? {
+                    JobPlace::Keeper
+                } else {
+                    JobPlace::Driver
+                }
+            }
+        };
+        Ok(place)
     }
 
     /// What an operation must keep out of its commit. The others write nothing that a guard would look at.
@@ -110,27 +118,21 @@ impl RunContext<'_> {
     }
 }
 
+/// A step whose folder is ready.
+pub struct PreparedStep {
+    pub folder: AttemptFolder,
+    env: Vec<(OsString, OsString)>,
+    /// Work that the driver does itself.
+    job: Option<CheckoutJob>,
+}
+
 /// Where work on a checkout is done.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum JobPlace {
     /// By a thread of the driver: it can be repeated.
     Driver,
-    /// Below a keeper, in a process of its own: it runs code of strangers.
+    /// Below a keeper, in a process of its own.
     Keeper,
-}
-
-fn place_of(order: &Operation) -> JobPlace {
-    match order {
-        Operation::Hooks(_) => JobPlace::Keeper,
-        Operation::Open(_)
-        | Operation::Baseline(_)
-        | Operation::Reuse(_)
-        | Operation::Commit(_)
-        | Operation::Restore(_)
-        | Operation::Merge(_)
-        | Operation::Move(_)
-        | Operation::Attach(_) => JobPlace::Driver,
-    }
 }
 
 impl RunContext<'_> {

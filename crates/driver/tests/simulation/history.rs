@@ -360,6 +360,10 @@ impl SimulatedHistory {
 }
 
 impl CodeHistory for SimulatedHistory {
+    fn has_filters(&self) -> Result<bool, GitError> {
+        Ok(false)
+    }
+
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, GitError> {
         let state = self.0.borrow();
         Ok(changes(&state.commit(from)?.files, &state.commit(to)?.files))

@@ -48,6 +48,14 @@ pub fn sweep(marker: &Path) -> io::Result<Swept> {
     kill_until_nobody_is_found(|| of_attempt(marker), what)
 }
 
+/// Kills every process marked with this attempt, and everybody below them, once, and does not wait for their end.
+pub fn kill_marked(marker: &Path) -> io::Result<()> {
+    for process in of_attempt(marker)? {
+        let _it_may_be_gone = processes::signal(&process, Signal::KILL);
+    }
+    Ok(())
+}
+
 /// Kills what keepers that died have left to this process, which started them and adopts orphans: its children in
 /// other sessions than its own, and everybody below them. The keepers that it has are spared, and what it started
 /// of its own program with that argument.

@@ -1,7 +1,7 @@
 //! A step that the driver does itself, in its own process: claimed and ended exactly as under a keeper.
 //!
 //! Only for work that can be killed at any moment and repeated: it does not outlive the driver. Nothing is
-//! redacted here, so nothing that a stranger printed may be written by it.
+//! redacted here: what a program of strangers prints belongs under a keeper.
 //!
 //! Invariant: until its ending is durable, the claim is locked; a driver that dies leaves it free.
 

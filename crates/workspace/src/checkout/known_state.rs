@@ -21,7 +21,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     git::{
-        error::WorkspaceError,
         path_names::{below, joined},
         safe_files,
         user_config::UserConfig,
@@ -45,17 +44,8 @@ pub(crate) struct KnownCheckout {
     key: Vec<u8>,
     operation: OpenCheckout,
     opened: OpenedCheckout,
-    /// Whether a set-up left files that git ignores.
-    setup: SetUpFiles,
     files: FilesSum,
     agent_git: FilesSum,
-}
-
-/// Files of a set-up beside those of the commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SetUpFiles {
-    None,
-    Ignored,
 }
 
 /// A checkout that nobody has touched since, and whether the agent's git is as it was made.
@@ -88,22 +78,23 @@ pub(crate) fn key(
     operation: &OpenCheckout,
     git_dir: &Path,
     settings: &UserConfig,
-) -> Result<Option<Vec<u8>>, WorkspaceError> {
+) -> Option<Vec<u8>> {
     let is_plain = operation.worker.is_none()
         && operation.merge.is_none()
         && operation.copy.is_empty()
         && operation.files != FilesPolicy::KeepWork;
     if !is_plain {
-        return Ok(None);
+        return None;
     }
     let mut sum = Sha256::new();
     let mut add = |bytes: &[u8]| sum.update(Sha256::digest(bytes));
     add(&serde_json::to_vec(operation).expect("an operation is plain data"));
     add(&settings.text(&[]));
-    for name in ["info/exclude", "info/attributes", "shallow"] {
-        add(&safe_files::read(&git_dir.join(name))?.unwrap_or_default());
+    let own = ["info/exclude", "info/attributes", "shallow"].map(|name| git_dir.join(name));
+    for file in own.into_iter().chain(settings.shared_files()) {
+        add(&fs::read(file).unwrap_or_default());
     }
-    Ok(Some(sum.finalize().to_vec()))
+    Some(sum.finalize().to_vec())
 }
 
 /// Remembers a checkout as it is now.
@@ -118,7 +109,6 @@ pub(crate) fn remember(
         key,
         operation,
         opened: OpenedCheckout { is_new: false, ..opened },
-        setup: SetUpFiles::None,
         files,
         agent_git,
     });
@@ -131,12 +121,9 @@ fn keep(dir: &Path, known_as: impl FnOnce(FilesSum, FilesSum) -> KnownCheckout) 
 }
 
 impl KnownCheckout {
-    /// Whether an opening would make the same again, if nothing has changed.
-    pub(crate) fn serves_open(&self, key: &[u8]) -> bool {
-        // Only the first of them wants to have nothing but the commit.
-        let has_more =
-            self.setup == SetUpFiles::Ignored && self.operation.files == FilesPolicy::Pristine;
-        self.key == key && !has_more && self.has_no_caches_to_judge()
+    /// Whether an opening at a commit would make the same again, if nothing has changed.
+    pub(crate) fn serves_open(&self, key: &[u8], at: &str) -> bool {
+        self.key == key && self.opened.head == at && self.has_no_caches_to_judge()
     }
 
     /// Whether putting the files back would change nothing, if nothing has changed.
@@ -163,11 +150,6 @@ impl KnownCheckout {
         let agent_git = if is_same { AgentGit::Untouched } else { AgentGit::Changed };
         Some(UntouchedCheckout { known: self, agent_git })
     }
-
-    /// Remembers it again, after a set-up or a new `.git` of the agent's.
-    pub(crate) fn remember_again(self, dir: &Path, setup: SetUpFiles) {
-        keep(dir, |files, agent_git| Self { setup, files, agent_git, ..self });
-    }
 }
 
 impl UntouchedCheckout {
@@ -181,8 +163,7 @@ impl UntouchedCheckout {
         match self.agent_git {
             AgentGit::Untouched => drop(known().insert(dir.to_owned(), self.known)),
             AgentGit::Changed => {
-                let setup = self.known.setup;
-                self.known.remember_again(dir, setup);
+                keep(dir, |files, agent_git| KnownCheckout { files, agent_git, ..self.known });
             }
         }
     }
@@ -200,7 +181,7 @@ enum Recent<'a> {
     Known(&'a BTreeMap<PathBuf, Vec<u8>>, &'a BTreeMap<PathBuf, Vec<u8>>),
 }
 
-/// Sums up a checkout: the files with Forge's git folder, and the agent's git. None if that cannot be told.
+/// Sums up a checkout: the files with Forge's git folder, and the agent's git. None if that cannot be known.
 fn sums(dir: &Path, recent: &Recent<'_>) -> (Option<FilesSum>, Option<FilesSum>) {
     let of_files = match recent {
         Recent::Found => None,
@@ -211,7 +192,9 @@ fn sums(dir: &Path, recent: &Recent<'_>) -> (Option<FilesSum>, Option<FilesSum>)
         Recent::Known(_, git) => Some(*git),
     };
     let agent_git = dir.join("tree").join(".git");
-    (sum(dir, Some(&agent_git), of_files), sum(&agent_git, None, of_git))
+    let is_folder = fs::symlink_metadata(&agent_git).is_ok_and(|found| found.is_dir());
+    let git = if is_folder { sum(&agent_git, None, of_git) } else { None };
+    (sum(dir, Some(&agent_git), of_files), git)
 }
 
 /// Sums up a folder without another one in it.
@@ -250,14 +233,15 @@ fn sum(
                 found.ino()
             ));
             let is_recent = match known {
-                None => changed_at >= recent_since,
+                // Some file systems know whole seconds only.
+                None => changed_at >= recent_since || found.ctime_nsec() == 0,
                 Some(known) => known.contains_key(&place),
             };
             if is_recent {
                 n_bytes += found.size();
                 let content = if kind.is_symlink() {
                     fs::read_link(&place).ok()?.as_os_str().as_bytes().to_vec()
-                } else if kind.is_file() && n_bytes <= RECENT_BYTES_MAX {
+                } else if found.is_file() && n_bytes <= RECENT_BYTES_MAX {
                     fs::read(&place).ok()?
                 } else {
                     return None;

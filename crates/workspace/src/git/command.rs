@@ -37,6 +37,14 @@ type ObjectAnswer = (i32, Vec<u8>);
 /// Variables that name the user's configuration; git itself never sets them for a hook.
 const KEPT_VARIABLES: &[&str] = &["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
 
+/// Variables that let git find other objects or files than those of its folder.
+const ELSEWHERE_VARIABLES: &[&str] = &[
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_INDEX_FILE",
+    "GIT_WORK_TREE",
+];
+
 /// Settings of every call, whatever a configuration says.
 const SAFE_SETTINGS: &[&str] = &[
     "core.fsmonitor=false",
@@ -200,7 +208,9 @@ impl Git {
         objects: &[&str],
         answers: &[i32],
     ) -> Result<(i32, Vec<u8>), GitError> {
-        if objects.iter().any(|object| object_id(object).is_none()) {
+        let looks_elsewhere =
+            self.command.get_envs().any(|(name, _)| ELSEWHERE_VARIABLES.iter().any(|v| name == *v));
+        if looks_elsewhere || objects.iter().any(|object| object_id(object).is_none()) {
             return self.run_with(answers);
         }
         let folder = self.command.get_current_dir().map(Path::as_os_str).unwrap_or_default();
@@ -212,7 +222,8 @@ impl Git {
         }
         let answer = self.run_with(answers)?;
         let mut known = known();
-        if answer.1.len() <= ANSWER_BYTES_MAX && known.len() < ANSWERS_MAX {
+        // What is not there may come: a shallow clone can be made whole.
+        if answer.0 == 0 && answer.1.len() <= ANSWER_BYTES_MAX && known.len() < ANSWERS_MAX {
             known.insert(query, answer.clone());
         }
         Ok(answer)

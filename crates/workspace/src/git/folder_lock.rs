@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::git::{
     error::{IoContext as _, WorkspaceError},
-    safe_files,
+    job, safe_files,
 };
 
 /// Limit on the wait for another process in a checkout: a git whose Forge was killed.
@@ -28,7 +28,7 @@ pub(crate) fn acquire_lock(dir: &Path, how: FlockOperation) -> Result<File, Work
     let lock = options.context("open", &path)?;
     let began = Instant::now();
     while flock(&lock, how).is_err() {
-        if began.elapsed() > LOCK_WAIT_MAX {
+        if began.elapsed() > LOCK_WAIT_MAX || job::is_cancelled() {
             return Err(WorkspaceError::new(
                 format!("another process still works in {}", dir.display()),
                 "end it (see `fuser` or `lsof` on the lock file there), then resume",

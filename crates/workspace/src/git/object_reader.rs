@@ -35,6 +35,8 @@ const ENTRIES_MAX: usize = 400_000;
 const TYPE_BITS: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
 const SUBMODULE: u32 = 0o160_000;
+const LINK: u32 = 0o120_000;
+const OWNER_RUN: u32 = 0o100;
 const MODE_MAX: u32 = 0o177_777;
 
 /// The readers of this process, by git folder.
@@ -149,7 +151,10 @@ fn header_end(bytes: &[u8]) -> usize {
 pub fn end_readers() {
     let readers = std::mem::take(&mut *READERS.lock().unwrap_or_else(PoisonError::into_inner));
     for reader in readers.values() {
-        lock(reader).end();
+        // One that is in use ends by itself, when its input is closed.
+        if let Ok(mut reader) = reader.try_lock() {
+            reader.end();
+        }
     }
 }
 
@@ -162,7 +167,7 @@ pub(crate) fn commit(git_dir: &Path, name: &str) -> Result<CommitObject, GitErro
 
 /// Whether a commit is in the history of another one, or that itself; none if that takes longer to find out.
 pub(crate) fn is_ancestor(git_dir: &Path, of: &str, commit_id: &str) -> Option<bool> {
-    let (of, first) = (object_id(of)?, object_id(commit_id)?);
+    let (of, first) = (peel(git_dir, of, "commit")?, object_id(commit_id)?);
     let (mut seen, mut open) = (HashSet::new(), VecDeque::from([first]));
     while let Some(id) = open.pop_front() {
         if id == of {
@@ -182,7 +187,7 @@ pub(crate) fn is_ancestor(git_dir: &Path, of: &str, commit_id: &str) -> Option<b
 
 /// Returns the full id of the commit or tree that a full id leads to; none if there is none.
 pub(crate) fn peel(git_dir: &Path, id: &str, kind: &str) -> Option<String> {
-    object_id(id)?;
+    let id = object_id(id)?;
     let reader = reader(git_dir);
     let answer = lock(&reader).answer(git_dir, &format!("info {id}^{{{kind}}}"), kind);
     answer.map(|(id, _)| id)
@@ -209,7 +214,7 @@ pub(crate) fn tree(git_dir: &Path, name: &str) -> Result<Arc<Vec<TreeEntry>>, Gi
 pub(crate) fn files(git_dir: &Path, name: &str, under: &[u8]) -> Result<Vec<TreeEntry>, GitError> {
     let mut found = Vec::new();
     let mut open: Vec<TreeEntry> = Vec::new();
-    if under.is_empty() {
+    if normalized(under).is_empty() {
         open.extend(tree(git_dir, name)?.iter().rev().cloned());
     } else {
         open.extend(entry_at(git_dir, name, under)?);
@@ -235,12 +240,13 @@ pub(crate) fn entry_at(
     path: &[u8],
 ) -> Result<Option<TreeEntry>, GitError> {
     let mut at = name.to_owned();
+    let path = normalized(path);
     let mut names = path.split(|byte| *byte == b'/').peekable();
     while let Some(name) = names.next() {
         let entries = tree(git_dir, &at)?;
         let Some(entry) = entries.iter().find(|entry| entry.name == name) else { break };
         if names.peek().is_none() {
-            return Ok(Some(TreeEntry { name: path.to_vec(), ..entry.clone() }));
+            return Ok(Some(TreeEntry { name: path, ..entry.clone() }));
         }
         if entry.kind != "tree" {
             break;
@@ -250,6 +256,12 @@ pub(crate) fn entry_at(
     Ok(None)
 }
 
+/// Returns a path without `.`, and without slashes that say nothing, as git takes it.
+fn normalized(path: &[u8]) -> Vec<u8> {
+    let names = path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
+    names.collect::<Vec<_>>().join(&b'/')
+}
+
 /// Reads a file, unless it is larger than that: then its size.
 pub(crate) fn blob(
     git_dir: &Path,
@@ -257,7 +269,8 @@ pub(crate) fn blob(
     bytes_max: u64,
 ) -> Result<Result<Vec<u8>, u64>, GitError> {
     let reader = reader(git_dir);
-    let known = lock(&reader).answer(git_dir, &format!("info {id}"), "blob");
+    let known = object_id(id);
+    let known = known.and_then(|id| lock(&reader).answer(git_dir, &format!("info {id}"), "blob"));
     let bytes = if let Some((_, bytes)) = known {
         bytes
     } else {
@@ -430,10 +443,13 @@ fn parse_entries(mut bytes: &[u8], id_bytes: usize) -> Option<Vec<TreeEntry>> {
         let space = bytes.iter().position(|byte| *byte == b' ')?;
         let mode = str::from_utf8(&bytes[..space]).ok()?;
         let mode = u32::from_str_radix(mode, 8).ok().filter(|mode| *mode <= MODE_MAX)?;
-        let kind = match mode & TYPE_BITS {
-            FOLDER => "tree",
-            SUBMODULE => "commit",
-            _ => "blob",
+        // Old repositories have other modes, which git shows as these.
+        let (kind, mode) = match mode & TYPE_BITS {
+            FOLDER => ("tree", FOLDER),
+            SUBMODULE => ("commit", SUBMODULE),
+            LINK => ("blob", LINK),
+            _ if mode & OWNER_RUN == 0 => ("blob", 0o100_644),
+            _ => ("blob", 0o100_755),
         };
         let zero = bytes.iter().position(|byte| *byte == 0)?;
         let name = bytes.get(space + 1..zero)?.to_vec();
@@ -491,6 +507,7 @@ mod tests {
         };
         assert_eq!(names(b"a"), [b"a/b/c d.txt".to_vec()]);
         assert_eq!(names(b"top"), [b"top".to_vec()]);
+        assert_eq!(names(b"./a//b/"), [b"a/b/c d.txt".to_vec()]);
         assert_eq!(names(b"no"), Vec::<Vec<u8>>::new());
         let at = |path: &[u8]| entry_at(&git_dir, &id, path).unwrap().map(|entry| entry.kind);
         assert_eq!(at(b"a/b").as_deref(), Some("tree"));

@@ -81,6 +81,26 @@ impl UserConfig {
         last.and_then(|(_, value)| str::from_utf8(value.as_ref()?).ok())
     }
 
+    /// Returns the files of a person for all repositories that say what is ignored, and how files are written.
+    pub(crate) fn shared_files(&self) -> Vec<PathBuf> {
+        let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        let config = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+        let config = config.unwrap_or_else(|| home.join(".config")).join("git");
+        let file = |key: &str, usual: &str| match self.get(key) {
+            Some(path) => match path.strip_prefix("~/") {
+                Some(inside) => home.join(inside),
+                None => PathBuf::from(path),
+            },
+            None => config.join(usual),
+        };
+        vec![file("core.excludesfile", "ignore"), file("core.attributesfile", "attributes")]
+    }
+
+    /// Returns true if files may be written or read by programs of the person's (git-lfs).
+    pub(crate) fn has_filters(&self) -> bool {
+        self.all.iter().any(|(key, _)| key.starts_with(b"filter."))
+    }
+
     /// Returns the length of the ids of objects, in bytes.
     pub(crate) fn object_bytes(&self) -> usize {
         if self.get("extensions.objectformat") == Some("sha256") { 32 } else { 20 }
@@ -189,9 +209,10 @@ fn listed(top: Option<&Path>, git_dir: &Path) -> Result<Vec<ConfigEntry>, GitErr
             None => (part.to_vec(), None),
         });
     }
-    // What a condition leads to depends on more than files.
-    let is_conditional = all.iter().any(|(key, _)| key.starts_with(b"includeif."));
-    if !is_conditional {
+    // What is included may not be there yet, or depend on more than files; a worktree has settings elsewhere.
+    let is_elsewhere =
+        |key: &[u8]| key.starts_with(b"include") || key == b"extensions.worktreeconfig";
+    if !all.iter().any(|(key, _)| is_elsewhere(key)) {
         let origins =
             origins.iter().map(|name| stamped(crate::git::path_names::below(place, name)));
         let files = usual.into_iter().chain(origins).collect();

@@ -9,6 +9,7 @@ use crate::{
         command::Git,
         error::{GitError, WorkspaceError},
         path_names::{self, object_id},
+        safe_files,
     },
     repository::locate::Repository,
 };
@@ -88,8 +89,12 @@ impl Repository {
     /// Returns the commit of a ref that has a file of its own; that counts whatever else git has under the name.
     pub(crate) fn loose_ref(&self, name: &str) -> Option<String> {
         let is_ref = name.strip_prefix("refs/").is_some_and(path_names::is_branch_name);
-        let text = is_ref.then(|| fs::read_to_string(self.common_dir.join(name)).ok())?;
-        object_id(&text?)
+        // Where git keeps refs otherwise, such a file counts for nothing.
+        if !is_ref || self.common_dir.join("reftable").exists() {
+            return None;
+        }
+        let bytes = safe_files::read(&self.common_dir.join(name)).ok()??;
+        object_id(str::from_utf8(&bytes).ok()?)
     }
 
     /// Returns the commit of a ref, if it exists.

@@ -100,23 +100,50 @@ fn another_opening_or_other_settings_of_the_users_open_it_again() {
     assert_eq!(git(&tree, &["status", "--porcelain"]), "");
 }
 
+/// Lets a set-up have ended in the checkout.
+fn set_up(world: &World, tree: &Path, script: &str) {
+    shell(tree, script);
+    let location = world.location("a");
+    perform(&Operation::Baseline(RecordBaseline { location, save: None })).unwrap();
+}
+
 #[test]
 fn what_a_set_up_left_stays_for_readers_and_goes_for_a_proof() {
     let world = World::new();
     let tree = opened(&reading(&world)).tree;
-    write(&tree, "trace.log", "ignored");
-    perform(&Operation::Baseline(RecordBaseline { location: world.location("a"), save: None }))
-        .unwrap();
-    let git_before = agent_git(&tree);
+    set_up(&world, &tree, "echo ignored > trace.log");
     assert_eq!(restored(&restoring(&world)).discarded, Vec::<String>::new());
     opened(&reading(&world));
-    assert_eq!((read(&tree, "trace.log"), agent_git(&tree)), ("ignored".to_owned(), git_before));
+    assert_eq!(read(&tree, "trace.log"), "ignored\n");
     let proof = OpenCheckout { files: FilesPolicy::Pristine, ..reading(&world) };
     opened(&proof);
     assert!(!tree.join("trace.log").exists());
-    write(&tree, "trace.log", "ignored");
-    perform(&Operation::Baseline(RecordBaseline { location: world.location("a"), save: None }))
-        .unwrap();
+    set_up(&world, &tree, "echo ignored > trace.log");
     opened(&proof);
     assert!(!tree.join("trace.log").exists());
+}
+
+#[test]
+fn what_a_set_up_hides_from_git_is_discarded_and_named() {
+    let world = World::new();
+    let proof = OpenCheckout { files: FilesPolicy::Pristine, ..reading(&world) };
+    let tree = opened(&proof).tree;
+    let before = files(&tree);
+    set_up(
+        &world,
+        &tree,
+        "chmod u+w a.txt; echo changed > a.txt; mkdir -p .forge/runs/x; touch .forge/runs/x/y; \
+         git --git-dir=../forge.git --work-tree=. update-index a.txt",
+    );
+    assert_eq!(restored(&restoring(&world)).discarded, ["a.txt"]);
+    assert_eq!(files(&tree), before);
+}
+
+#[test]
+fn a_git_folder_of_the_agents_that_became_a_link_is_made_again() {
+    let world = World::new();
+    let tree = opened(&reading(&world)).tree;
+    shell(&tree, "mv .git ../elsewhere; ln -s ../elsewhere .git");
+    restored(&restoring(&world));
+    assert!(fs::symlink_metadata(tree.join(".git")).unwrap().is_dir());
 }
