@@ -33,7 +33,7 @@ use forge_store::{
     records::row,
 };
 
-use measurement::{Measured, line, repository, say, spend};
+use measurement::{Measured, commit_and_approve, line, repository, say, spend, traced};
 
 const RUNS: usize = 10_000;
 const FACTS: u64 = 100_000;
@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         ("streams", &|| example(&release.join("examples/stream_speed"))),
         // First what makes few files: a file system that has just lost many is slow to make new ones.
         ("stages", &|| stages(&forge)),
+        ("demo", &|| demo(&forge)),
         ("agents", &|| agents(&forge)),
         ("side by side", &|| side_by_side::measure(&forge)),
         ("resume", &|| resume(&forge)),
@@ -302,6 +303,7 @@ fn stages(forge: &Path) -> Measured {
         let _ = write!(text, "[[stage]]\nname = 's{n}'\ncommand = 'true'\n");
     }
     fs::write(flows.join("noop.toml"), text).expect("a file can be written");
+    commit_and_approve(folder.path(), forge, "noop")?;
     let go = || {
         let mut command = Command::new(forge);
         command.args(["run", "--flow", "noop", "measure"]).current_dir(folder.path());
@@ -318,25 +320,29 @@ fn stages(forge: &Path) -> Measured {
         &ms(wall),
         &format!("one fsync of this disk takes {}", ms(disk)),
     );
-    let trace = folder.path().join("trace");
-    let traced = Command::new("strace")
-        .args(["-f", "-qq", "-e", "trace=fsync,fdatasync", "-o"])
-        .arg(&trace)
-        .arg(forge)
-        .args(["run", "--flow", "noop", "measure"])
-        .current_dir(folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match traced {
-        Ok(status) if status.success() => {}
-        Ok(status) => return Err(format!("fsyncs: strace ended with {status}")),
-        Err(error) => return Err(format!("fsyncs: strace cannot be run ({error})")),
-    }
-    let calls = fs::read_to_string(&trace).map_err(|error| format!("fsyncs: {error}"))?;
-    let syncs = calls.lines().filter(|line| line.contains("sync(")).count();
-    let each = float(syncs as u64) / float(STAGES as u64);
-    line("a no-op command stage, fsyncs", &format!("{each:.2}"), "at most 6");
+    let (programs, syncs) = traced(&go())?;
+    let each = |n: u64| format!("{:.2}", float(n) / float(STAGES as u64));
+    line(
+        "a no-op command stage, programs",
+        &each(programs),
+        "at most 4 (keeper, launch, sh, true)",
+    );
+    line("a no-op command stage, fsyncs", &each(syncs), "at most 6");
+    Ok(())
+}
+
+/// The demo is a feature with three tasks, two of them revised; its agents are shell scripts.
+fn demo(forge: &Path) -> Measured {
+    let mut command = Command::new(forge);
+    command.args(["demo", "--fast"]);
+    let before = children_cpu();
+    let wall = spend(&mut command, 0)?;
+    let cpu = children_cpu().saturating_sub(before);
+    let (programs, syncs) = traced(&command)?;
+    line("the demo, wall", &ms(wall), "-");
+    line("the demo, CPU of Forge, git, agents and checks", &ms(cpu), "-");
+    line("the demo, programs", &programs.to_string(), "1,695 with a keeper for each job");
+    line("the demo, fsyncs", &syncs.to_string(), "821 with a keeper for each job");
     Ok(())
 }
 
@@ -376,6 +382,7 @@ fn agents(forge: &Path) -> Measured {
     write(dot.join("roles/worker.md"), "Work.");
     write(folder.path().join("scenario.toml"), &scenario);
     write(folder.path().join("forge.toml"), &format!("[limits]\nat_once = {AGENTS}\n"));
+    commit_and_approve(folder.path(), forge, "many")?;
     let mut driver = Command::new(forge)
         .args(["run", "--flow", "many", "--scenario", "scenario.toml", "measure"])
         .current_dir(folder.path())

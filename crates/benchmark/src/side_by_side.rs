@@ -7,7 +7,7 @@ use std::{fmt::Write as _, fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::measurement::{Measured, line, repository, spend};
+use crate::measurement::{Measured, commit_and_approve, line, repository, spend};
 
 const ITEMS: [&str; 4] = ["one", "two", "three", "four"];
 /// How long an agent takes at least, and at most, in milliseconds.
@@ -41,18 +41,12 @@ fn wall_ms(forge: &Path, at_once: u32, agent_ms: u64) -> Measured<u64> {
     write(".forge/roles/implementer.md", "+++\ncode = \"writes\"\n+++\nBuild it.\n");
     write("scenario.toml", &scenario(agent_ms));
     write("forge.toml", "[verify]\ncommands = [\"test -d .\"]\n");
-    let git = |words: &[&str]| {
-        let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
-        spend(Command::new("git").args(who).args(words).current_dir(folder.path()), 0)
-    };
-    git(&["add", "."])?;
-    git(&["commit", "--quiet", "-m", "four items"])?;
+    commit_and_approve(folder.path(), forge, "four")?;
     let call = |words: &[&str]| {
         let mut command = Command::new(forge);
         command.args(words).current_dir(folder.path());
         command
     };
-    spend(&mut call(&["config", "approve", "--flow", "four"]), 0)?;
     let run = ["run", "--flow", "four", "--scenario", "scenario.toml", "--auto", "measure"];
     spend(&mut call(&run), 0)?;
     let failed = |error: std::io::Error| error.to_string();

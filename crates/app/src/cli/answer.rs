@@ -43,7 +43,9 @@ enum AnswerChoice {
     Approve,
     Revise,
     Retry,
+    #[value(alias = "override")]
     Waive,
+    #[value(alias = "reject")]
     GiveUp,
 }
 

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, process::ExitCode};
 
 use clap::Args;
 use forge_api::{Error, merge::FileStat};
-use forge_core::view::sanitize;
+use forge_core::view::{Course, sanitize};
 
 use super::common::{open_forge, run_and_name};
 use crate::{
@@ -50,7 +50,12 @@ impl DiffArgs {
         }
         let files = forge.changed_files(&run)?;
         if files.is_empty() {
-            terminal_output::print("No changes yet.");
+            terminal_output::print(match forge.view(&run)?.row.standing.course() {
+                Course::Over => "This run changed no files; what it wrote: forge show",
+                Course::Driven | Course::Asking | Course::Held | Course::Failed => {
+                    "No changes yet."
+                }
+            });
         } else if self.name_only {
             let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
             print_paged(&sanitize(&names.join("\n")), paging);

@@ -87,7 +87,8 @@ pub(crate) fn estimate_text(estimate: &Estimate) -> String {
     let range = |(least, most): (u64, u64)| {
         if least == most { least.to_string() } else { format!("{least}-{most}") }
     };
-    let mut parts = vec![format!("{} calls", range(*calls)), format!("{} min", range(*minutes))];
+    let call = if *calls == (1, 1) { "call" } else { "calls" };
+    let mut parts = vec![format!("{} {call}", range(*calls)), format!("{} min", range(*minutes))];
     if let Some((least, most)) = cost {
         parts.push(money_range(*least, *most));
     }

@@ -72,7 +72,7 @@ fn a_run_that_changed_nothing_says_so() {
     world.flow("nothing", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
     assert_eq!(world.run("nothing", &[]).code, DONE);
     for args in [&["diff"][..], &["diff", "--stat"], &["diff", "--name-only"]] {
-        assert_eq!(world.ok(args), "No changes yet.\n");
+        assert_eq!(world.ok(args), "This run changed no files; what it wrote: forge show\n");
     }
     has(&world.refused(&["merge"]), &["changed nothing"]);
     has(&world.refused(&["pr"]), &["changed nothing"]);

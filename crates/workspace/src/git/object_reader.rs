@@ -262,16 +262,21 @@ fn normalized(path: &[u8]) -> Vec<u8> {
     names.collect::<Vec<_>>().join(&b'/')
 }
 
+/// Returns the size of a file by its full id, in bytes.
+pub(crate) fn size(git_dir: &Path, id: &str) -> Option<u64> {
+    let id = object_id(id)?;
+    let reader = reader(git_dir);
+    let answer = lock(&reader).answer(git_dir, &format!("info {id}"), "blob");
+    answer.map(|(_, bytes)| bytes)
+}
+
 /// Reads a file, unless it is larger than that: then its size.
 pub(crate) fn blob(
     git_dir: &Path,
     id: &str,
     bytes_max: u64,
 ) -> Result<Result<Vec<u8>, u64>, GitError> {
-    let reader = reader(git_dir);
-    let known = object_id(id);
-    let known = known.and_then(|id| lock(&reader).answer(git_dir, &format!("info {id}"), "blob"));
-    let bytes = if let Some((_, bytes)) = known {
+    let bytes = if let Some(bytes) = size(git_dir, id) {
         bytes
     } else {
         let size = Git::in_git_dir(git_dir).args(["cat-file", "-s", id]).run_line()?;

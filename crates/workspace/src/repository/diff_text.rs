@@ -3,12 +3,13 @@
 //! Who made the commits does not decide what is shown of them: their attributes are not read, no program
 //! of a configuration runs, small files come first, and what is left out is named.
 
-use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt as _};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
 
 use crate::{
     git::{
         command::{Extent, nul_separated},
         error::GitError,
+        object_reader,
         path_names::{decode_path, encode_path},
     },
     repository::locate::Repository,
@@ -53,8 +54,8 @@ impl Repository {
         let decoded: Vec<Vec<u8>> = paths.iter().map(|path| decode_path(path)).collect();
         let paths: Vec<&OsStr> = decoded.iter().map(|path| OsStr::from_bytes(path)).collect();
         let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M"]);
-        let raw = git.args([from, to, "--"]).args(&paths).run()?;
-        let files = self.smallest_first(&raw)?;
+        let (_, raw) = git.args([from, to, "--"]).args(&paths).run_once(&[from, to], &[0])?;
+        let files = self.smallest_first(&raw);
         let order: Vec<u8> = files.iter().flat_map(|file| order_line(&file.path)).collect();
         let length = files.first().map_or(0, |file| file.object.len());
         let empty = EMPTY_TREES.iter().find(|tree| tree.len() == length).unwrap_or(&to);
@@ -82,7 +83,7 @@ impl Repository {
     }
 
     /// Reads what `git diff-tree --raw` prints, and puts the files into the order of their sizes.
-    fn smallest_first(&self, raw: &[u8]) -> Result<Vec<ChangedFile>, GitError> {
+    fn smallest_first(&self, raw: &[u8]) -> Vec<ChangedFile> {
         let mut fields = nul_separated(raw);
         let mut found = Vec::new();
         while let (Some(header), Some(path)) = (fields.next(), fields.next()) {
@@ -92,18 +93,8 @@ impl Repository {
             let path = if kind.starts_with('R') { fields.next().unwrap_or(path) } else { path };
             found.push((path.to_vec(), (*old).to_owned(), (*new).to_owned()));
         }
-        let ids: Vec<&str> =
-            found.iter().flat_map(|(_, old, new)| [old.as_str(), new.as_str()]).collect();
-        let git = self.git().args(["cat-file", "--batch-check=%(objectname) %(objectsize)"]);
-        let sizes = git.input((ids.join("\n") + "\n").into_bytes()).run()?;
-        let sizes = String::from_utf8_lossy(&sizes).into_owned();
         // What is not there, as the commit of a submodule, has no size.
-        let sizes: BTreeMap<&str, u64> = sizes
-            .lines()
-            .filter_map(|line| line.split_once(' '))
-            .filter_map(|(id, size)| Some((id, size.parse().ok()?)))
-            .collect();
-        let size = |id: &str| sizes.get(id).copied().unwrap_or(0);
+        let size = |id: &str| object_reader::size(&self.common_dir, id).unwrap_or(0);
         let mut files: Vec<ChangedFile> = found
             .into_iter()
             .map(|(path, old, new)| {
@@ -113,7 +104,7 @@ impl Repository {
             .collect();
         // A line of the order cannot name a path with a line break: git puts those last.
         files.sort_by_key(|file| (file.path.contains(&b'\n'), file.bytes, file.path.clone()));
-        Ok(files)
+        files
     }
 }
 
