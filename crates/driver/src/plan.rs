@@ -1,4 +1,4 @@
-//! The steps of a call, each under a keeper of its own, in the order in which they are asked for.
+//! The steps of a call, each under a keeper (for most work on checkouts the driver itself), in the order in which they are asked for.
 //!
 //! A plan (`call_plan`, `gates`, `deliver`) is ordinary code that asks for one step after the other. It is
 //! run again from the top whenever a step has ended: steps that have an ending answer at once

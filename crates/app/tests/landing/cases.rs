@@ -73,7 +73,7 @@ impl Sizes {
 /// Who is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
-    /// The driver alone: agents, checks and the workspace worker finish under their keepers.
+    /// The driver alone, and with it its work on checkouts: agents and checks finish under their keepers.
     Driver,
     /// Driver, keepers, agents, workspace worker, git: all at once.
     Everybody,

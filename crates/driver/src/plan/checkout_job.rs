@@ -3,7 +3,7 @@
 //! It can be killed at any moment and repeated, so it needs no process that outlives the driver. The git that it
 //! starts carries the mark of the step: whoever finds the step without an ending sweeps it first.
 //!
-//! Not here: commit hooks, which are code of strangers and run under a keeper.
+//! Not here: work in which code of others takes part (commit hooks, filters). It runs under a keeper; see `setup/step.rs`.
 
 use std::{
     io::{self, PipeReader, PipeWriter},

@@ -1,4 +1,4 @@
-//! The program that works on checkouts, `forge __bench`: what it is asked, and what it leaves.
+//! Orders for work on checkouts and their answers, and the program that does it where code of others takes part, `forge __bench`.
 
 use std::{
     fs,

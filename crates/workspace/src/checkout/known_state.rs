@@ -115,7 +115,7 @@ pub(crate) fn remember(
 }
 
 fn keep(dir: &Path, known_as: impl FnOnce(FilesSum, FilesSum) -> KnownCheckout) {
-    if let (Some(files), Some(agent_git)) = sums(dir, &Recent::Found) {
+    if let (Some(files), Some(agent_git)) = sums(dir, None) {
         known().insert(dir.to_owned(), known_as(files, agent_git));
     }
 }
@@ -141,8 +141,7 @@ impl KnownCheckout {
 
     /// Returns it if nobody has touched the files since.
     pub(crate) fn if_untouched(self, dir: &Path) -> Option<UntouchedCheckout> {
-        let recent = Recent::Known(&self.files.recent, &self.agent_git.recent);
-        let (files, agent_git) = sums(dir, &recent);
+        let (files, agent_git) = sums(dir, Some(&self));
         if files.as_ref() != Some(&self.files) {
             return None;
         }
@@ -173,24 +172,11 @@ fn known() -> MutexGuard<'static, BTreeMap<PathBuf, KnownCheckout>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whose content counts.
-enum Recent<'a> {
-    /// Those that changed just now.
-    Found,
-    /// Those that had changed just before they were summed up the first time: of the files, and of the agent's git.
-    Known(&'a BTreeMap<PathBuf, Vec<u8>>, &'a BTreeMap<PathBuf, Vec<u8>>),
-}
-
-/// Sums up a checkout: the files with Forge's git folder, and the agent's git. None if that cannot be known.
-fn sums(dir: &Path, recent: &Recent<'_>) -> (Option<FilesSum>, Option<FilesSum>) {
-    let of_files = match recent {
-        Recent::Found => None,
-        Recent::Known(files, _) => Some(*files),
-    };
-    let of_git = match recent {
-        Recent::Found => None,
-        Recent::Known(_, git) => Some(*git),
-    };
+/// Sums up a checkout: the files with Forge's git folder, and the agent's git. None if that cannot be known. The
+/// content of what changed just now counts, or of what had when it was summed up before.
+fn sums(dir: &Path, before: Option<&KnownCheckout>) -> (Option<FilesSum>, Option<FilesSum>) {
+    let of_files = before.map(|known| &known.files.recent);
+    let of_git = before.map(|known| &known.agent_git.recent);
     let agent_git = dir.join("tree").join(".git");
     let is_folder = fs::symlink_metadata(&agent_git).is_ok_and(|found| found.is_dir());
     let git = if is_folder { sum(&agent_git, None, of_git) } else { None };

@@ -15,6 +15,7 @@ use std::{
 use crate::git::{
     command::{Git, nul_separated},
     error::GitError,
+    path_names::below,
 };
 
 /// Sections that are taken over whole.
@@ -69,7 +70,7 @@ impl UserConfig {
         let mut settings = Self { all, lfs_storage };
         if let Some(path) = settings.get("lfs.storage") {
             // Git LFS takes a relative path as relative to the git folder.
-            let path = crate::git::path_names::below(git_dir, path.as_bytes());
+            let path = below(git_dir, path.as_bytes());
             settings.lfs_storage = Some(path.as_os_str().as_bytes().to_vec());
         }
         Ok(settings)
@@ -213,8 +214,7 @@ fn listed(top: Option<&Path>, git_dir: &Path) -> Result<Vec<ConfigEntry>, GitErr
     let is_elsewhere =
         |key: &[u8]| key.starts_with(b"include") || key == b"extensions.worktreeconfig";
     if !all.iter().any(|(key, _)| is_elsewhere(key)) {
-        let origins =
-            origins.iter().map(|name| stamped(crate::git::path_names::below(place, name)));
+        let origins = origins.iter().map(|name| stamped(below(place, name)));
         let files = usual.into_iter().chain(origins).collect();
         listings().insert(place.to_owned(), KnownListing { files, all: all.clone() });
     }
