@@ -14,6 +14,7 @@ use forge_core::{
 use forge_driver::{
     Error, checkouts::span, deliver::offer, run_id::short_id, summary_file::SUMMARY,
 };
+use forge_workspace::FileStat;
 use similar::TextDiff;
 
 use crate::{edit::Editable, forge::Forge};
@@ -172,18 +173,36 @@ impl Forge {
         }
     }
 
+    /// Returns the files that a task or stage changed; none if it changes texts.
+    pub fn unit_changed_files(&self, id: &str, unit: &UnitId) -> Result<Vec<FileStat>, Error> {
+        let (run, _) = self.fold(id)?;
+        match view::ChangeKind::from_run(&run, unit) {
+            view::ChangeKind::Code => {
+                let (from, to) = self.changed_commits(&run, unit)?;
+                Ok(self.home.repository.file_stats(&from, &to)?)
+            }
+            view::ChangeKind::Nothing
+            | view::ChangeKind::NewTexts
+            | view::ChangeKind::ChangedTexts => Ok(Vec::new()),
+        }
+    }
+
     fn code_change(&self, run: &Run, unit: &UnitId) -> Result<Vec<u8>, Error> {
+        let (from, to) = self.changed_commits(run, unit)?;
+        Ok(self.home.repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?.text)
+    }
+
+    /// Returns the commits before and after the change of a unit.
+    fn changed_commits(&self, run: &Run, unit: &UnitId) -> Result<(String, String), Error> {
         let repository = &self.home.repository;
-        let (from, to) = if let Some(commit) = &run.unit(unit).landed {
+        if let Some(commit) = &run.unit(unit).landed {
             // What landed is one commit.
             let before = repository.resolve_commit(&format!("{commit}^"));
             let base = || run.definition().start.base.clone().expect("a run with code has a base");
-            (before.unwrap_or_else(base), commit.clone())
-        } else {
-            let span = span(repository, run, unit)?;
-            (span.from, span.to)
-        };
-        Ok(repository.diff(&from, &to, &[], DIFF_BYTES_MAX)?.text)
+            return Ok((before.unwrap_or_else(base), commit.clone()));
+        }
+        let span = span(repository, run, unit)?;
+        Ok((span.from, span.to))
     }
 
     fn texts(&self, versions: &[TextVersion]) -> Result<Vec<UnitText>, Error> {

@@ -22,7 +22,9 @@ pub(crate) struct CompletionsArgs {
 const HOW: &str = "\
 bash   forge completions bash > ~/.local/share/bash-completion/completions/forge
 zsh    forge completions zsh > _forge, in a folder of your $fpath
-fish   forge completions fish > ~/.config/fish/completions/forge.fish";
+fish   forge completions fish > ~/.config/fish/completions/forge.fish
+
+These three also complete names of runs, tasks, flows, agents and settings.";
 
 /// Asks for names first; only if there are none, the words that clap knows are offered.
 const BASH_NAMES: &str = r#"

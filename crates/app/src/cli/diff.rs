@@ -23,10 +23,10 @@ pub(crate) struct DiffArgs {
     /// Show only this task or stage, such as T2
     task: Option<String>,
     /// Print a line for each file, with how many lines changed
-    #[arg(long, conflicts_with_all = ["task", "name_only"])]
+    #[arg(long, conflicts_with = "name_only")]
     stat: bool,
     /// Print only the names of the files
-    #[arg(long, conflicts_with = "task")]
+    #[arg(long)]
     name_only: bool,
     /// Do not use a pager
     #[arg(long)]
@@ -43,13 +43,16 @@ impl DiffArgs {
         let forge = open_forge()?;
         let (run, task) = run_and_name(&forge, self.run.as_deref(), self.task.as_deref())?;
         let paging = Paging::from_no_pager(self.no_pager);
-        if let Some(task) = task {
-            let unit = forge.find_unit("diff", &run, &task)?;
-            pager::show_documents(&change_documents(forge.change(&run, &unit)?), paging);
-            return Ok(ExitCode::SUCCESS);
-        }
-        let files = forge.changed_files(&run)?;
-        if files.is_empty() {
+        let unit = task.map(|task| forge.find_unit("diff", &run, &task)).transpose()?;
+        let files = match &unit {
+            Some(unit) if self.stat || self.name_only => forge.unit_changed_files(&run, unit)?,
+            Some(_) => Vec::new(),
+            None => forge.changed_files(&run)?,
+        };
+        if let (Some(unit), []) = (&unit, files.as_slice()) {
+            // Texts have no numbers of lines, and what changed nothing says so.
+            pager::show_documents(&change_documents(forge.change(&run, unit)?), paging);
+        } else if files.is_empty() {
             terminal_output::print(match forge.view(&run)?.row.standing.course() {
                 Course::Over => "This run changed no files; what it wrote: forge show",
                 Course::Driven | Course::Asking | Course::Held | Course::Failed => {

@@ -85,7 +85,7 @@ pub(crate) fn usage_error(error: &clap::Error, args: &[OsString], cli: &Command)
             Some(other) => format!("`{one}` cannot be used with `{}`", flag_name(other)),
             None => format!("`{one}` cannot be used here"),
         };
-        Error::usage(what, line.help())
+        Error::usage(what, line.without(&one))
     } else {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
@@ -164,6 +164,22 @@ impl<'a> CommandLine<'a> {
         format!("forge {}", words.join(" "))
     }
 
+    /// Returns the same command line without the last such flag, if it has no value; else the command that prints the help.
+    fn without(&self, flag: &str) -> String {
+        let has_value = |known: &clap::Arg| {
+            known.get_long() == flag.strip_prefix("--") && known.get_action().takes_values()
+        };
+        let Some(place) = self.words.iter().rposition(|word| word == flag) else {
+            return self.help();
+        };
+        if self.command.get_arguments().any(has_value) {
+            return self.help();
+        }
+        let rest = self.words[..place].iter().chain(&self.words[place + 1..]);
+        let rest: Vec<String> = rest.map(|word| quoted(word)).collect();
+        format!("forge {}", rest.join(" "))
+    }
+
     fn unknown_command(&self, wrong: &str) -> Error {
         if wrong == "undo" && self.path.is_empty() {
             return Error::usage(
@@ -205,6 +221,14 @@ impl<'a> CommandLine<'a> {
         if !wrong.starts_with('-') {
             let what = format!("unexpected argument `{wrong}` for `{}`", self.name());
             return Error::usage(what, self.help());
+        }
+        // Several words that begin with a dash are a text.
+        let is_text = |word: &String| word.starts_with(wrong) && word.contains(' ');
+        if let Some(place) = self.words.iter().position(is_text) {
+            let mut words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
+            words.insert(place, "--".to_owned());
+            let what = format!("`{}` begins like a flag; write `--` before it", self.words[place]);
+            return Error::usage(what, format!("forge {}", words.join(" ")));
         }
         let flags: Vec<String> = self
             .command
@@ -417,13 +441,13 @@ mod tests {
                 "`--quiet` cannot be used with `--verbose`",
                 "forge status --help",
             ),
-            (&["log", "--follow", "--follow"], "`--follow` is given twice", "forge log --help"),
+            (&["log", "--follow", "--follow"], "`--follow` is given twice", "forge log --follow"),
             (
                 &["watch", "--raw", "--json"],
                 "`--raw` cannot be used with `--json`",
-                "forge watch --help",
+                "forge watch --json",
             ),
-            (&["show", "--diff", "x", "--json"], "cannot be used with", "forge show --help"),
+            (&["revise", "-o csv"], "write `--` before it", "forge revise -- '-o csv'"),
             (&["status", "--color"], "`--color` needs a value", "forge status --help"),
             (
                 &["config", "set"],

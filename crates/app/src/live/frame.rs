@@ -14,7 +14,7 @@ use forge_core::view::{Course, Standing};
 
 use super::{
     ansi::to_ansi,
-    header::{LOW_HEIGHT, ScreenContext, header, is_active},
+    header::{LOW_HEIGHT, ScreenContext, WhenLeft, header, is_active},
     line::{
         PLAIN, SanitizedLine as _, ScreenLine, ScreenSize, coloured, key_hints, line, titled_rule,
         wrap,
@@ -122,7 +122,8 @@ pub(crate) fn tree_text(
     width: usize,
     features: TerminalFeatures,
 ) -> String {
-    let context = ScreenContext { driven_by, motion: Motion::Off };
+    let context =
+        ScreenContext { driven_by, motion: Motion::Off, when_left: WhenLeft::KeepsRunning };
     let lines = final_lines(snapshot, context, width, usize::MAX);
     lines.iter().map(|line| to_ansi(line, features)).collect::<Vec<_>>().join("\n")
 }
@@ -175,9 +176,12 @@ fn footer(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Vec<ScreenLine>
     } else if is_active(row.standing) {
         keys.push(("p", "pause"));
     }
-    let leave = match on_leave(row.standing) {
-        OnLeave::Continues if !is_alone => "leave, it keeps running",
-        OnLeave::Continues | OnLeave::StaysHeld | OnLeave::Stops => "leave",
+    let leave = match (options.context.when_left, on_leave(row.standing)) {
+        (WhenLeft::Ends, _) => "end the demo",
+        (WhenLeft::KeepsRunning, OnLeave::Continues) if !is_alone => "leave, it keeps running",
+        (WhenLeft::KeepsRunning, OnLeave::Continues | OnLeave::StaysHeld | OnLeave::Stops) => {
+            "leave"
+        }
     };
     keys.push(("q", leave));
     if options.context.driven_by == DrivenBy::ThisProcess {

@@ -27,6 +27,15 @@ const SPINNER_FRAME_MS: u64 = 100;
 pub(crate) struct ScreenContext {
     pub(crate) driven_by: DrivenBy,
     pub(crate) motion: Motion,
+    pub(crate) when_left: WhenLeft,
+}
+
+/// What a run does when the person leaves its screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WhenLeft {
+    KeepsRunning,
+    /// It ends, because its project is removed; for the demo.
+    Ends,
 }
 
 /// Builds the header: run and state, totals, and the reason of the state in two lines at most.

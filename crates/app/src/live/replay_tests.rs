@@ -29,7 +29,7 @@ use self::{
 };
 use super::{
     frame::{FrameOptions, ScreenFrame, frame},
-    header::ScreenContext,
+    header::{ScreenContext, WhenLeft},
     line::ScreenSize,
     painter::Painter,
     terminal_features::Motion,
@@ -88,7 +88,11 @@ impl<'a> Watcher<'a> {
         self.n_looks += 1;
         let began = Instant::now();
         let snapshot = self.follower.look().expect("the journal can be read");
-        let context = ScreenContext { driven_by: DrivenBy::AnotherProcess, motion: Motion::Off };
+        let context = ScreenContext {
+            driven_by: DrivenBy::AnotherProcess,
+            motion: Motion::Off,
+            when_left: WhenLeft::KeepsRunning,
+        };
         let look =
             FrameOptions { size: self.size, context, chosen: None, message: None, stream: None };
         let ScreenFrame { lines, .. } = frame(&snapshot, &look);

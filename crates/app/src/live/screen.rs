@@ -28,7 +28,7 @@ use super::{
     ansi::to_ansi,
     driver_thread::DriverThread,
     frame::{FrameOptions, ScreenFrame, UnitStream, final_lines, frame},
-    header::{ScreenContext, header},
+    header::{ScreenContext, WhenLeft, header},
     keys::KeyReader,
     painter::Painter,
     question::QuestionDialog,
@@ -251,7 +251,11 @@ impl<'a> LiveScreen<'a> {
     }
 
     pub(super) fn context(&self) -> ScreenContext {
-        ScreenContext { driven_by: self.driven_by, motion: self.features.motion }
+        let when_left = match self.on_silence {
+            OnSilence::Wait => WhenLeft::KeepsRunning,
+            OnSilence::Approve { .. } => WhenLeft::Ends,
+        };
+        ScreenContext { driven_by: self.driven_by, motion: self.features.motion, when_left }
     }
 
     /// Forgets questions that were answered. A text that is being typed for one of them stays on the screen.

@@ -18,7 +18,7 @@ use super::{
     agent_stream::{stream_frame, stream_lines},
     ansi::to_ansi,
     frame::{FrameOptions, KEY_HELP, UnitStream, final_lines, frame},
-    header::{ScreenContext, header},
+    header::{ScreenContext, WhenLeft, header},
     line::{SanitizedLine as _, ScreenLine, ScreenSize},
     painter::Painter,
     question::QuestionDialog,
@@ -42,8 +42,11 @@ pub(super) const FEATURES: TerminalFeatures = TerminalFeatures {
     motion: Motion::Off,
     progress_bar: ProgressBar::Supported,
 };
-pub(super) const HERE: ScreenContext =
-    ScreenContext { driven_by: DrivenBy::ThisProcess, motion: Motion::Off };
+pub(super) const HERE: ScreenContext = ScreenContext {
+    driven_by: DrivenBy::ThisProcess,
+    motion: Motion::Off,
+    when_left: WhenLeft::KeepsRunning,
+};
 
 /// Returns a run of a flow like `feature` with so many tasks, before anything happened.
 fn snapshot(n_tasks: usize) -> RunSnapshot {
@@ -529,6 +532,14 @@ fn a_large_screen_keeps_what_was_done_last_beside_the_count() {
     assert!(shown.contains("T80 ") && !shown.contains("T1 ") && shown.contains(" done"), "{shown}");
     let lines: Vec<&str> = shown.lines().collect();
     assert!(lines[48].is_empty() && !lines[47].is_empty(), "all room is used:\n{shown}");
+}
+
+#[test]
+fn who_leaves_the_demo_ends_it_and_the_screen_says_so() {
+    let context = ScreenContext { when_left: WhenLeft::Ends, ..HERE };
+    let shown = text(&frame(&building(12), &FrameOptions { context, ..options(SMALL) }).lines);
+    has_all(&shown, &["q end the demo"]);
+    assert!(!shown.contains("keeps running"), "{shown}");
 }
 
 #[test]

@@ -33,6 +33,8 @@ fn a_diff_shows_the_change_its_sum_or_its_names() {
     assert_eq!(world.ok(&["diff", short(&run), "--name-only"]), "src/a.txt\nsrc/b.txt\n");
     has(&world.ok(&["diff", "--stat"]), &["src/a.txt | +1 -0", "2 files changed, 2 insertions(+)"]);
     has(&world.ok(&["diff", "build"]), &["+two"]);
+    has(&world.ok(&["diff", "build", "--stat"]), &["src/b.txt | +1 -0", "2 files changed"]);
+    assert_eq!(world.ok(&["diff", "build", "--name-only"]), "src/a.txt\nsrc/b.txt\n");
     assert!(!world.ok(&["diff"]).contains(".forge/"), "the record is no part of it");
 }
 
