@@ -223,7 +223,7 @@ impl Forge {
                 let pid = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
                 return Err(Error::usage(
                     format!("{} is already running{pid}", short_id(&run)),
-                    format!("forge log {} --follow", short_id(&run)),
+                    format!("forge attach {}", short_id(&run)),
                 ));
             }
             Err(error) => return Err(error.into()),

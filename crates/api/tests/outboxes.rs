@@ -97,7 +97,7 @@ fn reviewers(stages: &[Stage]) -> BTreeSet<&str> {
 fn every_reviewer_is_told_to_write_the_verdict_in_the_word_of_its_result() {
     let catalog = Catalog::from_folder(None);
     let mut n_reviewers = 0;
-    for flow in ["feature", "change", "draft"] {
+    for flow in ["feature", "change", "quick", "draft"] {
         let found = catalog.flow(flow).unwrap();
         for name in reviewers(&found.flow.stages) {
             n_reviewers += 1;
@@ -107,7 +107,7 @@ fn every_reviewer_is_told_to_write_the_verdict_in_the_word_of_its_result() {
             assert!(words.join(" ").contains(asked), "{flow}: {name}");
         }
     }
-    assert_eq!(n_reviewers, 5, "three of a feature, and one of each other flow");
+    assert_eq!(n_reviewers, 6, "three of a feature, and one of each other flow");
 }
 
 #[test]

@@ -41,11 +41,40 @@ pub(crate) fn pick(question: &str, lines: &[String], keys: &[PickerKey]) -> Opti
         drawn = text.matches('\n').count();
         let mut bytes = [0; KEY_BYTES_MAX];
         let read = io::stdin().lock().read(&mut bytes).unwrap_or_default();
-        match choice.press(&bytes[..read], keys) {
-            Press::Moved(next) => choice = next,
-            Press::Picked(picked) => return Some(picked),
-            Press::Left => return None,
+        // Several keys may arrive together.
+        for key in split_keys(&bytes[..read]) {
+            match choice.press(key, keys) {
+                Press::Moved(next) => choice = next,
+                Press::Picked(picked) => return Some(picked),
+                Press::Left => return None,
+            }
         }
+    }
+}
+
+/// Splits what was read into keys; nothing, the end of the input, is one too.
+fn split_keys(mut bytes: &[u8]) -> Vec<&[u8]> {
+    let mut keys = Vec::new();
+    loop {
+        let length = match bytes {
+            [b'\x1b', b'[', rest @ ..] => {
+                let last = rest.iter().position(|byte| (0x40..=0x7e).contains(byte));
+                last.map_or(bytes.len(), |last| last + 3)
+            }
+            [b'\x1b', b'O', _, ..] => 3,
+            [first, ..] if *first >= 0x80 => {
+                let rest = bytes[1..].iter().position(|byte| byte & 0xc0 != 0x80);
+                rest.map_or(bytes.len(), |rest| rest + 1)
+            }
+            [_, ..] => 1,
+            [] => 0,
+        };
+        let (key, rest) = bytes.split_at(length);
+        keys.push(key);
+        if rest.is_empty() {
+            return keys;
+        }
+        bytes = rest;
     }
 }
 
@@ -154,6 +183,15 @@ mod tests {
         for leaves in [&b""[..], b"\x03", b"\x04", b"\x1b", b"q"] {
             assert_eq!(press(1, leaves), Press::Left, "{leaves:?}");
         }
+    }
+
+    #[test]
+    fn keys_that_arrive_together_are_read_one_by_one() {
+        let all = split_keys("\x1b[B\x1bOAé\r\x1b[5~q".as_bytes());
+        let expected: [&[u8]; 6] = [b"\x1b[B", b"\x1bOA", "é".as_bytes(), b"\r", b"\x1b[5~", b"q"];
+        assert_eq!(all, expected);
+        assert_eq!(split_keys(b""), [b""], "the end of the input");
+        assert_eq!(split_keys(b"\x1b"), [b"\x1b"]);
     }
 
     #[test]

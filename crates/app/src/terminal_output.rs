@@ -70,6 +70,12 @@ pub(crate) fn print_stderr(text: &str) {
     let _ignored = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Prints a question to stderr; the answer is typed behind it.
+pub(crate) fn print_prompt(text: &str) {
+    let mut err = io::stderr().lock();
+    let _ignored = write!(err, "{text} ").and_then(|()| err.flush());
+}
+
 /// Prints a note to stderr, unless `-q` was given: one line for programs, wrapped on a terminal.
 pub(crate) fn print_note(text: &str) {
     if Verbosity::chosen() == Verbosity::Quiet {

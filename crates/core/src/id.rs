@@ -175,11 +175,11 @@ impl JudgementId {
 /// Returns the name of a gate on screens: Forge's own have names of the engine, all others those of their flow.
 pub fn gate_label(gate: &str) -> &str {
     match gate {
-        "form" => "its files",
-        "changes" => "changed files",
+        "form" => "file check",
+        "changes" => "change check",
         "verify" => "checks",
-        "guarded" => "test and CI files",
-        "new-tests" => "new tests",
+        "guarded" => "protected-file check",
+        "new-tests" => "new-test check",
         "land" => "merge",
         gate => gate,
     }
@@ -189,9 +189,8 @@ pub fn gate_label(gate: &str) -> &str {
 pub fn gate_does(gate: &str, does: &str, do_it: &str) -> String {
     match (gate, gate_label(gate)) {
         ("verify", label) => format!("the {label} {do_it}"),
-        ("land", label) => format!("the {label} {does}"),
         (name, label) if name == label => format!("`{gate}` {does}"),
-        (_, label) => format!("the check of {label} {does}"),
+        (_, label) => format!("the {label} {does}"),
     }
 }
 

@@ -276,13 +276,18 @@ impl Finding {
         self.severity >= Severity::Major
     }
 
+    /// Formats the place and the problem as one line.
+    pub fn to_short_line(&self) -> String {
+        let what = &self.what;
+        match (&self.path, self.line) {
+            (Some(path), Some(line)) => format!("{path}:{line}: {what}"),
+            (Some(path), None) => format!("{path}: {what}"),
+            (None, _) => what.clone(),
+        }
+    }
+
     /// Formats the place, the problem and what is not known of its evidence as one line.
     pub fn to_line(&self) -> String {
-        let place = match (&self.path, self.line) {
-            (Some(path), Some(line)) => format!("{path}:{line}: "),
-            (Some(path), None) => format!("{path}: "),
-            (None, _) => String::new(),
-        };
         let doubt = match (&self.doubt, &self.proof) {
             (Some(Doubt::NotThere(why)), _) => format!(" (noted only: {why})"),
             (Some(Doubt::Claimed), Some(Proof::Command { command, .. })) => {
@@ -294,7 +299,7 @@ impl Finding {
             }
             (Some(Doubt::Claimed), None) | (None, _) => String::new(),
         };
-        format!("{place}{}{doubt}", self.what)
+        format!("{}{doubt}", self.to_short_line())
     }
 }
 

@@ -9,7 +9,7 @@ use forge_core::{
     view::RunRow,
 };
 
-use crate::{Error, context::RunContext};
+use crate::{Error, context::RunContext, run_id::short_id};
 
 impl RunContext<'_> {
     /// What else is worked on that touches what this unit may write, in words: by another part of the
@@ -44,12 +44,11 @@ impl RunContext<'_> {
 fn in_words(run: Option<&str>, claim: &PathClaim) -> String {
     let who = match (run, claim.scope.as_str()) {
         (None, scope) => format!("`{scope}`"),
-        (Some(run), "") => run.to_owned(),
-        (Some(run), scope) => format!("{run} (`{scope}`)"),
+        (Some(run), "") => format!("run {}", short_id(run)),
+        (Some(run), scope) => format!("`{scope}` of run {}", short_id(run)),
     };
-    let paths = match claim.writes.as_slice() {
-        [] => "anything".to_owned(),
-        paths => paths.join(", "),
-    };
-    format!("{who} may write the same paths: {paths}")
+    match claim.writes.as_slice() {
+        [] => format!("{who} is not finished and may write the same paths"),
+        paths => format!("{who} may write the same paths: {}", paths.join(", ")),
+    }
 }

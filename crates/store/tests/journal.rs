@@ -175,6 +175,9 @@ fn a_unique_prefix_names_a_run_and_a_typo_gets_the_nearest() {
     assert_eq!(store.resolve("20260102").unwrap(), RUNS[1]);
     assert_eq!(store.resolve("20260103-TIDY").unwrap(), RUNS[2]);
     assert_eq!(store.resolve(RUNS[0]).unwrap(), RUNS[0]);
+    // The beginning of its short id, which are its last four letters.
+    let short = &RUNS[0][RUNS[0].len() - 4..RUNS[0].len() - 1];
+    assert_eq!(store.resolve(short).unwrap(), RUNS[0]);
     let several = store.resolve("2026010").unwrap_err();
     assert!(matches!(&several, StoreError::Ambiguous { runs, .. } if runs == &RUNS));
     for typo in ["20260102-mnd", "mend-the", "parser"] {

@@ -24,16 +24,19 @@ use crate::{
 
 /// Answer a question by its number, without continuing the run
 #[derive(Args)]
-#[command(override_usage = "forge answer [RUN] QUESTION CHOICE [WORDS]...")]
+#[command(
+    override_usage = "forge answer [RUN] QUESTION CHOICE [WORDS]...",
+    after_help = "Example: forge answer oqmd Q1 approve"
+)]
 pub(crate) struct AnswerArgs {
     /// Name the run; the only one that asks by default
     run: Option<String>,
     /// Name the question, such as Q1
     question: Option<String>,
-    /// Choose approve, revise, retry, waive or give-up
+    /// Choose approve, revise, retry, override or reject
     #[arg(allow_hyphen_values = true)]
     choice: Option<String>,
-    /// Add your words; for `waive`, first the name of the check
+    /// Add your words; for `override`, first the name of the check
     #[arg(allow_hyphen_values = true)]
     words: Vec<String>,
 }
@@ -107,7 +110,7 @@ impl AnswerArgs {
                     return Err(Error::usage(
                         "name the check to override",
                         format!(
-                            "forge answer {} {question} waive CHECK \"why\"",
+                            "forge answer {} {question} override CHECK \"why\"",
                             format::short_id(&run)
                         ),
                     ));

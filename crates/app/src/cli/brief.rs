@@ -45,7 +45,13 @@ impl BriefArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let (run, task) = run_and_name(&forge, self.run.as_deref(), self.task.as_deref())?;
-        let Some(task) = task else {
+        let tried = forge.view(&run)?.units;
+        let tried: Vec<_> = tried.into_iter().filter(|unit| unit.attempt > 0).collect();
+        let only = match tried.as_slice() {
+            [only] => Some(only.unit.clone()),
+            [] | [_, _, ..] => None,
+        };
+        let Some(task) = task.or(only) else {
             let id = format::short_id(&run);
             let what = format!("name the task or stage of {id} whose brief you want");
             return Err(Error::usage(

@@ -141,6 +141,9 @@ pub(crate) fn choose_run(
         None => {
             let what = match action {
                 RunAction::Attach => "no run is running or needs you".to_owned(),
+                RunAction::Answer { question } if rows.iter().any(|row| row.questions > 0) => {
+                    format!("no run asks {question} now")
+                }
                 RunAction::Answer { .. } | RunAction::Decide { .. } => {
                     "no run has an open question".to_owned()
                 }

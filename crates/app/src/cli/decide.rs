@@ -22,7 +22,7 @@ use forge_core::{
 use super::{
     choose_run::{RunAction, choose_run},
     common::open_forge,
-    drive_mode::DriveArgs,
+    drive_mode::{DriveArgs, DriveMode, OutputFormat},
     prompt::can_ask,
 };
 use crate::{
@@ -166,6 +166,7 @@ impl DecideArgs {
         let number = question.question.parse().expect("a view names questions as they are");
         let answer =
             Command::Answer { question: number, answer: verb.answer(), words, by: person() };
+        let known = forge.records(&run, 1)?.last().map_or(0, |(number, _)| *number);
         let sent = forge.send(&run, &answer)?;
         let unit = &question.unit;
         let done = match verb {
@@ -175,7 +176,7 @@ impl DecideArgs {
             // It may be the work or only a review that is repeated.
             Verb::Retry => format!("{id}: {}", option.does),
         };
-        self.proceed(&forge, &run, sent, &done)
+        self.proceed(&forge, &run, sent, &done, known)
     }
 
     /// Returns the question that is meant: the named one, the only one, or the one that the person picks.
@@ -221,8 +222,16 @@ impl DecideArgs {
         }
     }
 
-    /// Continues the run, unless it is driven elsewhere, is over, or was not to be continued.
-    fn proceed(&self, forge: &Forge, run: &str, sent: Sent, done: &str) -> Result<ExitCode, Error> {
+    /// Continues the run, unless another process runs it, it is over, or it was not to be continued. Records after `known` came
+    /// with the answer.
+    fn proceed(
+        &self,
+        forge: &Forge,
+        run: &str,
+        sent: Sent,
+        done: &str,
+        known: u64,
+    ) -> Result<ExitCode, Error> {
         let id = format::short_id(run);
         let standing = forge.view(run)?.row.standing;
         let next = match (sent, standing.course()) {
@@ -242,6 +251,11 @@ impl DecideArgs {
             (Sent::Journaled, _) if self.no_resume => format!("continue it: forge resume {id}"),
             (Sent::Journaled, Course::Driven | Course::Asking | Course::Held) => {
                 terminal_output::print_stderr(done);
+                if let DriveMode::Here(form @ OutputFormat::Sentences) = self.drive_args.mode() {
+                    for (_, record) in forge.records(run, known + 1)? {
+                        form.print_record(run, &record);
+                    }
+                }
                 return self.drive_args.resume(forge, run, None);
             }
         };

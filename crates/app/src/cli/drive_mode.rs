@@ -78,7 +78,7 @@ pub(crate) enum DriveMode {
 }
 
 /// How facts are printed.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OutputFormat {
     Sentences,
     Json,

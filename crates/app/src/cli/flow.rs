@@ -97,7 +97,10 @@ impl FlowArgs {
 
 fn check_text(found: &FoundFlow) -> String {
     let most = found.flow.calls_max().0;
-    format!("`{}` is valid; at most {most} agent calls", found.flow.name)
+    format!(
+        "`{}` is valid; at most {most} agent calls, if everything is sent back as often as it may be",
+        found.flow.name
+    )
 }
 
 fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Error> {
@@ -167,7 +170,10 @@ fn flow_text(found: &FoundFlow) -> String {
     }
     push_stages(&mut text, stages, 1);
     let most = found.flow.calls_max().0;
-    let _ = write!(text, "\n\nat most {most} agent calls");
+    let _ = write!(
+        text,
+        "\n\nat most {most} agent calls, if everything is sent back as often as it may be"
+    );
     text
 }
 

@@ -5,6 +5,7 @@
 //! Invariant: nothing is changed here; each key calls a command that can be typed.
 
 use std::{
+    collections::BTreeSet,
     io::{self, IsTerminal as _},
     process::ExitCode,
 };
@@ -23,7 +24,10 @@ use crate::{
     format,
     picker::{PickedLine, pick},
     terminal_info, terminal_output,
-    text::status_text::standing_text,
+    text::{
+        state_words::{DrivenBy, has_result, listed_mark},
+        status_text::standing_text,
+    },
     text_width,
 };
 
@@ -36,7 +40,7 @@ const COST_WIDTH: usize = 9;
 const AGE_WIDTH: usize = 4;
 
 /// All columns but the title, with the mark, the number and the spaces between them.
-const OTHERS_WIDTH: usize = 4 + 4 + 2 + STATE_WIDTH + 2 + 2 + COST_WIDTH + 2 + AGE_WIDTH;
+const OTHERS_WIDTH: usize = 4 + 2 + 4 + 2 + STATE_WIDTH + 2 + 2 + COST_WIDTH + 2 + AGE_WIDTH;
 
 /// A command for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +65,10 @@ pub(crate) fn choose() -> HomeAction {
     }
     let now = now();
     let width = terminal_info::terminal_width();
-    let lines: Vec<String> = rows.iter().map(|row| line(&forge, row, now, width)).collect();
+    let merged =
+        if rows.iter().any(has_result) { forge.merged_branches() } else { BTreeSet::new() };
+    let lines: Vec<String> =
+        rows.iter().map(|row| line(&forge, row, &merged, now, width)).collect();
     let picked = pick("Your runs", &lines, &[('a', "answer"), ('d', "diff")]);
     let Some(PickedLine { line, key }) = picked else { return HomeAction::Leave };
     let row = &rows[line];
@@ -90,14 +97,21 @@ fn listed(rows: Vec<RunRow>, is_driven: impl Fn(&str) -> bool) -> Vec<RunRow> {
     rows
 }
 
-/// Formats a run: short id, state, title, cost, age.
-fn line(forge: &Forge, row: &RunRow, now: Time, width: usize) -> String {
-    let is_left = row.standing.course() == Course::Driven && !forge.is_driven(&row.run);
-    let state = if is_left { "not running".to_owned() } else { standing_text(row, now) };
+/// Formats a run: its symbol, short id, state, title, cost, age.
+fn line(forge: &Forge, row: &RunRow, merged: &BTreeSet<String>, now: Time, width: usize) -> String {
+    let driven_by = match row.standing.course() {
+        Course::Driven => DrivenBy::from_lock(forge.is_driven(&row.run)),
+        Course::Asking | Course::Held | Course::Failed | Course::Over => DrivenBy::AnotherProcess,
+    };
+    let (symbol, _, word) = listed_mark(row, driven_by, merged);
+    let state = match row.until {
+        Some(_) if driven_by != DrivenBy::Nothing => standing_text(row, now),
+        Some(_) | None => word.to_owned(),
+    };
     let room = width.saturating_sub(OTHERS_WIDTH).max(10);
     let title = format::one_line(&sanitize(&row.title), room);
     format!(
-        "{}  {:<STATE_WIDTH$}  {}  {:>COST_WIDTH$}  {:>AGE_WIDTH$}",
+        "{symbol} {}  {:<STATE_WIDTH$}  {}  {:>COST_WIDTH$}  {:>AGE_WIDTH$}",
         format::short_id(&row.run),
         format::one_line(&state, STATE_WIDTH),
         text_width::pad(&title, room),

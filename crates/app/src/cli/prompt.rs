@@ -58,7 +58,7 @@ pub(super) fn ask<T>(
     read: &dyn Fn(&str) -> Option<T>,
 ) -> Reply<T> {
     for _ in 0..ASKED_MAX {
-        terminal_output::print_stderr(question);
+        terminal_output::print_prompt(question);
         let mut line = String::new();
         match input.read_line(&mut line) {
             Ok(0) | Err(_) => return Reply::Stop,
@@ -92,7 +92,7 @@ pub(super) fn read_paragraph(input: &mut impl BufRead) -> Option<String> {
 /// Asks until there is a yes or a no. Enter, the end of the input and too many invalid answers mean no.
 fn read_confirmation(input: &mut impl BufRead, question: &str) -> Confirmation {
     for _ in 0..ASKED_MAX {
-        terminal_output::print_stderr(question);
+        terminal_output::print_prompt(question);
         let mut line = String::new();
         match input.read_line(&mut line) {
             Ok(0) | Err(_) => return Confirmation::Refused,

@@ -4,7 +4,10 @@ use std::{cell::RefCell, process::ExitCode};
 
 use clap::Args;
 use forge_api::Error;
-use forge_core::{event::Record, view::UnitView};
+use forge_core::{
+    event::{Event, Record},
+    view::UnitView,
+};
 
 use super::{
     common::{open_forge, run_and_name},
@@ -52,7 +55,16 @@ impl RewindArgs {
             new.clone_into(&mut id.borrow_mut());
             form.print_started(new);
         };
-        let mut tell = |record: &Record| form.print_record(&id.borrow(), record);
+        // Who reads along has seen what both runs share.
+        let mut is_shared = form == OutputFormat::Sentences;
+        let mut tell = |record: &Record| {
+            let is_rewind =
+                |fact: &Event| matches!(fact, Event::RunRewound { from, .. } if *from == run);
+            is_shared &= !record.facts.iter().any(is_rewind);
+            if !is_shared {
+                form.print_record(&id.borrow(), record);
+            }
+        };
         let outcome = forge.rewind(&run, &unit, &mut began, &mut tell)?;
         report_outcome(&forge, outcome, form)
     }

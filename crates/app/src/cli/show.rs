@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::Error;
-use forge_core::view::sanitize;
+use forge_core::view::{UnitView, sanitize};
 
 use super::common::{open_forge, print_json, run_and_name};
 use crate::{
@@ -63,7 +63,14 @@ impl ShowArgs {
             let documents = if unit == WHOLE {
                 vec![Document { bytes: forge.diff(&run)?, format: DocumentFormat::Diff }]
             } else {
-                change_documents(forge.change(&run, &parse_unit_id(unit)?)?)
+                let whole = parse_unit_id(unit)?;
+                let has = |known: &UnitView| known.unit == *unit;
+                let unit = if forge.view(&run)?.units.iter().any(has) {
+                    whole
+                } else {
+                    forge.find_unit("show", &run, unit)?
+                };
+                change_documents(forge.change(&run, &unit)?)
             };
             let is_empty = |document: &Document| document.bytes.is_empty();
             if documents.iter().all(is_empty) {

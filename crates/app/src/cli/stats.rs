@@ -116,7 +116,11 @@ fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
         )
     };
     let calls = format::count(total.calls, "call");
-    let sum = format!("{}{since}, {calls}, {used}", total.amount().to_text());
+    let sum = if tokens.total() == 0 && total.known.0 == 0 && total.estimated.0 == 0 {
+        format!("{calls}{since}; no agent reported cost or tokens")
+    } else {
+        format!("{}{since}, {calls}, {used}", total.amount().to_text())
+    };
     let mut text = format::wrap(&sum, 0, width);
     let estimate = (total.estimated.0 > 0).then(|| {
         let what =

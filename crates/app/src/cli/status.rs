@@ -13,13 +13,12 @@ use super::common::{open_forge, print_json};
 use crate::{
     format,
     live::{TerminalFeatures, tree_text},
-    palette::Hue,
     terminal_info,
     terminal_output::{self, coloured_symbol},
     text::{
         answer_text::OpenQuestions,
         question_text::{QuestionLayout, question_text},
-        state_words::{DrivenBy, row_mark},
+        state_words::{DrivenBy, has_result, listed_mark},
         status_text::next_command,
     },
     text_width,
@@ -105,11 +104,6 @@ const AGE_WIDTH: usize = 9;
 /// From this width on, the list has a column for questions and branches.
 const WIDE: usize = 120;
 
-/// Returns true if a run is done and changed something.
-fn has_result(row: &RunRow) -> bool {
-    row.standing == Standing::Done && row.why.is_empty()
-}
-
 /// Formats the list; it is sanitized.
 fn list_text(
     rows: &[RunRow],
@@ -127,12 +121,9 @@ fn list_text(
     let title_width = width.saturating_sub(fixed + last_width + 2).max(10);
     let mut lines = Vec::new();
     for row in rows {
-        let (symbol, hue, state) = if lacks_driver(row) {
-            ("!", Hue::Yellow, "not running")
-        } else {
-            let (symbol, hue, word) = row_mark(row);
-            let is_merged = row.branch.as_ref().is_some_and(|branch| merged.contains(branch));
-            (symbol, hue, if is_merged && has_result(row) { "merged" } else { word })
+        let (symbol, hue, state) = {
+            let driven_by = DrivenBy::from_lock(!lacks_driver(row));
+            listed_mark(row, driven_by, merged)
         };
         let id = format::short_id(&row.run);
         let branch = row.branch.as_deref().filter(|_| has_result(row));

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     format,
     palette::Hue,
-    text::state_words::{DrivenBy, is_halted, standing_symbol},
+    text::state_words::{DrivenBy, is_halted, row_mark},
 };
 
 /// Below this height, optional lines are left out.
@@ -67,14 +67,13 @@ pub(crate) fn header(
 fn first_line(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> ScreenLine {
     let row = &snapshot.view.row;
     let is_alone = context.driven_by.is_missing(snapshot);
-    let (symbol, hue) = if is_alone { ("■", Hue::Yellow) } else { standing_symbol(row.standing) };
+    let (symbol, hue, label) =
+        if is_alone { ("■", Hue::Yellow, "not running") } else { row_mark(row) };
     let word = match row.until {
-        Some(_) | None if is_alone => "not running".to_owned(),
-        Some(until) => {
-            let until = format::future_time(until, snapshot.now);
-            format!("{} until {until}", row.standing.label())
+        Some(until) if !is_alone => {
+            format!("{label} until {}", format::future_time(until, snapshot.now))
         }
-        None => row.standing.label().to_owned(),
+        Some(_) | None => label.to_owned(),
     };
     let state = line(coloured(hue), symbol).with(BOLD, &format!(" {word}"));
     let mut first = line(BOLD, &format!(" {}", format::short_id(&row.run)));

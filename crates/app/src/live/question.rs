@@ -309,7 +309,7 @@ const fn writing_prompt(option: &AnswerOption) -> &'static str {
         Answer::Waive { .. } => "Why do you override it? The reason is recorded with your name.",
         Answer::Retry => "What should the agent know? Optional; it is added to its brief.",
         Answer::Revise | Answer::Approve | Answer::GiveUp => {
-            "What should change? Your words go to the agent as you type them."
+            "What should change? Your words go to the agent unchanged."
         }
     }
 }

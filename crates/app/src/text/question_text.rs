@@ -6,7 +6,7 @@ use std::{fmt::Write as _, path::Path};
 
 use forge_api::test_output::excerpt;
 use forge_core::{
-    verdict::Proof,
+    verdict::{Proof, VerdictWord},
     view::{ChangeKind, ListView, QuestionView},
 };
 
@@ -46,6 +46,16 @@ pub(crate) enum QuestionLayout<'a> {
     FullText { folder: &'a Path },
 }
 
+/// Returns the words for what a review said; agents and files have other ones for documents and for code.
+const fn verdict_words(verdict: VerdictWord) -> &'static str {
+    match verdict {
+        VerdictWord::Approve | VerdictWord::Pass => "passed",
+        VerdictWord::ApproveWithNotes | VerdictWord::PassWithNotes => "passed with notes",
+        VerdictWord::Revise | VerdictWord::Fail => "changes requested",
+        VerdictWord::Block => "blocked",
+    }
+}
+
 /// Formats a question with all that helps to choose, and how to answer it.
 pub(crate) fn question_text(
     run: &str,
@@ -79,7 +89,7 @@ pub(crate) fn question_text(
         let counts = if counts.is_empty() { "no findings".to_owned() } else { counts.join(", ") };
         writer.push_field(
             "verdict",
-            &format!("{} ({}: {counts})", verdict.verdict.as_str(), verdict.gate),
+            &format!("{} ({}: {counts})", verdict_words(verdict.verdict), verdict.gate),
         );
     }
     for finding in &question.findings {
@@ -264,8 +274,8 @@ impl QuestionWriter<'_> {
                 match question.change {
                     ChangeKind::Code => self.push_line(&format!("forge show {run} --diff {unit}")),
                     ChangeKind::ChangedTexts => {
-                        let what = "(changes since the previous version)";
-                        self.push_line(&format!("forge show {run} --diff {unit} {what}"));
+                        let what = "  # changes since the previous version";
+                        self.push_line(&format!("forge show {run} --diff {unit}{what}"));
                     }
                     ChangeKind::Nothing | ChangeKind::NewTexts => {}
                 }

@@ -4,6 +4,8 @@
 //!
 //! Invariant: a state is always a symbol and a word; its colour says nothing more.
 
+use std::collections::BTreeSet;
+
 use forge_api::follow::RunSnapshot;
 use forge_core::{
     event::{End, Event, Outcome, Ruling},
@@ -99,6 +101,25 @@ pub(crate) const fn row_mark(row: &RunRow) -> (&'static str, Hue, &'static str) 
             (symbol, hue, row.standing.label())
         }
     }
+}
+
+/// Returns the same for a list, by who drives the run, and by the branches that are part of the user's.
+pub(crate) fn listed_mark(
+    row: &RunRow,
+    driven_by: DrivenBy,
+    merged: &BTreeSet<String>,
+) -> (&'static str, Hue, &'static str) {
+    if driven_by == DrivenBy::Nothing && row.standing.course() == Course::Driven {
+        return ("■", Hue::Yellow, "not running");
+    }
+    let (symbol, hue, word) = row_mark(row);
+    let is_merged = row.branch.as_ref().is_some_and(|branch| merged.contains(branch));
+    (symbol, hue, if is_merged && has_result(row) { "merged" } else { word })
+}
+
+/// Returns true if a run is done and changed something.
+pub(crate) fn has_result(row: &RunRow) -> bool {
+    row.standing == Standing::Done && row.why.is_empty()
 }
 
 /// Returns the state of a unit: its tasks, or a word with its revision or attempt.

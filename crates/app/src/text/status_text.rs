@@ -5,6 +5,7 @@ use forge_core::{
     view::{Course, RunRow, RunView, Standing},
 };
 
+use super::state_words::row_mark;
 use crate::format;
 
 /// Formats the standing of a run with the time until which it lasts.
@@ -13,7 +14,7 @@ pub(crate) fn standing_text(row: &RunRow, now: Time) -> String {
         Some(until) => {
             format!("{} until {}", row.standing.label(), format::future_time(until, now))
         }
-        None => row.standing.label().to_owned(),
+        None => row_mark(row).2.to_owned(),
     }
 }
 

@@ -57,7 +57,7 @@ fn a_program_that_fails_is_told_with_its_code_and_its_last_words() {
         "result x; echo '{\"type\":\"ended\",\"ok\":false,\"what\":\"I gave up\"}'",
         &["I gave up"],
     );
-    reads("true", &["it left no result"]);
+    reads("true", &["no `result.json` in the outbox"]);
 }
 
 #[test]

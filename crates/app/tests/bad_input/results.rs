@@ -32,7 +32,7 @@ fn result(script: &str, why: &str) {
 
 #[test]
 fn a_result_that_is_missing_or_of_another_attempt_is_none() {
-    result("true", "it left no result: no `result.json` in the outbox");
+    result("true", "no `result.json` in the outbox");
     let other = GOOD.replace("a#1", "a#2");
     result(
         &format!("echo '{other}' > result.json"),
@@ -149,7 +149,7 @@ fn an_agent_that_floods_its_output_or_removes_its_folder_ends_no_driver() {
     );
     world.scenario("[[play]]\nhuge_output_bytes = 3000000\n");
     has(&world.run("f", &[]).out, &["it printed more than allowed"]);
-    let nothing = "it left no result: no `result.json` in the outbox";
+    let nothing = "no `result.json` in the outbox";
     world.scenario("[[play]]\nrun = 'rm -rf $FORGE_INBOX $FORGE_OUTBOX'\nno_result = true\n");
     has(&world.run("f", &[]).out, &[nothing]);
     world.scenario("[[play]]\nrun = 'rm -rf \"$PWD\"'\nno_result = true\n");

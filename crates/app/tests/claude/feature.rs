@@ -100,7 +100,7 @@ fn claude_plays_the_whole_feature_flow_and_a_person_answers_at_both_checkpoints(
     let said = stage.forge(&ask);
     assert_eq!(said.code, WAITS, "{said}");
     let run = world.latest();
-    has(&said.out, &["Build it like this?", "one script", "low", "APPROVE"]);
+    has(&said.out, &["Build it like this?", "one script", "low", "passed"]);
     world.ok(&["answer", &run, "Q1", "revise", words]);
     let said = stage.forge(&["resume", &run]);
     assert_eq!(said.code, WAITS, "{said}");

@@ -61,7 +61,7 @@ fn who_leaves_no_result_twice_has_missed_and_after_two_misses_a_person_is_asked(
     let Some(stage) = Stage::solo(Script::new([ScriptStep::say("I am done.")])) else { return };
     let said = stage.run(&[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["work left no usable result", "it left no result", "retry"]);
+    has(&said.out, &["work left no usable result", "no `result.json`", "retry"]);
     let run = stage.world.latest();
     let ended = stage.ended(&run);
     assert_eq!(ended.len(), 2, "{ended:#?}");

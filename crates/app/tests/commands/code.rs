@@ -186,7 +186,7 @@ fn a_commit_hook_that_refuses_sends_back_with_what_it_said() {
     let run = world.latest();
     has(
         &said.out,
-        &["build: changed files did not pass", "the commit hook `pre-commit` refuses it"],
+        &["build: change check did not pass", "the commit hook `pre-commit` refuses it"],
     );
     has(
         &world.brief(&run, "build#2"),
@@ -230,7 +230,7 @@ fn changes_outside_of_what_an_item_declared_send_back() {
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
     let what = "`src/c.txt` is outside what T1 may change (src/b.txt)";
-    has(&said.out, &["T1 make sent back by changed files", what]);
+    has(&said.out, &["T1 make sent back by change check", what]);
     has(&world.brief(&run, "build.T1/make#2"), &[what, "It may change: `src/b.txt`"]);
     assert_eq!(landed(&world, &run, "src/b.txt"), "b");
     let there = world.git(&["ls-tree", "-r", "--name-only", &format!("forge/{run}")]);
@@ -268,7 +268,7 @@ fn an_agent_that_changes_the_settings_is_sent_back_and_checked_as_before() {
     has(
         &said.out,
         &[
-            "build sent back by changed files",
+            "build sent back by change check",
             "build (attempt 2): checks did not pass (`sh check.sh` failed",
         ],
     );
@@ -306,7 +306,7 @@ fn new_tests_need_nobody() {
     world.scenario("[[play]]\nfiles = { \"tests/b_test.sh\" = \"true\\n\" }\n");
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["build: test and CI files passed\n"]);
+    has(&said.out, &["build: protected-file check passed\n"]);
 }
 
 #[test]

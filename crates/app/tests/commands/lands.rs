@@ -269,7 +269,8 @@ fn two_runs(claims: &str) -> (World, crate::world::Running, crate::world::Runnin
 fn two_runs_that_may_write_the_same_paths_are_told_of_each_other() {
     let (world, first, mut second) = two_runs("warn");
     let printed = second.until_says("may write the same paths");
-    has(&printed, &["the-first"]);
+    let other = world.ids().into_iter().find(|id| id.contains("the-first")).unwrap();
+    has(&printed, &[&format!("run {} is not finished", crate::unnamed::short(&other))]);
     world.go();
     assert_eq!(first.end().code, DONE);
     assert_eq!(second.end().code, DONE, "it is only told");

@@ -113,8 +113,8 @@ fn what_a_hook_refused_stays_refused_until_it_is_gone_and_never_becomes_history(
     let run = world.latest();
     for n in [1, 2] {
         let refused = [
-            "T1 make: changed files did not pass",
-            "T1 make (attempt 2): changed files did not pass",
+            "T1 make: change check did not pass",
+            "T1 make (attempt 2): change check did not pass",
         ];
         has(&said.out, &[refused[n - 1], "the commit hook `pre-commit` refuses it"]);
         let brief = world.brief(&run, &format!("build.T1/make#{}", n + 1));
@@ -222,7 +222,7 @@ fn an_item_that_changes_nothing_is_not_blamed_for_what_landed_before_it() {
     ));
     let said = world.run("items", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["T2 make: changed files passed", "nothing changed. Is that right?"]);
+    has(&said.out, &["T2 make: change check passed", "nothing changed. Is that right?"]);
     assert!(!said.out.contains("sent back"), "{said}");
     let run = world.latest();
     world.ok(&["answer", &run, "Q1", "waive", "land", "nothing was to do"]);
@@ -593,7 +593,7 @@ fn ctrl_c_at_any_moment_of_a_run_that_lands_is_an_interruption_and_no_accident()
         "started the run",
         "plan started",
         "T1 make started",
-        "T1 make: changed files passed",
+        "T1 make: change check passed",
         "T1 make: checks passed",
         "T1 make merged as",
     ];

@@ -101,7 +101,7 @@ fn cost_that_is_estimated_and_cost_and_tokens_that_nobody_knows_are_said_and_nev
     settings("quiet", "quiet");
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let said = world.ok(&["stats", &world.latest(), "--by", "agent"]);
-    has(&said, &["unknown (2 calls)", "unknown tokens", "quiet ", " unknown"]);
+    has(&said, &["2 calls; no agent reported cost or tokens", "quiet ", " unknown"]);
     let quiet = said.lines().find(|line| line.starts_with("quiet ")).unwrap();
     assert!(!quiet.split_whitespace().any(|word| word == "0"), "nobody told of tokens: {said}");
     assert!(!said.contains("$0") && !said.contains("0 tokens"), "{said}");

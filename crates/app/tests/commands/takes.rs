@@ -63,6 +63,8 @@ fn a_result_that_nothing_verified_has_no_check_mark() {
         has(&said, &["unverified"]);
     }
     assert_eq!(world.view(&run)["doubt"], "unverified");
+    let said = world.ok(&["status", short(&run)]);
+    assert!(said.lines().next().unwrap().ends_with("! unverified"), "{said}");
     let said = world.forge(&["pr", "--yes"]);
     assert_eq!(said.code, 2, "{said}");
     has(&said.err, &["no remote is set, so nothing was pushed and no pull request was opened"]);

@@ -99,7 +99,7 @@ fn a_second_driver_is_refused_and_told_who_drives() {
         &refused,
         &[
             &format!("process {}", running.pid()),
-            &format!("help: forge log {} --follow", crate::unnamed::short(&run)),
+            &format!("help: forge attach {}", crate::unnamed::short(&run)),
         ],
     );
     has(&world.ok(&["status", &run]), &["● running"]);

@@ -163,7 +163,7 @@ fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
     }
     has(
         &world.brief(&run, "analyse#1"),
-        &["The project's checks, which Forge runs on each change:"],
+        &["How the project's checks are run in a checkout like this:"],
     );
     let judges = world.brief(&run, "build.T1/implement#1/review#1");
     has(&judges, &["as Forge ran them on exactly this commit:", "- `sh check.sh`: passed"]);

@@ -103,7 +103,7 @@ fn ruined_files_of_a_writer_are_found_and_sent_back() {
     ]);
     has(
         &said.out,
-        &["pipe is a pipe, a socket or a device: left out", "build sent back by changed files"],
+        &["pipe is a pipe, a socket or a device: left out", "build sent back by change check"],
     );
     assert_eq!(said.code, DONE, "{said}");
     project.only_honest_work_landed(&said);

@@ -40,7 +40,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
     left.shows(&[
         "Q1 · build.T1/implement: ",
         "summary   it greets",
-        "verdict   FAIL (review: 1 major)",
+        "verdict   changes requested (review: 1 major)",
         "F6 major: design.md:1: major thing 1",
         "changed   src/greet",
         &format!("forge show {} --diff build.T1/implement", short_id(run)),
@@ -95,7 +95,7 @@ fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
         ],
     );
     left.shows(&[
-        "it left no result: no `result.json` in the outbox",
+        "no `result.json` in the outbox",
         "Q1 · analyse: ",
         "`analysis.md` is not in the outbox",
     ]);
@@ -157,6 +157,8 @@ fn tests_that_stay_red_after_a_task_are_shown_to_a_person_who_cannot_just_approv
     left.ends(DONE);
     let brief = project.world.brief(run, "build.T1/implement#4");
     has(&brief, &["it must not be broken", "not ok 1 - something is broken"]);
+    let diff = project.world.ok(&["show", run, "--diff", "build.T1/implement"]);
+    assert_eq!(project.world.ok(&["show", run, "--diff", "T1"]), diff);
     // It was sent back by the checks, and no reviewer has seen it yet.
     let brief = project.world.brief(run, "build.T1/implement#4/review#1");
     assert!(!brief.contains("since.diff"), "{brief}");
@@ -171,7 +173,7 @@ fn red(left: &Left<'_>) {
             ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
-                "the checks are overridden in your name, and the check of test and CI files runs next",
+                "the checks are overridden in your name, and the protected-file check runs next",
             ),
             ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
         ],

@@ -39,7 +39,7 @@ fn at_checkpoint_a_a_person_sees_the_design_its_risk_the_verdict_and_what_each_a
         "change    src/greet is new",
         "change    README names it",
         "risk      medium",
-        "verdict   APPROVE_WITH_NOTES (review: 2 minor)",
+        "verdict   passed with notes (review: 2 minor)",
         "finding   F1 minor: design.md:1: minor thing 1",
         "because of 1",
         "finding   F2 minor: design.md:2: minor thing 2",

@@ -127,6 +127,8 @@ fn what_a_finding_points_at_is_looked_for_and_only_what_is_there_sends_work_back
         let what = finding.split("what = \"").nth(1).unwrap().split('"').next().unwrap();
         let line = format!(": {what}{end}");
         has(&story, &[&line]);
-        assert_eq!(brief.contains(&line), n >= 3, "only what is there: {line}: {brief}");
+        // A command is told in full below it.
+        let line = line.split(" (claimed, not run").next().unwrap();
+        assert_eq!(brief.contains(line), n >= 3, "only what is there: {line}: {brief}");
     }
 }

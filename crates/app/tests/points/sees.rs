@@ -45,7 +45,7 @@ fn at_checkpoint_a_the_design_is_named_and_after_a_revise_also_what_changed_in_i
     left.waits_for(2);
     assert_eq!(
         named(&left),
-        ["design.md", "review-design.md", "--diff design (changes since the previous version)"]
+        ["design.md", "review-design.md", "--diff design  # changes since the previous version"]
     );
     assert_eq!(world.ok(&["show", &run, "--diff", "design"]), DESIGN_DIFF);
     assert_eq!(world.ok(&["show", &run, "design.md"]), "# Design\n\nNo file.\n");

@@ -29,7 +29,7 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
         "list      2 tasks",
         "T1 Greet people",
         "T2 Say goodbye",
-        "verdict   APPROVE_WITH_NOTES (review: 1 minor)",
+        "verdict   passed with notes (review: 1 minor)",
         "finding   F1 minor: design.md:1: minor thing 1",
         "wrote     artifacts/review-tasks.md",
         "wrote     artifacts/tasks.md",
@@ -66,7 +66,7 @@ fn tasks_that_their_reviewer_wants_changed_for_ever_come_to_the_person_with_its_
     left.waits_for(2).shows(&[
         "so it is not sent back again",
         "Build it in these tasks?",
-        "verdict   REVISE (review: 1 critical, 1 major)",
+        "verdict   changes requested (review: 1 critical, 1 major)",
         "F3 major: design.md:1: major thing 1",
         "F4 critical: design.md:2: critical thing 2",
     ]);

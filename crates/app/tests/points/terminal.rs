@@ -18,7 +18,7 @@ fn at_a_terminal_checkpoint_a_is_asked_in_place_and_a_card_is_shown_at_the_end()
     let project = Project::new(&design_review("pass", &["minor"]));
     let mut person = Person::at(&project.world, &run(&[]));
     let asked = person.until_sees("Build it like this?");
-    has(&asked, &["approach", "a file of its own", "risk", "medium", "APPROVE_WITH_NOTES"]);
+    has(&asked, &["approach", "a file of its own", "risk", "medium", "passed with notes"]);
     has(
         &asked,
         &[
@@ -88,7 +88,7 @@ fn at_a_terminal_effort_l_with_auto_goes_on_without_it_to_both_checkpoints() {
     person.until_sees("Build it like this?");
     choose(&mut person, "a", "approve");
     let asked = person.until_sees("Build it in these tasks?");
-    has(&asked, &["1 tasks", "Greet people", "APPROVE"]);
+    has(&asked, &["1 tasks", "Greet people", "passed"]);
     person.press("q");
     assert_eq!(person.end(), WAITS, "{}", person.screen());
     person.is_left_sane();

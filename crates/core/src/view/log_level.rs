@@ -29,6 +29,12 @@ impl LogLevel {
                 let says = !summary.is_empty() || !evidence.is_empty();
                 if says { Self::Milestone } else { Self::Check }
             }
+            // These take a moment, and their end says all.
+            Event::JudgementStarted { judgement, .. }
+                if ["form", "changes", "guarded"].contains(&judgement.gate.as_str()) =>
+            {
+                Self::Fact
+            }
             Event::Landed { brings: ResultChange::Unchanged, .. }
             | Event::AttemptStarted { .. }
             | Event::JudgementStarted { .. }

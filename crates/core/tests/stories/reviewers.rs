@@ -211,7 +211,7 @@ fn a_feature_that_nothing_proves_is_delivered_only_when_that_is_waived_by_name()
     let does = &view.asked[0].options[1].does;
     assert_eq!(
         does,
-        "the checks are overridden in your name for all of this run, and the check of test and CI files runs next"
+        "the checks are overridden in your name for all of this run, and the protected-file check runs next"
     );
     world.say(2, Answer::Waive { gate: "verify".to_owned() }, "a prototype");
     world.go_on();
@@ -388,7 +388,7 @@ fn checks_that_the_run_added_end_the_waiver_of_there_being_none() {
     assert_eq!(does[0], "Forge may run these commands in this run, and the checks run again");
     assert_eq!(
         does[2],
-        "the checks are overridden in your name for all of this run, as long as its checks stay the same, and the check of test and CI files runs next"
+        "the checks are overridden in your name for all of this run, as long as its checks stay the same, and the protected-file check runs next"
     );
     // Whoever waives these is not asked about the same ones once more.
     world.say(3, Answer::Waive { gate: "verify".to_owned() }, "they are a sketch");

@@ -47,7 +47,7 @@ pub fn look_at_evidence(plan: &Plan<'_>, report: &mut Report) -> Result<(), Erro
     }
     let readable = ReadableTexts::new(plan, made)?;
     for finding in findings {
-        finding.doubt = readable.doubt(finding)?;
+        readable.check(finding)?;
     }
     Ok(())
 }
@@ -69,6 +69,19 @@ impl<'a> ReadableTexts<'a> {
             commits.dedup();
         }
         Ok(Self { context, commits, inbox: plan.boxes().inbox() })
+    }
+
+    /// Notes what is not known of the evidence of a finding. Where a quotation is right and its line is not, the line of the
+    /// quotation counts.
+    fn check(&self, finding: &mut Finding) -> Result<(), Error> {
+        if let (Some(path), Some(line), Some(Proof::Quote { quote })) =
+            (&finding.path, finding.line, &finding.proof)
+            && let Some(texts) = self.texts(path)?
+        {
+            finding.line = line_of(&texts, quote, line);
+        }
+        finding.doubt = self.doubt(finding)?;
+        Ok(())
     }
 
     fn doubt(&self, finding: &Finding) -> Result<Option<Doubt>, Error> {
@@ -129,6 +142,18 @@ impl<'a> ReadableTexts<'a> {
     }
 }
 
+/// Returns the line of a quotation that is said to be in this line; that one where it cannot be found.
+fn line_of(texts: &[String], quote: &str, said: u32) -> Option<u32> {
+    let begin = quote.lines().find(|line| !line.trim().is_empty())?;
+    let has_it = |line: &str| is_quoted_from(line, begin);
+    let lines = |text: &String| -> Vec<u32> {
+        (1..).zip(text.lines()).filter(|(_, line)| has_it(line)).map(|(number, _)| number).collect()
+    };
+    let found: Vec<u32> = texts.iter().flat_map(lines).collect();
+    let nearest = found.into_iter().min_by_key(|number| number.abs_diff(said));
+    Some(nearest.unwrap_or(said))
+}
+
 /// Whether a text has these words, whatever the space between them. What is left out of a quotation is left out between its parts.
 fn is_quoted_from(text: &str, quote: &str) -> bool {
     let bare = |text: &str| text.split_whitespace().collect::<String>();
@@ -145,6 +170,19 @@ fn is_quoted_from(text: &str, quote: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quotation_tells_its_line_better_than_the_reviewer() {
+        let text = "one\ntwo words\nthree\ntwo words\n".to_owned();
+        for (said, is) in [(90, 4), (1, 2), (2, 2), (4, 4)] {
+            assert_eq!(
+                line_of(std::slice::from_ref(&text), "+two  words\nthree", said),
+                Some(is),
+                "{said}"
+            );
+        }
+        assert_eq!(line_of(&[text], "five", 9), Some(9), "what is not there keeps its line");
+    }
 
     #[test]
     fn a_quotation_is_found_whatever_its_spaces_marks_and_gaps() {

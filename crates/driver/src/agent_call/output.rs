@@ -157,7 +157,7 @@ pub fn read_agent_output(
         }
     }
     let Some(mut result) = result else {
-        let what = flaw.unwrap_or_else(|| format!("it left no result: {}", ResultError::Missing));
+        let what = flaw.unwrap_or_else(|| ResultError::Missing.to_string());
         return Ok(Err(Outcome::Fault { class: FaultClass::NoResult, what }));
     };
     result.lists = resolve_symlinked_writes(context, run, result.lists)?;

@@ -14,7 +14,7 @@ use forge_core::{
     verdict::{Doubt, Finding, Proof},
     view::{RemainingFinding, open_findings, short_commit},
 };
-use forge_project::catalog::Role;
+use forge_project::catalog::{Code, Role};
 
 use forge_agents::CodeAccess;
 
@@ -22,6 +22,10 @@ use crate::optional_keys::optional_result_keys;
 
 /// The most findings that a brief lists in full. Others are counted.
 const FINDINGS_MAX: usize = 40;
+
+/// What somebody who does not review may report.
+const OWN_FINDINGS: &str = "[{severity, what, path?, line?}]: faults of your own work that are left when you are done; \
+    severity is \"critical\", \"major\" or \"minor\"; about the first two a person is asked";
 
 /// Where an agent that was sent back finds what it left last time, in its inbox.
 pub(crate) const LAST: &str = "last";
@@ -68,6 +72,8 @@ pub struct CodeBrief<'a> {
 
 /// The files of a change.
 pub struct ChangedFiles {
+    /// The commit without the change.
+    pub before: String,
     pub files: Vec<String>,
     /// Those whose change is too large for the diff.
     pub unshown: Vec<String>,
@@ -194,7 +200,7 @@ pub fn brief(
     if *since == SinceLastLook::Given {
         let body = format!(
             "This work was reviewed before. What changed since then is `$FORGE_INBOX/{SINCE}`: \
-             begin with it."
+             begin with it and with the earlier findings, then look once more at the whole."
         );
         section(&mut text, "What changed since the last review", &body);
     }
@@ -259,7 +265,8 @@ fn look_fault<'a>(run: &'a Run, call: &CallId) -> Option<&'a str> {
 
 /// Names what the agent itself left at an attempt before, and where that is.
 fn own_files(text: &mut String, left_before: &[String], handed_back: &[String]) {
-    if !left_before.is_empty() {
+    // What is in the outbox is newer.
+    if !left_before.is_empty() && handed_back.is_empty() {
         let body = format!(
             "It is in your inbox: `{}`. Copy it into the outbox and change it there; line numbers \
              in findings about it refer to it.",
@@ -308,8 +315,7 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
     }
     match places.leaves {
         Leaves::File => leave.push_str(
-            "\n- `result.json`, at most 1 MiB, written last: one JSON object with these keys (`forge` is the \
-             number 1).",
+            "\n- `result.json`, at most 1 MiB, written last: one JSON object with these keys.",
         ),
         Leaves::Answer => leave.push_str(
             "\n\nThen your answer, once, as the structured output that you are asked for, with \
@@ -354,17 +360,25 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
             let asks = |gate: &Gate| matches!(gate.check, Check::Human { .. });
             !needed.contains(key) && stage.gates.iter().any(asks)
         }
-        ResultKey::Verdict | ResultKey::Findings | ResultKey::Lists | ResultKey::Commit => {
-            !needed.contains(key)
+        ResultKey::Commit => !needed.contains(key) && role.code == Code::Writes,
+        // Who only reads says in its document what it saw.
+        ResultKey::Findings => {
+            let is_review = matches!(call, CallId::Judgement(_));
+            !needed.contains(key) && (is_review || role.code == Code::Writes)
         }
+        ResultKey::Verdict | ResultKey::Lists => !needed.contains(key),
     };
     for key in optional_result_keys(call).iter().filter(may) {
-        let _ = writeln!(leave, "{:<8} {}", key.as_str(), key_in_words(*key, call, stage));
+        let words = match (key, call) {
+            (ResultKey::Findings, CallId::Attempt(_)) => OWN_FINDINGS.to_owned(),
+            _ => key_in_words(*key, call, stage),
+        };
+        let _ = writeln!(leave, "{:<8} {words}", key.as_str());
     }
     leave.push_str(
         "decisions, follow_ups, memory  each a list of texts: what you decided on the way, what \
          is left for later, what those who work on this later should know; people read \
-         them\n```\n\nAdd no other key: it is refused, or has no effect. Keys marked with `?` are \
+         them\n```\n\nAdd no other key. Keys marked with `?` are \
          optional.",
     );
     leave
@@ -411,10 +425,10 @@ fn key_in_words(key: ResultKey, call: &CallId, stage: &Stage) -> String {
         ResultKey::Lists => {
             let list = stage.list.as_deref().unwrap_or("NAME");
             format!(
-                "{{\"{list}\": [{{id, title, after, writes, tags, must}}]}}; id is a letter or digit, then \
+                "{{\"{list}\": [{{id, title, after, writes, must, tags?}}]}}; id is a letter or digit, then \
                  at most 39 letters, digits, - or _; after: ids that come first, or []; writes: paths from the \
                  top that it may change or make (two with a common path never run together, one without paths \
-                 runs alone); tags: {{}} or {{name: text}}; must: sentences that are true when it is done"
+                 runs alone); must: sentences that are true when it is done; tags: {{name: text}}, if you were asked for any"
             )
         }
         ResultKey::Must => "[{id, state, proof}] for what must be true of your task; id is its sentence, state is \"met\" or \
@@ -440,7 +454,8 @@ fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
         }
         CodeAccess::Reads => {
             "Your working directory is a private checkout of the project, to read and to run \
-                              things in. Its files are read-only; what you add is discarded."
+             things in. Its files are read-only; what you add is discarded. To try something \
+             with changed files, copy it to a temporary folder."
                 .to_owned()
         }
     };
@@ -464,15 +479,16 @@ fn code_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
             code.conflicts.join("`\n- `")
         );
     }
-    if let Some(ChangedFiles { files, unshown }) = &code.change {
+    if let Some(ChangedFiles { before, files, unshown }) = &code.change {
         let shown: Vec<&str> = files.iter().take(FILES_MAX).map(String::as_str).collect();
         let _ = write!(
             text,
-            "\n\n{} is `$FORGE_INBOX/{CHANGE}`. Its files:\n\n- `{}`",
+            "\n\n{} is `$FORGE_INBOX/{CHANGE}`; the commit before it is `{}`. Its files:\n\n- `{}`",
             match call {
                 CallId::Attempt(_) => "Everything the run has changed so far",
                 CallId::Judgement(_) => "The change under review",
             },
+            short_commit(before),
             shown.join("`\n- `")
         );
         if files.len() > FILES_MAX {
@@ -505,7 +521,9 @@ fn checks_in_words(run: &Run, code: &CodeBrief<'_>, call: &CallId) -> String {
         (_, false, CodeAccess::Writes) => {
             "When you are done, Forge runs the project's checks on your change, in another checkout:"
         }
-        (_, false, CodeAccess::Reads) => "The project's checks, which Forge runs on each change:",
+        (_, false, CodeAccess::Reads) => {
+            "How the project's checks are run in a checkout like this:"
+        }
     };
     let tree = run.code(&call.unit().scope).map(|code| code.tree.as_str()).filter(|_| is_judged);
     let waived = |command: &String| {
@@ -550,9 +568,11 @@ fn said_in_words(said: &Said, call: &CallId) -> String {
     let Said { unit, occasion, words } = said;
     let is_own = matches!(call, CallId::Attempt(attempt) if attempt.unit == *unit);
     let to = if is_own { "To you".to_owned() } else { format!("To `{unit}`") };
+    let is_done = call.unit() != unit;
+    let since = if is_done { "; what it left since then takes it into account" } else { "" };
     let when = match occasion {
-        Occasion::Answer(Answer::Revise) => format!("{to}, sending the work back"),
-        Occasion::Answer(Answer::Retry) => format!("{to}, asking for another attempt"),
+        Occasion::Answer(Answer::Revise) => format!("{to}, sending the work back{since}"),
+        Occasion::Answer(Answer::Retry) => format!("{to}, asking for another attempt{since}"),
         Occasion::Answer(Answer::Waive { gate }) => format!("At `{unit}`, overriding `{gate}`"),
         Occasion::Answer(Answer::Approve | Answer::GiveUp) => {
             format!("At `{unit}`, approving it, for all later stages")
@@ -593,6 +613,10 @@ fn item_in_words(item: &Item, call: &CallId) -> String {
         };
         let _ = write!(text, "\n\n{may}: `{}`", set_in(&item.writes.join("`, `")));
     }
+    if !item.tags.is_empty() {
+        let tags = item.tags.iter().map(|(name, value)| format!("`{name} = {}`", set_in(value)));
+        let _ = write!(text, "\n\nTags: {}", tags.collect::<Vec<String>>().join(", "));
+    }
     if !item.must.is_empty() {
         let must: Vec<String> = item.must.iter().map(|must| set_in(must)).collect();
         let _ = write!(text, "\n\nWhat must be true when it is done:\n\n- {}", must.join("\n- "));
@@ -605,14 +629,20 @@ fn listed_in_words(item: &Item) -> String {
     let mut text = format!("- `{}` {}", item.id, set_in(&item.title));
     let mut add = |name: &str, values: &[String]| {
         let values = values.iter().map(|value| set_in(value)).collect::<Vec<String>>();
-        let values = if values.is_empty() { "none".to_owned() } else { values.join("; ") };
+        let values = if values.is_empty() { "none".to_owned() } else { values.join(", ") };
         let _ = write!(text, "\n  - {name}: {values}");
     };
     add("after", &item.after);
     add("writes", &item.writes);
     let tags = item.tags.iter().map(|(name, value)| format!("{name} = {value}"));
     add("tags", &tags.collect::<Vec<String>>());
-    add("must", &item.must);
+    if item.must.is_empty() {
+        add("must", &[]);
+    }
+    // A sentence may have any sign in it.
+    for must in &item.must {
+        add("must", std::slice::from_ref(must));
+    }
     text
 }
 
@@ -621,22 +651,27 @@ fn findings(findings: &[Finding]) -> String {
         .iter()
         .take(FINDINGS_MAX)
         .map(|finding| {
-            let (severity, what) = (finding.severity.as_str(), set_in(&finding.to_line()));
+            let what = match &finding.proof {
+                // The whole command follows.
+                Some(Proof::Command { .. }) => finding.to_short_line(),
+                Some(Proof::Quote { .. }) | None => finding.to_line(),
+            };
+            let (severity, what) = (finding.severity.as_str(), set_in(&what));
             let mut text = format!("- {} ({severity}) {what}", finding.id);
             if !finding.why.is_empty() {
                 let _ = write!(text, "\n  Why: {}", set_in(&finding.why));
             }
             match &finding.proof {
                 Some(Proof::Command { command, output }) => {
-                    let who = match finding.doubt {
-                        Some(Doubt::Claimed) => "printed, as the reviewer says",
-                        Some(Doubt::NotThere(_)) | None => "printed",
+                    let who = match &finding.doubt {
+                        Some(Doubt::Claimed) => "The reviewer ran this, Forge did not: ",
+                        Some(Doubt::NotThere(_)) | None => "",
                     };
                     let command = set_in(command);
-                    let _ = write!(text, "\n  `{command}` {who}:\n\n{}", quoted(output));
+                    let _ = write!(text, "\n  {who}`{command}` printed:\n\n{}\n", quoted(output));
                 }
                 Some(Proof::Quote { quote }) => {
-                    let _ = write!(text, "\n{}", quoted(quote));
+                    let _ = write!(text, "\n\n{}\n", quoted(quote));
                 }
                 None => {}
             }

@@ -377,7 +377,7 @@ impl RunContext<'_> {
         replace_on(self.disk, &path, &self.redacted(&text))
             .map_err(|error| Error::file(&path, &error))?;
         let files = changes.into_iter().map(|change| change.path).collect();
-        Ok(Some(ChangedFiles { files, unshown }))
+        Ok(Some(ChangedFiles { before: span.from, files, unshown }))
     }
 
     /// What the scripted agent plays with: our own program, the scenario, the log.

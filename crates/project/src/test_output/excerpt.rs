@@ -19,6 +19,10 @@ const BEFORE: usize = 3;
 const AFTER: usize = 12;
 /// Lines kept on each side of a hint.
 const AROUND_HINT: usize = 1;
+/// So many lines are few.
+const FEW_LINES: usize = 12;
+/// A ruler has at least so many characters.
+const RULER_MIN: usize = 5;
 /// So many like lines in a row are folded.
 const FOLDED_MIN: usize = 4;
 /// A longer line loses its middle.
@@ -39,10 +43,19 @@ pub fn excerpt(output: &str, lines_max: usize, bytes_max: usize) -> String {
     let items = folded_lines(output, LINE_BYTES_MAX.min(bytes_max / 4));
     let failures = surroundings(&items, LineWeight::Failure, BEFORE, AFTER);
     let hints = surroundings(&items, LineWeight::Hint, AROUND_HINT, AROUND_HINT);
-    let last = (0..items.len()).rev();
+    let last: Vec<usize> =
+        (0..items.len()).rev().filter(|at| !is_ruler(&items[*at].text)).collect();
+    // Where there is room for few lines, they are the first failure, which names the test, and the last ones, with the cause.
+    let mut alone = if failures.len() > lines_max && lines_max <= FEW_LINES {
+        surroundings(&items, LineWeight::Failure, 0, 0)
+    } else {
+        Vec::new()
+    };
+    alone.get_mut(1..).unwrap_or_default().reverse();
     let nothing = ExcerptRoom { lines: 0, bytes: 0 };
     let tail = ExcerptRoom { lines: lines_max / TAIL_SHARE, bytes: bytes_max / TAIL_SHARE };
     let mut choice = ExcerptChoice::new(items, ExcerptRoom { lines: lines_max, bytes: bytes_max });
+    choice.add_while_room(alone, nothing);
     choice.add_while_room(failures, tail);
     if choice.used.lines == 0 {
         choice.add_while_room(hints.iter().copied(), tail);
@@ -162,7 +175,14 @@ fn surroundings(
             next = end;
         }
     }
+    chosen.retain(|at| !is_ruler(&items[*at].text));
     chosen
+}
+
+/// Returns true for a line that only separates others.
+fn is_ruler(line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= RULER_MIN && line.bytes().all(|byte| b"-=_*~#.".contains(&byte))
 }
 
 /// Returns the lines of an output, plain, with runs of like lines folded and blank runs made one.
@@ -318,6 +338,19 @@ mod tests {
         let words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta"];
         let line = |at: usize| format!("{} {}\n", words[at % 7], words[(at / 7) % 7]);
         (0..lines).map(line).collect()
+    }
+
+    #[test]
+    fn few_lines_have_the_test_and_the_cause_and_no_rulers() {
+        let output = "python3 -m unittest -q\n======================\nERROR: test_notes (unittest.loader._FailedTest)\n----------------------\n\
+            ImportError: Failed to import test module: test_notes\nTraceback (most recent call last):\n  File \"loader.py\", line 419\n    module = f()\n\
+            \x20 File \"test_notes.py\", line 3\n    import noets\nModuleNotFoundError: No module named 'noets'\n\n\n----------------------\n\
+            Ran 1 test in 0.000s\n\nFAILED (errors=1)\nmake: *** [Makefile:2: test] Error 1\n";
+        let shown = excerpt(output, 7, 4096);
+        for line in ["ERROR: test_notes", "No module named 'noets'", "make: *** [Makefile:2"] {
+            assert!(shown.contains(line), "{line} is not in\n{shown}");
+        }
+        assert!(!shown.contains("===="), "{shown}");
     }
 
     #[test]

@@ -146,6 +146,11 @@ impl Store {
                 "SELECT run FROM runs WHERE substr(run, -length(?1)) = ?1 ORDER BY run LIMIT 11",
             )?;
         }
+        if runs.is_empty() && wanted.len() + 1 >= ENDING_MIN {
+            runs = find(
+                "SELECT run FROM runs WHERE substr(run, -4, length(?1)) = ?1 ORDER BY run LIMIT 11",
+            )?;
+        }
         match runs.as_slice() {
             [] => {
                 let nearest = nearest(&wanted, &self.rows()?);

@@ -14,9 +14,10 @@ use std::{
     os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
+use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
@@ -183,14 +184,20 @@ fn sums(dir: &Path, before: Option<&KnownCheckout>) -> (Option<FilesSum>, Option
     (sum(dir, Some(&agent_git), of_files), git)
 }
 
+/// Returns the time that a file system would give to a change now, in nanoseconds. The kernel takes it from a clock that stands
+/// between two ticks, and on a machine whose processors are lent to others it stands for long.
+fn coarse_now() -> Option<i64> {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    now.tv_sec.checked_mul(1_000_000_000)?.checked_add(now.tv_nsec)
+}
+
 /// Sums up a folder without another one in it.
 fn sum(
     folder: &Path,
     without: Option<&Path>,
     known: Option<&BTreeMap<PathBuf, Vec<u8>>>,
 ) -> Option<FilesSum> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
-    let recent_since = i64::try_from(now.checked_sub(TICK)?.as_nanos()).ok()?;
+    let recent_since = coarse_now()?.checked_sub(i64::try_from(TICK.as_nanos()).ok()?)?;
     let (mut metadata, mut recent) = (Sha256::new(), BTreeMap::new());
     let (mut n_entries, mut n_bytes) = (0, 0);
     let mut open: Vec<Vec<u8>> = vec![Vec::new()];
