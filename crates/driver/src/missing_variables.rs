@@ -33,7 +33,11 @@ pub fn find_missing<E>(
     if left_out.is_empty() || !succeeds(&PassedVariables::Everything)? {
         return Ok(Vec::new());
     }
-    narrow(&left_out, TRIALS_MAX - 1, |needed, some| {
+    // Who succeeds now as it is failed for another reason, which is over.
+    if succeeds(pass)? {
+        return Ok(Vec::new());
+    }
+    narrow(&left_out, TRIALS_MAX - 2, |needed, some| {
         succeeds(&PassedVariables::Listed([listed, needed, some].concat()))
     })
 }
@@ -112,7 +116,7 @@ impl Plan<'_> {
         let mut number = 0;
         let missing = find_missing(pass, |pass| {
             number += 1;
-            let name = format!("{name}-{mark}-{number}");
+            let name = format!("{name}-{mark}-trial-{number}");
             let (folder, ending) = self.shell_with(pass, &name, line, dir, limits)?;
             match command_end(self.context.executor, &folder, &ending) {
                 CommandEnd::Success => Ok(true),
@@ -136,6 +140,18 @@ impl Plan<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_failed_for_a_moment_needs_no_variable() {
+        let pass = PassedVariables::Listed(Vec::new());
+        let mut tried = Vec::new();
+        let missing = find_missing(&pass, |with: &PassedVariables| {
+            tried.push(with.clone());
+            Ok::<bool, ()>(true)
+        });
+        assert_eq!(missing, Ok(Vec::new()));
+        assert_eq!(tried, [PassedVariables::Everything, pass], "it was tried once more as it is");
+    }
 
     fn narrowed(n: usize, trials: usize, needed: &[usize]) -> (Vec<String>, usize) {
         let names: Vec<String> = (0..n).map(|number| format!("V{number:04}")).collect();

@@ -432,12 +432,15 @@ impl Plan<'_> {
         for (number, line) in (1..).zip(commands) {
             let name = format!("{prefix}setup-{number}");
             let (folder, ending) = self.shell(&name, line, &opened.tree, self.context.limits())?;
-            match command_end(self.context.executor, &folder, &ending) {
+            let end = command_end(self.context.executor, &folder, &ending);
+            let ended_by_itself = matches!(end, CommandEnd::Failure { .. });
+            match end {
                 CommandEnd::Success => {}
                 CommandEnd::Interrupted => return Err(self.interrupted()),
                 CommandEnd::Failure { what, .. } | CommandEnd::Fault { what, .. } => {
                     // Nobody has worked here yet.
-                    if disk.length(&mark).is_err() && self.is_at_the_base(&opened.head)? {
+                    let is_new = ended_by_itself && disk.length(&mark).is_err();
+                    if is_new && self.is_at_the_base(&opened.head)? {
                         self.name_missing(&name, line, &opened.tree, self.context.limits())?;
                     }
                     let last = what.lines().rev().find(|line| !line.trim().is_empty());

@@ -582,3 +582,16 @@ fn commands_that_nobody_allowed_are_shown_and_start_nothing() {
     has(&said.err, &["sh ./check.sh"]);
     assert_eq!(world.ids().len(), 1);
 }
+
+#[test]
+fn a_setup_that_was_killed_is_run_again_and_no_variable_is_blamed_for_it() {
+    let world = project(&format!(
+        "{CHECKED}\n[workspace]\nsetup = [\"test -e $HOME/once || {{ touch $HOME/once; kill -9 $$; }}\"]\n"
+    ));
+    world.scenario("[[play]]\nrole = \"worker\"\nrun = \"echo two >> src/a.txt\"\nresult = { summary = \"done\" }\n");
+    // It would be a variable that the setup does not get.
+    let mut command = world.command(&["run", "--flow", "one", "make it"]);
+    let said = finish(command.env("LEFT_OUT", "x"));
+    assert_eq!(said.code, DONE, "{said}");
+    assert!(!said.all().contains("of your environment"), "{said}");
+}
