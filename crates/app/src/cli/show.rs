@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::Error;
-use forge_core::view::{UnitView, sanitize};
+use forge_core::view::sanitize;
 
 use super::common::{open_forge, print_json, run_and_name};
 use crate::{
@@ -13,9 +13,7 @@ use crate::{
     terminal_info,
     terminal_output::{self, coloured_symbol},
     text::{
-        result_text::{
-            MergeState, artifact_document, change_documents, next_steps, parse_unit_id, result_text,
-        },
+        result_text::{MergeState, artifact_document, change_documents, next_steps, result_text},
         state_words::{DrivenBy, row_mark},
     },
 };
@@ -63,14 +61,7 @@ impl ShowArgs {
             let documents = if unit == WHOLE {
                 vec![Document { bytes: forge.diff(&run)?, format: DocumentFormat::Diff }]
             } else {
-                let whole = parse_unit_id(unit)?;
-                let has = |known: &UnitView| known.unit == *unit;
-                let unit = if forge.view(&run)?.units.iter().any(has) {
-                    whole
-                } else {
-                    forge.find_unit("show", &run, unit)?
-                };
-                change_documents(forge.change(&run, &unit)?)
+                change_documents(forge.change(&run, &forge.find_unit("show", &run, unit)?)?)
             };
             let is_empty = |document: &Document| document.bytes.is_empty();
             if documents.iter().all(is_empty) {
