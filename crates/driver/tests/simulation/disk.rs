@@ -50,7 +50,10 @@ struct Content {
 enum Since {
     #[default]
     Nothing,
-    Appended,
+    /// It was cut off or appended to behind this many bytes.
+    Appended {
+        from: usize,
+    },
     Rewritten,
 }
 
@@ -58,7 +61,10 @@ impl Content {
     fn sync(&mut self) {
         match self.since {
             Since::Nothing => {}
-            Since::Appended => self.synced.extend_from_slice(&self.now[self.synced.len()..]),
+            Since::Appended { from } => {
+                self.synced.truncate(from);
+                self.synced.extend_from_slice(&self.now[from..]);
+            }
             Since::Rewritten => self.synced.clone_from(&self.now),
         }
         self.since = Since::Nothing;
@@ -261,10 +267,9 @@ impl SimulatedDisk {
             if content.since != Since::Nothing {
                 if mixed && chance.percent(50) {
                     // What was only appended to is torn after what was synced.
-                    let kept = if content.now.starts_with(&content.synced) {
-                        content.synced.len()
-                    } else {
-                        0
+                    let kept = match content.since {
+                        Since::Appended { from } => from,
+                        Since::Nothing | Since::Rewritten => 0,
                     };
                     let length = chance.below((content.now.len() - kept) as u64 + 1);
                     content.now.truncate(kept + usize::try_from(length).expect("a length"));
@@ -416,7 +421,7 @@ impl Disk for SimulatedDisk {
             let file = &mut state.files[number];
             file.now.extend_from_slice(bytes);
             if file.since == Since::Nothing {
-                file.since = Since::Appended;
+                file.since = Since::Appended { from: file.synced.len() };
             }
             Ok(())
         })
@@ -429,9 +434,12 @@ impl Disk for SimulatedDisk {
             let file = &mut state.files[number];
             file.now.truncate(length);
             file.since = match file.since {
-                Since::Appended if length == file.synced.len() => Since::Nothing,
-                Since::Appended if length > file.synced.len() => Since::Appended,
-                Since::Nothing | Since::Appended | Since::Rewritten => Since::Rewritten,
+                Since::Appended { from } if from == length && from == file.synced.len() => {
+                    Since::Nothing
+                }
+                Since::Appended { from } => Since::Appended { from: from.min(length) },
+                Since::Nothing => Since::Appended { from: length.min(file.synced.len()) },
+                Since::Rewritten => Since::Rewritten,
             };
             Ok(())
         })

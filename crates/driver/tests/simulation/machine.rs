@@ -261,6 +261,10 @@ impl Machine {
         } else {
             self.end_turn(&folder, &step, ends)
         };
+        if how.is_some() {
+            // The folder of a step gets its name on the disk with its ending.
+            self.disk.write_synced(&folder.ending(), b"");
+        }
         let phase = match how {
             None => StepPhase::Dead,
             Some(how) => StepPhase::Ended(Ending {
