@@ -34,11 +34,11 @@ use forge_core::{
         Person, QuestionReason, Receipt, Record, Ruling, Start, TriageOutcome,
     },
     failure::FaultClass,
-    flow::{Check, Delivery, Flow, Stage, Work},
+    flow::{CallsMax, Check, Delivery, Flow, Stage, Work},
     id::{CallId, QuestionId},
     item::Item,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
-    run::Phase,
+    run::{CallEnding, CallKind, EndedCall, Phase},
     verdict::{BlockerClass, Finding, Severity, Verdict},
     view, wanted,
 };
@@ -108,6 +108,8 @@ struct Game {
     inputs: Vec<Input>,
     lists: BTreeMap<String, Vec<Item>>,
     counts: BTreeMap<&'static str, u64>,
+    /// Whether a person had something done once more.
+    has_asked_for_more: bool,
     tell: bool,
 }
 
@@ -601,7 +603,42 @@ impl Game {
         }
     }
 
+    /// Without a person who asks for more, a run makes no more calls than its flow says.
+    fn made_no_more_calls(&mut self) {
+        if self.has_asked_for_more {
+            return;
+        }
+        let counts = |ended: &&EndedCall| match ended.ending {
+            CallEnding::Triage(_)
+            | CallEnding::Work(
+                Outcome::Lost
+                | Outcome::Interrupted
+                | Outcome::Limited { .. }
+                | Outcome::Deferred { .. },
+            )
+            | CallEnding::Look(Ruling::Lost | Ruling::Interrupted | Ruling::Limited { .. }) => {
+                false
+            }
+            CallEnding::Work(_) | CallEnding::Look(_) | CallEnding::Overtaken => {
+                matches!(self.run.call_kind(&ended.call), CallKind::Agent { .. })
+            }
+        };
+        let n_calls = self.run.history().calls.iter().filter(counts).count() as u64;
+        let CallsMax(most) = self.run.definition().flow.calls_max();
+        assert!(n_calls <= most, "{n_calls} calls, and the flow says at most {most}");
+        self.count("calls that nobody asked for");
+    }
+
     fn give(&mut self, input: &Input) {
+        if let Input::Command(command) = input {
+            self.has_asked_for_more |= !matches!(
+                command,
+                Command::Start(_)
+                    | Command::Pause { .. }
+                    | Command::Abandon { .. }
+                    | Command::Answer { answer: Answer::Approve | Answer::GiveUp, .. }
+            );
+        }
         let decided = decide(&self.run, self.now, input);
         assert_eq!(decided, decide(&self.run, self.now, input), "deciding is not a function");
         if self.tell {
@@ -663,6 +700,7 @@ impl Game {
                 Phase::Fresh | Phase::Going | Phase::Held(_) => false,
             };
             if is_over && self.run.calls().is_empty() {
+                self.made_no_more_calls();
                 if self.chance.one_in(4) {
                     self.replay();
                 }
@@ -741,6 +779,7 @@ fn chance_finds_nothing() {
             inputs: Vec::new(),
             lists: BTreeMap::new(),
             counts: BTreeMap::new(),
+            has_asked_for_more: false,
             tell,
         };
         let played = catch_unwind(AssertUnwindSafe(|| game.play()));

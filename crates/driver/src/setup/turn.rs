@@ -294,7 +294,7 @@ impl RunContext<'_> {
             (CallId::Attempt(_), Due::Fresh) | (CallId::Judgement(_), _) => return Ok(left),
         }
         for name in &run.stage(call.unit()).writes {
-            let name = artifact_name(name, &call.unit().scope);
+            let name = artifact_name(run, name, &call.unit().scope);
             let is_given = inbox.iter().any(|reading| reading.name == name);
             if let Some(blob) = unit.artifacts.get(&name).filter(|_| !is_given) {
                 let name = format!("{LAST}/{name}");
