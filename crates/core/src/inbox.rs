@@ -33,16 +33,19 @@ pub fn entries(run: &Run, unit: &UnitId, gate: Option<&str>) -> Vec<InboxEntry> 
         Some(position) => &stage.gates[position].reads,
         None => &stage.reads,
     };
-    let mut found: Vec<InboxEntry> =
-        reads.iter().flat_map(|name| find(run, unit, &artifact_name(name, &unit.scope))).collect();
+    let mut found: Vec<InboxEntry> = reads
+        .iter()
+        .flat_map(|name| find(run, unit, &artifact_name(run, name, &unit.scope)))
+        .collect();
     found.sort();
     found.dedup();
     found
 }
 
 /// Returns the name of an artifact in a scope: `{item}` is the id of its innermost item.
-pub fn artifact_name(pattern: &str, scope: &Scope) -> String {
-    pattern.replace("{item}", scope.item().unwrap_or_default())
+pub fn artifact_name(run: &Run, pattern: &str, scope: &Scope) -> String {
+    let scope = run.definition().flow.item_scope(scope);
+    pattern.replace("{item}", scope.as_ref().and_then(Scope::item).unwrap_or_default())
 }
 
 /// Returns all artifacts of a run: scope, name, content.
@@ -68,7 +71,7 @@ fn find(run: &Run, unit: &UnitId, name: &str) -> Vec<InboxEntry> {
         let (stages, table) = run.table(&here.scope);
         let own = stages.iter().position(|stage| stage.name == here.stage);
         let own = own.expect("a unit names a stage of its flow");
-        let search = Search { name, reader: unit };
+        let search = Search { name, reader: unit, table: &here.scope };
         for row in (0..=own).rev() {
             let id = here.scope.unit(&stages[row].name);
             search.row(stages[row].inner(), &id, &table.units[row], &mut found);
@@ -94,6 +97,8 @@ fn readings(found: BTreeMap<String, Blob>) -> Vec<InboxEntry> {
 struct Search<'a> {
     name: &'a str,
     reader: &'a UnitId,
+    /// The table around the reader that is looked through.
+    table: &'a Scope,
 }
 
 impl Search<'_> {
@@ -103,12 +108,18 @@ impl Search<'_> {
         if !self.is_around(id) {
             for (name, blob) in &unit.artifacts {
                 let below = format!("{}/{name}", id.scope);
-                if matches_name(self.name, name) || matches_name(self.name, &below) {
+                let from_table = below.strip_prefix(&format!("{}/", self.table)).unwrap_or(&below);
+                let meant = [name.as_str(), &below, from_table];
+                if meant.iter().any(|name| matches_name(self.name, name)) {
                     let is_own = self.reader.scope.within(&id.scope);
                     let name = if is_own { name.clone() } else { below };
                     found.entry(name).or_insert_with(|| blob.clone());
                 }
             }
+        }
+        // A plain name beside the reader's own item is that of something else.
+        if !self.name.contains('*') && self.is_around(id) {
+            return;
         }
         for (item, inside) in unit.inner.members() {
             let scope = id.item(&item.id);

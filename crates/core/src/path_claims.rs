@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    flow::{Stage, firsts, lands},
+    flow::{Stage, Work, firsts, lands},
     id::Scope,
     item::{Item, overlap},
     run::{Phase, Run, State, Table, TableStatus},
@@ -62,7 +62,10 @@ fn collect(
         for (item, inside) in unit.inner.members() {
             if inside.standing() == TableStatus::Open {
                 let scope = scope.unit(&stage.name).item(&item.id);
-                collect(&scope, &item.writes, (stage.inner(), inside), found);
+                // A flow inside a flow may write what the item around it may.
+                let is_flow = matches!(stage.work, Work::Flow { .. });
+                let writes = if is_flow { writes } else { &item.writes };
+                collect(&scope, writes, (stage.inner(), inside), found);
             }
         }
     }

@@ -12,6 +12,8 @@
 #![expect(clippy::disallowed_methods, reason = "its size and seed come from outside")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "chance looks at what it needs")]
 
+#[path = "chance/calls.rs"]
+mod calls;
 #[path = "chance/edits.rs"]
 mod edits;
 #[path = "chance/flows.rs"]
@@ -108,6 +110,8 @@ struct Game {
     inputs: Vec<Input>,
     lists: BTreeMap<String, Vec<Item>>,
     counts: BTreeMap<&'static str, u64>,
+    /// Whether a person had something done once more.
+    has_asked_for_more: bool,
     tell: bool,
 }
 
@@ -602,6 +606,7 @@ impl Game {
     }
 
     fn give(&mut self, input: &Input) {
+        self.has_asked_for_more |= calls::asks_for_more(input);
         let decided = decide(&self.run, self.now, input);
         assert_eq!(decided, decide(&self.run, self.now, input), "deciding is not a function");
         if self.tell {
@@ -663,6 +668,7 @@ impl Game {
                 Phase::Fresh | Phase::Going | Phase::Held(_) => false,
             };
             if is_over && self.run.calls().is_empty() {
+                self.made_no_more_calls();
                 if self.chance.one_in(4) {
                     self.replay();
                 }
@@ -741,6 +747,7 @@ fn chance_finds_nothing() {
             inputs: Vec::new(),
             lists: BTreeMap::new(),
             counts: BTreeMap::new(),
+            has_asked_for_more: false,
             tell,
         };
         let played = catch_unwind(AssertUnwindSafe(|| game.play()));

@@ -15,7 +15,7 @@ use forge_core::{
     Run,
     flow::{Check, Stage, Work, lands},
     id::{CallId, Scope, UnitId},
-    run::FilesState as UnitFiles,
+    run::{FilesState as UnitFiles, LandedUnit},
 };
 use forge_project::{catalog::Code, settings::Frozen};
 use forge_workspace::{
@@ -228,6 +228,26 @@ pub fn span(repository: &dyn CodeHistory, run: &Run, unit: &UnitId) -> Result<Sp
         repository.merge_base(head, &to)?
     };
     Ok(Span { from, to })
+}
+
+/// The change that agents around a unit are shown: in an item all that landed from inside it, with its own that has not.
+pub fn shown_change(
+    repository: &dyn CodeHistory,
+    run: &Run,
+    unit: &UnitId,
+) -> Result<Span, GitError> {
+    let item = run.definition().flow.item_scope(&unit.scope);
+    let is_inside = |landed: &&LandedUnit| {
+        let scope = &landed.unit.scope;
+        item.as_ref().is_some_and(|item| scope != item && scope.within(item))
+    };
+    let first = run.history().landed.iter().find(is_inside);
+    // What landed is one commit, on what was there before.
+    let before = first.and_then(|first| repository.resolve_commit(&format!("{}^", first.commit)));
+    match before {
+        Some(from) => Ok(Span { from, to: judged_commit(run, unit) }),
+        None => span(repository, run, unit),
+    }
 }
 
 /// All that the run has changed so far, as the checkout of a unit shows it.

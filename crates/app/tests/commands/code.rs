@@ -595,3 +595,41 @@ fn a_setup_that_was_killed_is_run_again_and_no_variable_is_blamed_for_it() {
     assert_eq!(said.code, DONE, "{said}");
     assert!(!said.all().contains("of your environment"), "{said}");
 }
+
+#[test]
+fn tests_inside_a_source_file_that_are_weakened_are_asked_about() {
+    let world = project(CHECKED);
+    let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        assert_eq!(super::add(1, 2), 3);\n        assert_eq!(super::add(2, 2), 4);\n    }\n}\n";
+    world.write("src/lib.rs", format!("pub fn add(a: u8, b: u8) -> u8 {{ a + b }}\n{tests}"));
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "-m", "with tests inside"]);
+    let play = |run: &str| {
+        world.scenario(&format!(
+            "[[play]]\nrole = \"worker\"\nrun = \"{run}\"\nresult = {{ summary = \"done\" }}\n"
+        ));
+    };
+    play("sed -i '/add(2, 2)/d' src/lib.rs");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["src/lib.rs", "weakened"]);
+    play("sed -i 's/a + b/b + a/' src/lib.rs");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "only the code has changed: {said}");
+}
+
+#[test]
+fn protected_files_are_noted_where_one_changed_and_nowhere_else() {
+    let world = project(CHECKED);
+    let play = |file: &str| {
+        world.scenario(&format!(
+            "[[play]]\nrole = \"worker\"\nrun = \"echo two >> {file}\"\nresult = {{ summary = \"done\" }}\n"
+        ));
+    };
+    play("src/a.txt");
+    assert_eq!(world.run("one", &[]).code, DONE);
+    assert!(!notes(&world, &world.latest()).contains("protected files"));
+    play("tests/a_test.sh");
+    assert_eq!(world.run("one", &[]).code, DONE, "more of a test needs nobody");
+    let noted = notes(&world, &world.latest());
+    has(&noted, &["it changes protected files (tests, CI, settings): tests/a_test.sh (test)"]);
+}

@@ -198,3 +198,60 @@ at_once = 3
     assert!(at("tasks.C/work#1 started") > at("tasks.A/work#1 finished"), "{story:#?}");
     assert!(at("tasks.C/work#1 started") > at("tasks.B/work#1 finished"), "{story:#?}");
 }
+
+#[test]
+fn a_flow_inside_an_item_keeps_to_its_paths_and_a_look_around_it_sees_what_landed() {
+    let world = crate::code::project(crate::code::CHECKED);
+    world.flow(
+        "inner",
+        r#"
+[[stage]]
+name = "make"
+agent = "worker"
+gates = [{ check = "changes" }, { verify = true }, { check = "guarded" }, { land = true }]
+"#,
+    );
+    world.flow(
+        "sliced",
+        r#"
+[[stage]]
+name = "plan"
+agent = "planner"
+list = "slices"
+[[stage]]
+name = "slices"
+each = "slices"
+  [[stage.stage]]
+  name = "work"
+  flow = "inner"
+  [[stage.stage]]
+  name = "look"
+  command = "true"
+  gates = [{ name = "review", review = "reader" }]
+"#,
+    );
+    world.scenario(
+        r#"
+[[play]]
+role = "planner"
+result = { lists = { slices = [{ id = "S1", title = "one", writes = ["src/s.txt"] }, { id = "S2", title = "two", after = ["S1"], writes = ["src/t.txt"] }] } }
+[[play]]
+role = "worker"
+run = 'case $FORGE_CALL in *S1*1) echo s > src/s.txt; echo o > src/o.txt;; *S1*) rm -f src/o.txt; echo s > src/s.txt;; *) echo t > src/t.txt;; esac'
+result = { summary = "done" }
+[[play]]
+role = "reader"
+result = { summary = "good", verdict = "pass", findings = [] }
+"#,
+    );
+    let said = world.run("sliced", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["`src/o.txt` is outside what S1 may change (src/s.txt)"]);
+    let run = world.latest();
+    for (look, own, other) in [("S1", "src/s.txt", "src/t.txt"), ("S2", "src/t.txt", "src/s.txt")] {
+        let inbox = world.boxes(&run, &format!("slices.{look}/look#1/review#1")).join("inbox");
+        let diff = fs::read_to_string(inbox.join("change.diff")).unwrap();
+        has(&diff, &[own]);
+        assert!(!diff.contains(other), "{diff}");
+    }
+}

@@ -84,7 +84,7 @@ impl Draft {
     fn cannot_revise(&self, unit: &UnitId, gate: Option<&str>) -> bool {
         let stage = self.run.stage(unit);
         gate.and_then(|gate| stage.gate(gate)).is_some_and(|position| {
-            let target = self.target(unit, stage.gates[position].redo.as_deref());
+            let target = self.run.sent_back_to(unit, stage.gates[position].redo.as_deref());
             self.would_undo_landed(&target) || !self.run.stage(&target).is_called()
         })
     }
@@ -186,7 +186,7 @@ impl Draft {
                 let stage = self.run.stage(&unit);
                 let position = question.gate.as_deref().and_then(|gate| stage.gate(gate));
                 let redo = position.and_then(|position| stage.gates[position].redo.as_deref());
-                let target = self.target(&unit, redo);
+                let target = self.run.sent_back_to(&unit, redo);
                 let found = self.run.unit(&unit).found.clone();
                 self.record(Event::UnitReopened {
                     unit: target,

@@ -7,7 +7,7 @@ use crate::{
         SentBack, Waiver,
     },
     failure::FaultClass,
-    flow::{BuiltIn, Check, Exhausted, Gate, GateWeight, StageOrder, firsts, followers},
+    flow::{BuiltIn, Check, Exhausted, Gate, GateWeight, StageOrder, followers},
     id::{CallId, JudgementId, QuestionId, UnitId},
     run::{AskedQuestion, Unit, command_failure},
     verdict::{Finding, Verdict},
@@ -197,7 +197,8 @@ impl Draft {
         });
         let works_on_code = self.run.definition().start.base.is_some();
         let is_asked = |asked: &AskedQuestion| asked.question.why == QuestionReason::NothingChanged;
-        let must_change = if unit.scope.item().is_some() {
+        let item = self.run.definition().flow.item_scope(&unit.scope);
+        let must_change = if item.is_some() {
             !self.run.table(&unit.scope).1.has_landed()
         } else {
             self.run.changed_nothing() && !self.run.history().asked.iter().any(is_asked)
@@ -287,33 +288,13 @@ impl Draft {
         }
     }
 
-    /// Returns the unit that a gate sends back to: its own, or the nearest one of that name further out.
-    pub(super) fn target(&self, unit: &UnitId, redo: Option<&str>) -> UnitId {
-        let Some(redo) = redo else { return unit.clone() };
-        let flow = &self.run.definition().flow;
-        let mut here = unit.clone();
-        loop {
-            let stages = flow.table(&here.scope);
-            let own = stages.iter().position(|stage| stage.name == here.stage);
-            let own = own.expect("a unit names a stage of its flow");
-            let before = firsts(stages, own).into_iter().chain([own]);
-            if before.into_iter().any(|row| stages[row].name == redo) {
-                return here.scope.unit(redo);
-            }
-            let outer = here.scope.origin();
-            let (scope, group) =
-                outer.expect("a flow only sends back to a stage that comes before");
-            here = scope.unit(&group);
-        }
-    }
-
     /// Sends the target of a gate back to work, as long as it has rounds left and each round
     /// leaves fewer serious findings. After that, it is the unit with the gate that is let
     /// through, given up or asked about.
     fn send_back(&mut self, unit: &UnitId, position: usize, findings: &[Finding], shrinks: bool) {
         let stage = self.run.stage(unit);
         let gate = stage.gates[position].clone();
-        let target = self.target(unit, gate.redo.as_deref());
+        let target = self.run.sent_back_to(unit, gate.redo.as_deref());
         let findings: Vec<Finding> =
             findings.iter().filter(|finding| finding.is_grounded()).cloned().collect();
         if gate.check == Check::Land {

@@ -315,6 +315,26 @@ impl Flow {
     }
 }
 
+/// Returns the rows that a gate of this row may send back to in its table.
+fn rows_before(stages: &[Stage], row: usize) -> impl Iterator<Item = usize> {
+    firsts(stages, row).into_iter().chain([row])
+}
+
+/// Returns where the landings of a row send back to, by name: none for itself. Those from inside it are the ones that no table
+/// in it has.
+fn landing_targets(stage: &Stage) -> Vec<Option<&str>> {
+    let own = stage.gates.iter().filter(|gate| matches!(gate.check, Check::Land));
+    let mut targets: Vec<Option<&str>> = own.map(|gate| gate.redo.as_deref()).collect();
+    for row in 0..stage.inner().len() {
+        let inner = landing_targets(&stage.inner()[row]).into_iter().flatten();
+        let leaves = |redo: &&str| {
+            !rows_before(stage.inner(), row).any(|before| stage.inner()[before].name == **redo)
+        };
+        targets.extend(inner.filter(leaves).map(Some));
+    }
+    targets
+}
+
 /// Counts the calls of a table. `reopenings` is how often the whole table can be opened again from outside.
 fn table_calls(stages: &[Stage], reopenings: u64) -> u64 {
     let mut again = vec![reopenings; stages.len()];
@@ -322,8 +342,20 @@ fn table_calls(stages: &[Stage], reopenings: u64) -> u64 {
         for follower in followers(stages, position) {
             again[follower] += u64::from(stage.rounds);
         }
-        let lands = stage.gates.iter().any(|gate| matches!(gate.check, Check::Land));
-        again[position] += u64::from(lands);
+    }
+    // What does not land goes back once more, with all that was done since: by target, the last row that sends there.
+    let mut landings = BTreeMap::new();
+    for (row, stage) in stages.iter().enumerate() {
+        for redo in landing_targets(stage) {
+            let named = |before: &usize| redo == Some(stages[*before].name.as_str());
+            let target = redo.map_or(Some(row), |_| rows_before(stages, row).find(named));
+            landings.extend(target.map(|target| (target, row)));
+        }
+    }
+    for (target, last) in landings {
+        for follower in followers(stages, target).into_iter().filter(|row| *row <= last) {
+            again[follower] += 1;
+        }
     }
     let calls = stages.iter().zip(again).map(|(stage, again)| {
         let reviews = stage.gates.iter().filter(|gate| matches!(gate.check, Check::Review { .. }));

@@ -372,6 +372,20 @@ impl Flow {
         })
     }
 
+    /// Returns the scope of the innermost item that a scope is in. The table of a flow inside a flow is in the item around it.
+    pub fn item_scope(&self, scope: &Scope) -> Option<Scope> {
+        let (outer, group) = scope.origin()?;
+        let row = self.table(&outer).iter().find(|stage| stage.name == group)?;
+        match row.work {
+            Work::Flow { .. } => self.item_scope(&outer),
+            Work::Each { .. }
+            | Work::Agent { .. }
+            | Work::Command { .. }
+            | Work::Deliver { .. }
+            | Work::Nothing => Some(scope.clone()),
+        }
+    }
+
     /// Returns the stage that a unit is of, if this flow has it.
     pub fn stage(&self, unit: &UnitId) -> Option<&Stage> {
         self.table(&unit.scope).iter().find(|stage| stage.name == unit.stage)

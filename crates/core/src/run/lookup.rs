@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     Time,
     event::Question,
-    flow::{Condition, Stage, When},
+    flow::{Condition, Stage, When, firsts},
     id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     item::Item,
     money::Money,
@@ -15,10 +15,35 @@ use super::{
     call_kind::CallKind,
     fold::{EffectMark, Phase, Run, RunDefinition},
     history::History,
-    tree::{Table, TableOpened, Unit, find, locate, position},
+    tree::{State, Table, TableOpened, Unit, find, locate, position},
 };
 
 impl Run {
+    /// Returns the unit that a gate sends back to: its own, or the nearest one of that name further out. Where that one was
+    /// skipped, there is nothing to do again, so the unit itself goes back.
+    ///
+    /// # Panics
+    /// If no stage of that name comes before the unit, which no flow can have.
+    pub fn sent_back_to(&self, unit: &UnitId, redo: Option<&str>) -> UnitId {
+        let Some(redo) = redo else { return unit.clone() };
+        let mut here = unit.clone();
+        loop {
+            let stages = self.definition().flow.table(&here.scope);
+            let own = stages.iter().position(|stage| stage.name == here.stage);
+            let own = own.expect("a unit names a stage of its flow");
+            let before = firsts(stages, own).into_iter().chain([own]);
+            if before.into_iter().any(|row| stages[row].name == redo) {
+                let target = here.scope.unit(redo);
+                let is_skipped = self.unit(&target).state == State::Skipped;
+                return if is_skipped { unit.clone() } else { target };
+            }
+            let outer = here.scope.origin();
+            let (scope, group) =
+                outer.expect("a flow only sends back to a stage that comes before");
+            here = scope.unit(&group);
+        }
+    }
+
     /// Returns the life of the run.
     pub fn phase(&self) -> &Phase {
         &self.phase
@@ -167,6 +192,7 @@ impl Run {
 
     /// Returns the item that a scope belongs to.
     pub fn item(&self, scope: &Scope) -> Option<&Item> {
+        let scope = self.definition().flow.item_scope(scope)?;
         let (outer, group) = scope.origin()?;
         let (stages, table) = self.table(&outer);
         table.units[position(stages, &group)].inner.item(scope.item()?)

@@ -67,7 +67,7 @@ impl ChangeKind {
 pub fn versions(run: &Run, id: &UnitId) -> Vec<TextVersion> {
     let unit = run.unit(id);
     let version = |name: &String| {
-        let name = artifact_name(name, &id.scope);
+        let name = artifact_name(run, name, &id.scope);
         let now = unit.artifacts.get(&name)?.clone();
         Some(TextVersion { before: unit.replaced.get(&name).cloned(), name, now })
     };

@@ -497,8 +497,8 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             }
         }
         Choice::Revise => {
-            let redo = position.and_then(|position| stage.gates[position].redo.clone());
-            let target = redo.unwrap_or_else(|| question.unit.stage.clone());
+            let redo = position.and_then(|position| stage.gates[position].redo.as_deref());
+            let target = run.sent_back_to(&question.unit, redo).stage;
             format!("`{target}` runs again, with your words in its brief")
         }
         Choice::Retry => {

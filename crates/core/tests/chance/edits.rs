@@ -56,6 +56,7 @@ impl Game {
 
     /// Goes on with another run that shares the facts of this one up to some unit.
     pub(super) fn rewind(&mut self) {
+        self.has_asked_for_more = true;
         let facts = self.journal.iter().flat_map(|record| &record.facts);
         let begun: Vec<UnitId> = facts
             .filter_map(|fact| match fact {

@@ -11,6 +11,7 @@ use super::Game;
 
 /// What has to happen sometimes, or chance plays without half of the cards.
 pub(super) const SOMETIMES: &[&str] = &[
+    "calls that nobody asked for",
     "end done",
     "end failed",
     "end blocked",

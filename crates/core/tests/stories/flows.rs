@@ -406,6 +406,19 @@ fn a_flow_knows_how_many_agent_calls_it_can_make() {
     // One agent and one review, three times, two tries each.
     let one = parse("[[stage]]\nname = \"s\"\nagent = \"x\"\ngates = [{ review = \"y\" }]");
     assert_eq!(one.calls_max(), CallsMax(12));
+    // A landing that does not succeed sends `make` back once more than its rounds.
+    let landing = parse(
+        "[[stage]]\nname = \"make\"\nagent = \"x\"\n\
+         [[stage]]\nname = \"commit\"\ngates = [{ land = true, redo = \"make\" }]",
+    );
+    assert_eq!(landing.calls_max(), CallsMax(8));
+    let inside = parse(
+        "[[stage]]\nname = \"split\"\nagent = \"x\"\nlist = \"t\"\nrounds = 0\n\
+         [[stage]]\nname = \"all\"\neach = \"t\"\nitems_max = 1\n\
+         [[stage.stage]]\nname = \"one\"\ncommand = \"true\"\n\
+         gates = [{ land = true, redo = \"split\" }]",
+    );
+    assert_eq!(inside.calls_max(), CallsMax(4), "also one from inside an item");
     let none = parse("[[stage]]\nname = \"s\"\ncommand = \"x\"");
     assert_eq!(none.calls_max(), CallsMax(0));
     assert_eq!(one.roles(), ["x", "y"]);

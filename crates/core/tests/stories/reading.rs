@@ -1,8 +1,13 @@
 //! What a call may read: what its row names, and nothing later than it.
 
-use forge_core::inbox::{InboxSource, artifacts, entries};
+use forge_core::{
+    id::UnitId,
+    inbox::{InboxSource, artifacts, entries},
+    item::Item,
+    path_claims::claims,
+};
 
-use crate::world::{World, after, revise, writes};
+use crate::world::{World, after, revise, start_of, writes};
 
 fn read(world: &World, unit: &str, gate: Option<&str>) -> Vec<String> {
     entries(&world.run, &unit.parse().unwrap(), gate)
@@ -137,4 +142,115 @@ fn what_a_flow_inside_wrote_can_be_read_after_it() {
         read(&world, "deliver", None),
         ["sprint.sprint/sprint.md = sprint.md by sprint.sprint/plan-sprint#1"]
     );
+}
+
+/// Slices of tasks, some with a look at their security first.
+const SLICES: &str = r#"
+[[stage]]
+name = "plan"
+agent = "planner"
+list = "slices"
+[[stage]]
+name = "slices"
+each = "slices"
+  [[stage.stage]]
+  name = "plan"
+  agent = "planner"
+  list = "tasks"
+  [[stage.stage]]
+  name = "tasks"
+  each = "tasks"
+    [[stage.stage.stage]]
+    name = "security"
+    agent = "scout"
+    when = { item = "security", is = ["yes"] }
+    writes = ["{item}-SECURITY.md"]
+    [[stage.stage.stage]]
+    name = "execute"
+    agent = "executor"
+    reads = ["{item}-SECURITY.md"]
+    writes = ["{item}-SUMMARY.md"]
+  [[stage.stage]]
+  name = "close"
+  agent = "completer"
+  reads = ["tasks.*/*-SUMMARY.md"]
+"#;
+
+fn slices() -> World {
+    let first =
+        Item { tags: [("security".to_owned(), "yes".to_owned())].into(), ..writes("T01", "a") };
+    World::small(SLICES)
+        .list("plan", vec![writes("S01", "x"), after(writes("S02", "y"), "S01")])
+        .list("slices.S01/plan", vec![first])
+        .list("slices.S02/plan", vec![writes("T01", "b")])
+        .played()
+}
+
+#[test]
+fn a_name_is_never_looked_for_in_items_beside_the_readers() {
+    let world = slices();
+    let own = ["T01-SECURITY.md by slices.S01/tasks.T01/security#1"];
+    assert_eq!(read(&world, "slices.S01/tasks.T01/execute", None), own);
+    assert_eq!(
+        read(&world, "slices.S02/tasks.T01/execute", None),
+        [""; 0],
+        "that is of another task"
+    );
+}
+
+#[test]
+fn a_pattern_finds_what_was_written_inside_the_items_of_its_own_table() {
+    let world = slices();
+    let found = read(&world, "slices.S02/close", None);
+    assert_eq!(
+        found,
+        ["slices.S02/tasks.T01/T01-SUMMARY.md = T01-SUMMARY.md by slices.S02/tasks.T01/execute#1"]
+    );
+}
+
+/// Tasks that are worked on by a flow of their own.
+const BY_A_FLOW: &str = r#"
+name = "outer"
+[[stage]]
+name = "split"
+agent = "s"
+list = "tasks"
+[[stage]]
+name = "tasks"
+each = "tasks"
+at_once = 2
+  [[stage.stage]]
+  name = "work"
+  flow = "inner"
+"#;
+
+const INNER: &str = r#"
+name = "inner"
+[[stage]]
+name = "plan"
+agent = "p"
+writes = ["{item}-PLAN.md"]
+[[stage]]
+name = "make"
+agent = "m"
+reads = ["{item}-PLAN.md"]
+gates = [{ land = true }]
+"#;
+
+#[test]
+fn a_flow_inside_an_item_works_on_that_item() {
+    let start = start_of("outer", &[("outer", BY_A_FLOW), ("inner", INNER)], &[]);
+    let mut world =
+        World::of(start).list("split", vec![writes("A", "a"), writes("B", "b")]).begin();
+    world.end("split#1");
+    world.end("tasks.A/work.inner/plan#1");
+    let inside: UnitId = "tasks.A/work.inner/make".parse().unwrap();
+    assert_eq!(world.run.item(&inside.scope).map(|item| item.id.as_str()), Some("A"));
+    let plan = ["A-PLAN.md by tasks.A/work.inner/plan#1"];
+    assert_eq!(read(&world, "tasks.A/work.inner/make", None), plan);
+    let claims = claims(&world.run);
+    let claimed: Vec<(String, String)> =
+        claims.iter().map(|claim| (claim.scope.to_string(), claim.writes.join(", "))).collect();
+    let expected = [("tasks.A/work.inner", "a"), ("tasks.B/work.inner", "b")];
+    assert_eq!(claimed, expected.map(|(scope, paths)| (scope.to_owned(), paths.to_owned())));
 }

@@ -2,7 +2,7 @@
 
 use forge_core::{
     event::{Answer, Choice, End},
-    run::Phase,
+    run::{Phase, State},
 };
 
 use crate::world::{World, finding, partial, revise, revises, unread};
@@ -256,4 +256,28 @@ fn a_verdict_that_cannot_be_read_is_looked_for_again_and_then_asked_about() {
     world.go_on();
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.unit("write").attempt, 1);
+}
+
+/// A gate that sends back to a row which may be skipped.
+const BACK_TO_THE_PLAN: &str = r#"
+[params]
+plan = { values = ["yes", "no"], default = "no" }
+[[stage]]
+name = "plan"
+agent = "planner"
+when = { param = "plan", is = ["yes"] }
+[[stage]]
+name = "make"
+agent = "maker"
+gates = [{ review = "critic", redo = "plan" }]
+"#;
+
+#[test]
+fn where_the_row_to_go_back_to_was_skipped_the_work_itself_goes_back() {
+    let mut world = World::small(BACK_TO_THE_PLAN).begin();
+    world.end("make#1");
+    world.rules("make#1/critic#1", revises(1));
+    assert_eq!(world.calls(), ["make#2"]);
+    assert_eq!(world.unit("make").findings.len(), 1, "it is told why");
+    assert_eq!(world.unit("plan").state, State::Skipped);
 }

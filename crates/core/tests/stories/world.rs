@@ -363,7 +363,7 @@ impl World {
                 let stage = stages.iter().find(|stage| stage.name == attempt.unit.stage).unwrap();
                 let lists = stage.list.clone().zip(listed).into_iter().collect();
                 receipt.summary = format!("did {name}");
-                receipt.artifacts = written(&stage.writes, call);
+                receipt.artifacts = written(&self.run, &stage.writes, call);
                 let outcome = self.outcomes.get(&name).cloned().unwrap_or(Outcome::Done);
                 Report::Worked { attempt: attempt.clone(), outcome, lists, receipt }
             }
@@ -371,7 +371,7 @@ impl World {
                 if known(&self.run, call) {
                     let stage = self.run.stage(call.unit());
                     let gate = &stage.gates[stage.gate(&judgement.gate).unwrap()];
-                    receipt.artifacts = written(&gate.writes, call);
+                    receipt.artifacts = written(&self.run, &gate.writes, call);
                     if gate.check == Check::Land && receipt.commit.is_none() {
                         receipt.commit = Some(format!("commit-of-{}", judgement.attempt.unit));
                         receipt.tree = Some("tree".to_owned());
@@ -642,9 +642,9 @@ fn all_gates(table: &[Stage]) -> Vec<&str> {
     names
 }
 
-fn written(names: &[String], call: &CallId) -> BTreeMap<String, Blob> {
+fn written(run: &Run, names: &[String], call: &CallId) -> BTreeMap<String, Blob> {
     let scope = &call.unit().scope;
-    let name = |name: &String| forge_core::inbox::artifact_name(name, scope);
+    let name = |name: &String| forge_core::inbox::artifact_name(run, name, scope);
     names.iter().map(|n| (name(n), Blob(format!("{} by {call}", name(n))))).collect()
 }
 

@@ -179,7 +179,7 @@ pub fn look_for_artifact(
     name: &str,
 ) -> Result<Report, Error> {
     let unit = run.unit(&judgement.attempt.unit);
-    let name = artifact_name(name, &judgement.attempt.unit.scope);
+    let name = artifact_name(run, name, &judgement.attempt.unit.scope);
     // A blob that cannot be read is no fault of the author's.
     let flaw = match unit.artifacts.get(&name) {
         None => Some("it is not there".to_owned()),
@@ -378,7 +378,7 @@ pub fn declared_artifacts(run: &Run, call: &CallId) -> Vec<String> {
             &stage.gates[gate].writes
         }
     };
-    writes.iter().map(|name| artifact_name(name, &call.unit().scope)).collect()
+    writes.iter().map(|name| artifact_name(run, name, &call.unit().scope)).collect()
 }
 
 /// Reads the result as it will be kept: without secrets, whoever put them there.

@@ -31,7 +31,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let order = || {
         let title = run.item(&unit.scope).map(|item| item.title.clone());
         let title = title.filter(|title| !title.is_empty());
-        let name = unit.scope.item().unwrap_or(&unit.stage);
+        let name = run.item(&unit.scope).map_or(&unit.stage, |item| &item.id);
         let subject = match title {
             Some(title) => format!("Merge {name}: {title}"),
             None => format!("Merge {name}"),

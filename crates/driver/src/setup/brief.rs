@@ -311,7 +311,7 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
         let _ = writeln!(leave, "In the folder `{}` (`$FORGE_OUTBOX`):", places.outbox);
     }
     for name in writes {
-        let _ = write!(leave, "\n- `{}`", artifact_name(name, &call.unit().scope));
+        let _ = write!(leave, "\n- `{}`", artifact_name(run, name, &call.unit().scope));
     }
     match places.leaves {
         Leaves::File => leave.push_str(
@@ -588,6 +588,7 @@ fn section(text: &mut String, title: &str, body: &str) {
 
 /// Tasks beside this one that have not landed, a line each.
 fn other_items(run: &Run, scope: &Scope) -> Vec<String> {
+    let Some(scope) = run.definition().flow.item_scope(scope) else { return Vec::new() };
     let Some((outer, group)) = scope.origin() else { return Vec::new() };
     let unit = run.unit(&outer.unit(&group));
     let others = unit.inner.members().filter(|(item, table)| {

@@ -20,7 +20,7 @@ use forge_workspace::Diff;
 use crate::{
     Error,
     agent_call::output::{ARTIFACT_BYTES_MAX, declared_artifacts},
-    checkouts::{DIFF_BYTES_MAX, judged_commit, own_commit, scope_of, so_far, span},
+    checkouts::{DIFF_BYTES_MAX, judged_commit, own_commit, scope_of, shown_change, so_far, span},
     checks::checks_at,
     context::{RunContext, damaged, read_file_text},
     optional_keys::unused_result_keys,
@@ -294,7 +294,7 @@ impl RunContext<'_> {
             (CallId::Attempt(_), Due::Fresh) | (CallId::Judgement(_), _) => return Ok(left),
         }
         for name in &run.stage(call.unit()).writes {
-            let name = artifact_name(name, &call.unit().scope);
+            let name = artifact_name(run, name, &call.unit().scope);
             let is_given = inbox.iter().any(|reading| reading.name == name);
             if let Some(blob) = unit.artifacts.get(&name).filter(|_| !is_given) {
                 let name = format!("{LAST}/{name}");
@@ -365,8 +365,10 @@ impl RunContext<'_> {
         }
         let repository = self.code;
         let span = match call {
-            CallId::Judgement(_) => span(repository, run, call.unit())?,
-            CallId::Attempt(_) => so_far(run, call.unit()),
+            CallId::Attempt(attempt) if attempt.unit.scope.is_root() => so_far(run, call.unit()),
+            CallId::Attempt(_) | CallId::Judgement(_) => {
+                shown_change(repository, run, call.unit())?
+            }
         };
         let changes = repository.changes(&span.from, &span.to)?;
         if changes.is_empty() {

@@ -464,7 +464,7 @@ impl Machine {
             }
         };
         for artifact in writes {
-            files.push((artifact_name(artifact, scope), format!("# {name}\n\ntext\n")));
+            files.push((artifact_name(&run, artifact, scope), format!("# {name}\n\ntext\n")));
         }
         result["findings"] = json!([]);
         match &call {
