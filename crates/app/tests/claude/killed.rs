@@ -171,6 +171,8 @@ fn a_session_that_is_gone_begins_anew_within_the_same_attempt() {
     assert_eq!(landed(&stage.world, &run, "part.txt"), "first", "the files are not gone");
     let requests = stage.key.finish();
     assert_eq!(requests[1].session.as_deref(), Some(second));
-    assert!(!requests[1].messages.to_string().contains("mkfifo"), "it knows nothing of before");
+    let told = requests[1].messages.to_string();
+    assert!(!told.contains("mkfifo"), "it knows nothing of before");
+    assert!(!told.contains("You began this work in this session"), "{told}");
     assert_eq!(ended[1]["receipt"]["spent"]["cost"]["known"], 3 * ANSWER_MICROS);
 }

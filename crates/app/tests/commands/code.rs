@@ -633,3 +633,12 @@ fn protected_files_are_noted_where_one_changed_and_nowhere_else() {
     let noted = notes(&world, &world.latest());
     has(&noted, &["it changes protected files (tests, CI, settings): tests/a_test.sh (test)"]);
 }
+
+#[test]
+fn a_test_file_under_another_name_is_asked_about_unless_the_checks_show_that_all_still_run() {
+    let world = project(CHECKED);
+    world.scenario("[[play]]\nrole = \"worker\"\nrun = \"git mv tests/a_test.sh tests/b_test.sh\"\nresult = { summary = \"done\" }\n");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["`tests/b_test.sh` (test) was `tests/a_test.sh`"]);
+}

@@ -92,6 +92,8 @@ run = 'for item in T1 T2; do echo work > "$FORGE_OUTBOX/$item.md"; done'
         world.place().join(format!("runs/{run}/artifacts/slices.S1/tasks.T1/T1.md")).exists(),
         "{status}"
     );
+    // No role of it says so: a stage with a list does.
+    has(&world.brief(&run, "slices.S2/cut#1"), &["lists    {\"tasks\": [{id, title"]);
 }
 
 #[test]

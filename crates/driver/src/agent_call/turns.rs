@@ -371,14 +371,17 @@ fn is_killed(how: &ExitReason) -> bool {
 
 /// When a call that has to wait goes on: when the provider says, or after longer and longer times.
 fn until(plan: &Plan<'_>, ending: &Ending, until_ms: Option<u64>, delay_ms: Option<u64>) -> u64 {
-    let now = plan.context.executor.now();
-    let setbacks = plan.run.unit(plan.call.unit()).setbacks.min(16);
-    let back_off = (BACK_OFF_MS << setbacks).min(BACK_OFF_MS_MAX);
-    // A delay is the least that the provider wants. If that had been enough, it would have let us in.
-    let delay = delay_ms.unwrap_or_default().max(back_off);
+    let setbacks = plan.run.unit(plan.call.unit()).setbacks;
     // A time that came while the turn ended is over, and nothing is left to wait for. One from before
     // it began is of a clock that is wrong.
     let announced = until_ms.filter(|until| *until > ending.started_at_ms);
+    wait_until(plan.context.executor.now(), setbacks, announced, delay_ms)
+}
+
+fn wait_until(now: u64, setbacks: u32, announced: Option<u64>, delay_ms: Option<u64>) -> u64 {
+    let back_off = (BACK_OFF_MS << setbacks.min(16)).min(BACK_OFF_MS_MAX);
+    // A delay is the least that the provider wants. If that had been enough, it would have let us in.
+    let delay = delay_ms.unwrap_or_default().max(back_off);
     let reset = announced.unwrap_or(now.saturating_add(delay));
     reset.clamp(now + WAIT_MS_MIN, now + WAIT_MS_MAX)
 }
@@ -387,4 +390,23 @@ fn until(plan: &Plan<'_>, ending: &Ending, until_ms: Option<u64>, delay_ms: Opti
 fn last_folder(plan: &Plan<'_>) -> AttemptFolder {
     let anew = plan.step_folder(ANEW);
     if plan.context.trusted.knows(&anew.path) { anew } else { plan.folder() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_waited_for_as_long_as_was_said_and_a_month_at_most() {
+        const DAY_MS: u64 = 86_400_000;
+        assert_eq!(wait_until(5, 0, Some(9 * DAY_MS), None), 9 * DAY_MS);
+        assert_eq!(wait_until(5, 0, Some(90 * DAY_MS), None), 5 + 31 * DAY_MS);
+        assert_eq!(wait_until(5, 0, Some(0), None), 5 + WAIT_MS_MIN);
+        // Nobody said how long: longer each time, and not for ever.
+        assert_eq!(wait_until(5, 0, None, None), 5 + BACK_OFF_MS);
+        assert_eq!(wait_until(5, 2, None, None), 5 + 4 * BACK_OFF_MS);
+        assert_eq!(wait_until(5, 99, None, None), 5 + BACK_OFF_MS_MAX);
+        assert_eq!(wait_until(5, 0, None, Some(DAY_MS)), 5 + DAY_MS);
+        assert_eq!(wait_until(5, 2, None, Some(1)), 5 + 4 * BACK_OFF_MS);
+    }
 }
