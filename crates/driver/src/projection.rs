@@ -119,10 +119,6 @@ impl Projector {
         if self.state == seq {
             return Ok(());
         }
-        let text = state_text(seq, &self.id, run);
-        let path = self.dir.join("state.json");
-        replace_on(&*self.disk, &path, text.as_bytes())
-            .map_err(|error| Error::file(&path, &error))?;
         self.show_summary(run)?;
         let folder = self.dir.join("artifacts");
         if self.state == 0 {
@@ -133,10 +129,16 @@ impl Projector {
             replace_on(&*self.disk, &path, request).map_err(|error| Error::file(&path, &error))?;
             self.artifacts.remove(&path);
         }
-        self.state = seq;
         let shown = inbox::artifacts(run).into_iter();
         let shown = shown.map(|(scope, name, blob)| (folder.join(scope.as_str()).join(name), blob));
-        self.show_artifacts(&shown.collect(), blobs)
+        self.show_artifacts(&shown.collect(), blobs)?;
+        // Last: by it, whoever comes after a crash sees that all of it is shown.
+        let text = state_text(seq, &self.id, run);
+        let path = self.dir.join("state.json");
+        replace_on(&*self.disk, &path, text.as_bytes())
+            .map_err(|error| Error::file(&path, &error))?;
+        self.state = seq;
+        Ok(())
     }
 
     /// Whoever finds a run that no longer goes on finds what it came to.

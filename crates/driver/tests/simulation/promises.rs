@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use forge_core::{
     Run,
     event::{Blob, Colour, Event, Outcome, Receipt, Record, Ruling},
+    run::Phase,
 };
 use forge_driver::{layout::Home, projection::state_text};
 use forge_store::{disk::Disk as _, records::fold_facts};
@@ -26,6 +27,21 @@ fn hold_after_a_crash(machine: &Machine, home: &Home) {
     blobs_are_there(machine, home, &records);
     deliveries_are_there(machine, home, &records);
     what_was_told_is_there(machine, &records);
+}
+
+/// Where the machine goes on, whoever finds the `state.json` of a run that is over finds its summary, too.
+pub(crate) fn state_is_shown_last(machine: &Machine, home: &Home) {
+    machine.disk.look(|| {
+        let run = fold_facts(&records_of(machine, home));
+        let read = |name: &str| machine.disk.read(&home.run(RUN).join(name));
+        let is_over = matches!(run.phase(), Phase::Over(_));
+        let seq = records_of(machine, home).len();
+        let is_shown = read("state.json")
+            .is_ok_and(|state| state == state_text(seq as u64, RUN, &run).as_bytes());
+        if is_over && is_shown && read("summary.md").is_err() {
+            machine.breaks("`state.json` shows a run that is over, and there is no summary");
+        }
+    });
 }
 
 /// At the end. The number of records.

@@ -240,6 +240,8 @@ impl World<'_> {
                     };
                     if goes {
                         machine.lose_power();
+                    } else {
+                        promises::state_is_shown_last(machine, &self.template.home);
                     }
                     promises::after_a_crash(machine, &self.template.home);
                 }
