@@ -3,14 +3,16 @@
 //!
 //! Not here: anything with files; that is an [`crate::Operation`].
 
-use std::{collections::BTreeMap, fmt::Debug, fs, path::Path};
+use std::{collections::BTreeMap, fmt::Debug};
 
 use crate::{
+    commit::hooks::has_hooks,
     git::{
         command::Git,
         error::{GitError, WorkspaceError},
         object_reader::{self, TreeEntry},
-        user_config::UserConfig,
+        object_writer::{self, NewCommit, Outlasts},
+        user_config::{CommitIdentity, UserConfig},
     },
     protocol::{BranchAdvance, FileChange, MoveRunHead, RunHeadUpdate},
     repository::{diff_text::Diff, locate::Repository, run_refs::move_run_head},
@@ -83,6 +85,9 @@ pub trait CodeHistory: Debug {
 
     /// Returns true if programs of the person's take part when files are written or read.
     fn has_filters(&self) -> Result<bool, GitError>;
+
+    /// Returns true if the person may have commit hooks.
+    fn has_commit_hooks(&self) -> Result<bool, GitError>;
 
     /// Moves the head of a run, and its branch with it.
     fn move_run_head(&self, order: &MoveRunHead) -> Result<RunHeadUpdate, WorkspaceError>;
@@ -170,23 +175,15 @@ impl CodeHistory for Repository {
             self.pin(pin, commit)?;
             return Ok(commit.to_owned());
         }
-        let git = Git::in_git_dir(&self.common_dir).durably();
-        let git = git.args(["hash-object", "-t", "commit", "-w", "--stdin"]);
-        let squashed = git.input(made.with_parent(onto)).run_line()?;
+        let bytes = made.with_parent(onto);
+        let squashed =
+            object_writer::write(&self.common_dir, "commit", &bytes, Outlasts::PowerLoss)?;
         self.pin(pin, &squashed)?;
         Ok(squashed)
     }
 
     fn overlay(&self, onto: &str, files: &[OverlayFile], pin: &str) -> Result<String, GitError> {
-        let index = std::env::temp_dir().join(format!(
-            "forge-overlay-{}-{}",
-            std::process::id(),
-            &onto[..onto.len().min(12)]
-        ));
-        let made = overlay_with(self, &index, onto, files, pin);
-        // It may not exist; it is not needed any more.
-        let _ = fs::remove_file(&index);
-        made
+        overlay(self, onto, files, pin)
     }
 
     fn resolve_commit(&self, name: &str) -> Option<String> {
@@ -226,56 +223,112 @@ impl CodeHistory for Repository {
         Ok(UserConfig::read(self.top.as_deref(), &self.common_dir)?.has_filters())
     }
 
+    fn has_commit_hooks(&self) -> Result<bool, GitError> {
+        let config = UserConfig::read(self.top.as_deref(), &self.common_dir)?;
+        Ok(config.has_hooks_path() || has_hooks(&self.common_dir.join("hooks")))
+    }
+
     fn move_run_head(&self, order: &MoveRunHead) -> Result<RunHeadUpdate, WorkspaceError> {
         move_run_head(order)
     }
 }
 
-/// Makes the commit of [`CodeHistory::overlay`] in an index of its own.
-fn overlay_with(
+/// Makes the commit of [`CodeHistory::overlay`]. The same files give the same commit, so it need not outlast the machine; its
+/// trees do, because another commit may have the same ones.
+fn overlay(
     repository: &Repository,
-    index: &Path,
     onto: &str,
     files: &[OverlayFile],
     pin: &str,
 ) -> Result<String, GitError> {
-    let git = || Git::in_git_dir(&repository.common_dir).env("GIT_INDEX_FILE", index);
-    git().args(["read-tree", onto]).run()?;
-    let mut kept: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut entries = Vec::new();
+    let common_dir = &repository.common_dir;
+    let mut overlaid = OverlaidFolder::default();
     for file in files {
         if let OverlayFile::From { commit, path } = file {
-            kept.entry(commit).or_default().push(path);
-            let none = "0".repeat(onto.len());
-            entries.extend(format!("0 {none}\t{path}\0").into_bytes());
-        }
-    }
-    for (commit, paths) in kept {
-        for path in paths {
-            let found = object_reader::files(&repository.common_dir, commit, path.as_bytes())?;
-            entries.extend(found.iter().flat_map(TreeEntry::line));
+            let found = object_reader::entry_at(common_dir, commit, path.as_bytes())?;
+            overlaid.put(path, found);
         }
     }
     for file in files {
         if let OverlayFile::Text { path, text } = file {
-            let store = git().durably().args(["hash-object", "-w", "--stdin"]);
-            let blob = store.input(text.clone().into_bytes()).run_line()?;
-            entries.extend(format!("100755 {blob}\t{path}\0").into_bytes());
+            let bytes = text.as_bytes();
+            let object = object_writer::write(common_dir, "blob", bytes, Outlasts::Process)?;
+            let (mode, kind) = ("100755".to_owned(), "blob".to_owned());
+            overlaid.put(path, Some(TreeEntry { mode, kind, object, name: Vec::new() }));
         }
     }
-    git().args(["update-index", "-z", "--index-info"]).input(entries).run()?;
-    let tree = git().durably().args(["write-tree"]).run_line()?;
-    let when = format!("{} +0000", repository.commit_time_ms(onto)? / 1_000);
-    let commit = git()
-        .durably()
-        .env("GIT_AUTHOR_NAME", "Forge")
-        .env("GIT_AUTHOR_EMAIL", "forge@localhost")
-        .env("GIT_AUTHOR_DATE", &when)
-        .env("GIT_COMMITTER_NAME", "Forge")
-        .env("GIT_COMMITTER_EMAIL", "forge@localhost")
-        .env("GIT_COMMITTER_DATE", &when)
-        .args(["commit-tree", &tree, "-p", onto, "-m", "A trial of the checks"])
-        .run_line()?;
-    repository.pin(pin, &commit)?;
+    let tree = repository.tree(onto)?;
+    let tree = match overlaid.onto(repository, Some(&tree))? {
+        Some(tree) => tree,
+        None => repository.make_tree(&[], Outlasts::PowerLoss)?,
+    };
+    let commit = NewCommit {
+        tree: &tree,
+        parents: &[onto.to_owned()],
+        identity: &CommitIdentity::forge(),
+        when_ms: repository.commit_time_ms(onto)?,
+        message: "A trial of the checks\n",
+    };
+    let commit = object_writer::write_commit(common_dir, &commit, Outlasts::Process)?;
+    repository.pin_for(pin, &commit, Outlasts::Process)?;
     Ok(commit)
+}
+
+/// Other versions of files and folders, by name.
+#[derive(Default)]
+struct OverlaidFolder {
+    folders: BTreeMap<Vec<u8>, OverlaidFolder>,
+    /// None is a file that goes.
+    entries: BTreeMap<Vec<u8>, Option<TreeEntry>>,
+}
+
+impl OverlaidFolder {
+    fn put(&mut self, path: &str, entry: Option<TreeEntry>) {
+        match path.split_once('/') {
+            Some((folder, rest)) => {
+                self.folders.entry(folder.into()).or_default().put(rest, entry);
+            }
+            None => {
+                let name = path.as_bytes().to_vec();
+                let entry = entry.map(|entry| TreeEntry { name: name.clone(), ..entry });
+                self.entries.insert(name, entry);
+            }
+        }
+    }
+
+    /// Returns the tree with these versions; none if nothing is left in it. What has the name of a folder, and is none, goes.
+    fn onto(
+        &self,
+        repository: &Repository,
+        tree: Option<&str>,
+    ) -> Result<Option<String>, GitError> {
+        let mut entries = match tree {
+            Some(tree) => repository.entries(tree)?.to_vec(),
+            None => Vec::new(),
+        };
+        for (name, entry) in &self.entries {
+            entries.retain(|known| known.name != *name);
+            entries.extend(entry.clone());
+        }
+        for (name, folder) in &self.folders {
+            let known = entries.iter().find(|entry| entry.name == *name && entry.kind == "tree");
+            let inner = folder.onto(repository, known.map(|entry| entry.object.as_str()))?;
+            let is_new = known.is_none();
+            if is_new && inner.is_none() {
+                continue;
+            }
+            entries.retain(|known| known.name != *name);
+            let (mode, kind) = ("040000".to_owned(), "tree".to_owned());
+            entries.extend(inner.map(|object| TreeEntry {
+                mode,
+                kind,
+                object,
+                name: name.clone(),
+            }));
+        }
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        repository.make_tree(&entries.iter().collect::<Vec<_>>(), Outlasts::PowerLoss).map(Some)
+    }
 }

@@ -10,6 +10,7 @@ pub(crate) mod index_marks;
 pub(crate) mod job;
 pub(crate) mod merge_tree;
 pub(crate) mod object_reader;
+pub(crate) mod object_writer;
 pub(crate) mod path_names;
 pub(crate) mod safe_files;
 pub(crate) mod user_config;

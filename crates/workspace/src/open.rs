@@ -112,7 +112,7 @@ fn make_ready(
             safe_files::remove(&below(&locked.tree, path))?;
         }
         filled.checkout.reset_index(&filled.at)?;
-        let differing = filled.checkout.differing()?;
+        let differing = filled.checkout.differing()?.into_paths();
         changed_before = setup_baseline::worked(&differing, &baseline, &locked.tree)?;
         if !agent_repository::is_sound(&filled.checkout)? {
             let checkout = &filled.checkout;
@@ -134,8 +134,10 @@ fn make_ready(
                 cache_seal::invalidate(&locked.dir, &validated.cache)?;
             }
             FilesPolicy::ResetTracked | FilesPolicy::KeepWork => {
-                for filled in &all {
-                    filled.checkout.clean(&locked.lock)?;
+                if files::has_others(&all, &locked.tree)? {
+                    for filled in &all {
+                        filled.checkout.clean(&locked.lock)?;
+                    }
                 }
             }
         }
@@ -180,7 +182,7 @@ pub(crate) fn record_baseline(
     safe_files::survey(&locked.tree)?;
     let checkout = locked.checkout(&operation.location)?;
     checkout.prepare(&state.excluded())?;
-    let differing = checkout.differing()?;
+    let differing = checkout.differing()?.into_paths();
     let baseline = setup_baseline::left_by_setup(&differing, &state.worked, &locked.tree)?;
     let paths = baseline.iter().map(|file| file.path.clone()).collect();
     CheckoutState { baseline, ..state }.write(&locked.dir)?;
@@ -236,11 +238,14 @@ pub(crate) fn restore_files(operation: &RestoreFiles) -> Result<RestoredFiles, W
     let filled = FilledCheckout::outermost(checkout, code)?;
     baseline.retain(|file| !filled.listing.has_file(&decode_path(&file.path)));
     let all = files::fill_all(filled, &survey, &locked.lock)?;
+    let has_others = files::has_others(&all, &locked.tree)?;
     for filled in &all {
-        let untracked = filled.checkout.untracked()?;
-        let untracked = untracked.iter().map(|path| path_names::joined(&filled.path, path));
-        discarded.extend(untracked.map(|path| encode_path(&path)));
-        filled.checkout.clean(&locked.lock)?;
+        if has_others {
+            let untracked = filled.checkout.untracked()?;
+            let untracked = untracked.iter().map(|path| path_names::joined(&filled.path, path));
+            discarded.extend(untracked.map(|path| encode_path(&path)));
+            filled.checkout.clean(&locked.lock)?;
+        }
         filled.set_access(operation.access)?;
     }
     agent_repository::create_in_submodules(files::submodules(&all), &scratch_git_dir(&locked))?;

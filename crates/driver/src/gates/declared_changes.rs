@@ -16,7 +16,7 @@ use forge_project::{
     settings::{Frozen, FrozenAgent},
 };
 use forge_workspace::{
-    FileChange, FileChangeKind, HooksResult, Operation, OperationResult, RunHooks,
+    FileChange, FileChangeKind, GitError, HooksResult, Operation, OperationResult, RunHooks,
 };
 
 use crate::{
@@ -89,6 +89,16 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 fn hooked(plan: &Plan<'_>, span: &Span) -> Result<HooksResult, Pending> {
     let Plan { context, run, call, ordinal, .. } = *plan;
     let repository = context.code;
+    let has_begun = plan.step_was_prepared("open");
+    if !has_begun && !repository.has_commit_hooks().map_err(Error::from)? {
+        let as_it_is = || -> Result<HooksResult, GitError> {
+            let commit = repository.squash(&span.from, &span.to, &context.pin(ordinal))?;
+            let tree = repository.code_tree(&commit)?;
+            let (refusal, changed, notes) = (None, Vec::new(), Vec::new());
+            Ok(HooksResult { commit, tree, refusal, changed, notes })
+        };
+        return Ok(as_it_is().map_err(Error::from)?);
+    }
     let place = context.place(run, call.unit());
     let open = || Ok(Operation::Open(context.open(run, call, &place, CodeAccess::Writes)));
     let opened = plan.opened("open", open)?;

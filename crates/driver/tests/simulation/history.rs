@@ -364,6 +364,10 @@ impl CodeHistory for SimulatedHistory {
         Ok(false)
     }
 
+    fn has_commit_hooks(&self) -> Result<bool, GitError> {
+        Ok(true)
+    }
+
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, GitError> {
         let state = self.0.borrow();
         Ok(changes(&state.commit(from)?.files, &state.commit(to)?.files))

@@ -206,6 +206,27 @@ pub(crate) fn remove_all_but(
     Ok(())
 }
 
+/// Whether a tree has anything that its commit does not have. Submodules count as such: git looks at them.
+pub(crate) fn has_others(all: &[FilledCheckout], tree: &Path) -> Result<bool, WorkspaceError> {
+    let [filled] = all else { return Ok(true) };
+    let entries = filled.listing.entries.iter();
+    let files: HashSet<&[u8]> = entries.map(|entry| entry.name.as_slice()).collect();
+    let mut open: Vec<Vec<u8>> = vec![Vec::new()];
+    while let Some(folder) = open.pop() {
+        for (name, kind) in safe_files::entries(&below(tree, &folder))? {
+            let path = path_names::joined(&folder, &name);
+            if path == b".git" || files.contains(path.as_slice()) {
+                continue;
+            }
+            if !kind.is_dir() || !filled.listing.has_below(&path) {
+                return Ok(true);
+            }
+            open.push(path);
+        }
+    }
+    Ok(false)
+}
+
 /// Returns a path as one below a folder sees it.
 fn inside<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     if folder.is_empty() { Some(path) } else { path.strip_prefix(folder)?.strip_prefix(b"/") }

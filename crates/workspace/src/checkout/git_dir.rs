@@ -153,22 +153,37 @@ impl Checkout {
 
     /// Returns tracked files that differ from the index.
     pub(crate) fn changed(&self) -> Result<Vec<Vec<u8>>, GitError> {
-        self.refresh()?;
-        let git = self.git().args(["diff-files", "-z", "--name-only", "--ignore-submodules=all"]);
-        Ok(nul_separated(&git.run()?).map(<[u8]>::to_vec).collect())
+        Ok(self.list_differing(&["--modified"])?.changed)
     }
 
     /// Files that are neither tracked nor ignored. Repositories end with a slash.
     pub(crate) fn untracked(&self) -> Result<Vec<Vec<u8>>, GitError> {
-        let git = self.git().args(["ls-files", "-z", "--others", "--exclude-standard"]);
-        Ok(nul_separated(&git.run()?).map(<[u8]>::to_vec).collect())
+        Ok(self.list_differing(&["--others", "--exclude-standard"])?.untracked)
     }
 
-    /// Returns the files that differ from the index, or that it does not have and git does not ignore.
-    pub(crate) fn differing(&self) -> Result<Vec<Vec<u8>>, GitError> {
-        let mut paths = self.changed()?;
-        paths.extend(self.untracked()?);
-        Ok(paths)
+    /// Returns the files that differ from the index, and those that it does not have and git does not ignore.
+    pub(crate) fn differing(&self) -> Result<DifferingFiles, GitError> {
+        self.list_differing(&["--modified", "--others", "--exclude-standard"])
+    }
+
+    fn list_differing(&self, which: &[&str]) -> Result<DifferingFiles, GitError> {
+        let output = self.git().args(["ls-files", "-z", "-t"]).args(which).run()?;
+        let mut files = DifferingFiles::default();
+        for line in nul_separated(&output) {
+            match line.split_first_chunk::<2>() {
+                Some((b"? ", path)) => files.untracked.push(path.to_vec()),
+                Some((_, path)) => files.changed.push(path.to_vec()),
+                None => {}
+            }
+        }
+        // Submodules are looked at by themselves. Whether a folder is one, or in the place of a file, is asked of git.
+        if files.changed.iter().any(|path| below(&self.tree, path).is_dir()) {
+            self.refresh()?;
+            let git = self.git().args(["diff-files", "-z", "--name-only"]);
+            let output = git.arg("--ignore-submodules=all").run()?;
+            files.changed = nul_separated(&output).map(<[u8]>::to_vec).collect();
+        }
+        Ok(files)
     }
 
     /// Files and whole folders that are not tracked, also those that git ignores.
@@ -229,6 +244,22 @@ impl Checkout {
             found.push((submodule.path, submodule.commit, checkout));
         }
         Ok(found)
+    }
+}
+
+/// Files that differ from an index.
+#[derive(Debug, Default)]
+pub(crate) struct DifferingFiles {
+    /// Tracked ones, also those that are gone.
+    pub(crate) changed: Vec<Vec<u8>>,
+    /// Those that are neither tracked nor ignored. Repositories end with a slash.
+    pub(crate) untracked: Vec<Vec<u8>>,
+}
+
+impl DifferingFiles {
+    /// Returns all of them.
+    pub(crate) fn into_paths(self) -> Vec<Vec<u8>> {
+        [self.changed, self.untracked].concat()
     }
 }
 

@@ -13,18 +13,17 @@
 use std::{
     collections::{HashMap, HashSet},
     fs::{self, File},
-    io::{self, BufRead as _, BufReader, Read, Write as _},
+    io::{self, Read},
     ops::RangeInclusive,
     os::unix::ffi::OsStrExt as _,
-    process::{Child, ChildStdin, ChildStdout, Stdio},
 };
 
 use crate::{
-    checkout::git_dir::Checkout,
+    checkout::git_dir::{Checkout, DifferingFiles},
     git::{
         command::{Git, nul_separated},
         error::{GitError, IoContext as _, WorkspaceError},
-        object_reader::{TreeEntry, TreeListing},
+        object_reader::{self, TreeEntry, TreeListing},
         path_names::{below, quoted},
         safe_files::RealFolders,
     },
@@ -92,20 +91,19 @@ impl AddedContent<'_> {
 pub(crate) fn scan(
     checkout: &Checkout,
     baseline: &TreeListing,
-    untracked: &[Vec<u8>],
+    differing: &DifferingFiles,
     guard: &mut ContentGuard<'_>,
 ) -> Result<Vec<String>, WorkspaceError> {
-    let changed = checkout.changed()?;
+    let DifferingFiles { changed, untracked } = differing;
     if changed.is_empty() && untracked.is_empty() {
         return Ok(Vec::new());
     }
     let tracked: HashMap<&[u8], &TreeEntry> =
         baseline.entries.iter().map(|entry| (entry.name.as_slice(), entry)).collect();
-    let mut scan =
-        ContentScan { checkout, real: RealFolders::below(&checkout.tree), blobs: None, guard };
+    let mut scan = ContentScan { checkout, real: RealFolders::below(&checkout.tree), guard };
     let mut gone = HashSet::new();
     let mut room = GONE_BYTES_MAX;
-    for path in &changed {
+    for path in changed {
         let is_there = scan.real.file(path)?.is_some_and(|found| !found.is_dir());
         let Some(entry) = tracked.get(path.as_slice()).filter(|_| !is_there) else { continue };
         let Some(text) = scan.blob(entry)?.filter(|text| text.len() <= room) else { continue };
@@ -113,7 +111,7 @@ pub(crate) fn scan(
         gone.extend(lines(&text).map(<[u8]>::to_vec));
     }
     let mut flaws = Vec::new();
-    for path in &changed {
+    for path in changed {
         let old = tracked.get(path.as_slice()).map(|entry| scan.blob(entry)).transpose()?;
         let old = old.flatten().unwrap_or_default();
         flaws.extend(scan.content(path, &lines(&old).collect())?);
@@ -209,21 +207,17 @@ fn origins(text: &[u8], old: &HashSet<&[u8]>) -> Vec<LineOrigin> {
 struct ContentScan<'a, 'g> {
     checkout: &'a Checkout,
     real: RealFolders<'a>,
-    blobs: Option<BlobReader>,
     guard: &'a mut ContentGuard<'g>,
 }
 
 impl ContentScan<'_, '_> {
     /// Returns the old content of a file; none if it is too large to be compared.
-    fn blob(&mut self, entry: &TreeEntry) -> Result<Option<Vec<u8>>, GitError> {
+    fn blob(&self, entry: &TreeEntry) -> Result<Option<Vec<u8>>, GitError> {
         if entry.is_submodule() {
             return Ok(None);
         }
-        let blobs = match &mut self.blobs {
-            Some(blobs) => blobs,
-            none @ None => none.insert(BlobReader::start(self.checkout.git())?),
-        };
-        blobs.read(&entry.object).map_err(GitError::NotRun)
+        let limit = u64::try_from(TEXT_BYTES_MAX).unwrap_or(u64::MAX);
+        Ok(object_reader::blob(&self.checkout.owner.git_dir, &entry.object, limit)?.ok())
     }
 
     /// Shows the content of a file, or the aim of a link. Lines that are in `old` are not new.
@@ -331,51 +325,6 @@ fn narrowed(text: Vec<u8>) -> Vec<u8> {
     let (units, _) = text[2..].as_chunks::<2>();
     let units: Vec<u16> = units.iter().map(|two| unit(*two)).collect();
     String::from_utf16_lossy(&units).into_bytes()
-}
-
-/// Objects, read one after the other from one process.
-struct BlobReader {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-}
-
-impl BlobReader {
-    fn start(git: Git) -> Result<Self, GitError> {
-        let mut command = git.args(["cat-file", "--batch"]).into_command();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(GitError::NotRun)?;
-        let output = BufReader::new(child.stdout.take().expect("stdout is piped"));
-        Ok(Self { input: child.stdin.take(), child, output })
-    }
-
-    /// Returns the content; none if it is not there or too large.
-    fn read(&mut self, object: &str) -> io::Result<Option<Vec<u8>>> {
-        let input = self.input.as_mut().expect("the input is open until the end");
-        input.write_all(format!("{object}\n").as_bytes())?;
-        let mut header = String::new();
-        self.output.read_line(&mut header)?;
-        // `OBJECT blob SIZE`, or `OBJECT missing`.
-        let Some(size) = header.trim_end().split(' ').nth(2) else { return Ok(None) };
-        let size: u64 = size.parse().map_err(io::Error::other)?;
-        let mut content = Vec::new();
-        let limit = u64::try_from(TEXT_BYTES_MAX).unwrap_or(u64::MAX);
-        Read::by_ref(&mut self.output).take(size.min(limit)).read_to_end(&mut content)?;
-        // The rest, and the end of the line.
-        io::copy(
-            &mut Read::by_ref(&mut self.output).take(size.saturating_sub(limit) + 1),
-            &mut io::sink(),
-        )?;
-        Ok((size <= limit).then_some(content))
-    }
-}
-
-impl Drop for BlobReader {
-    fn drop(&mut self) {
-        drop(self.input.take());
-        // It ends with its input; how does not matter any more.
-        let _ = self.child.wait();
-    }
 }
 
 #[cfg(test)]

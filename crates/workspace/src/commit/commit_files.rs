@@ -17,17 +17,17 @@ use crate::{
     checkout::{
         agent_repository,
         files::{self, FilledCheckout},
-        git_dir::{Checkout, MissingFolders},
+        git_dir::{Checkout, DifferingFiles, MissingFolders},
         nested_git, run_records, setup_baseline,
         state::LockedCheckout,
         submodules,
     },
     commit::added_content::{self, ContentGuard},
     git::{
-        command::{Git, nul_separated},
         error::{GitError, IoContext as _, WorkspaceError},
         merge_tree::{self, MergedTree},
-        object_reader::is_attributes,
+        object_reader::{self, Difference, TreeEntry, is_attributes},
+        object_writer::NewCommit,
         path_names::{self, below, encode_path},
         safe_files::{self, RealFolders, TreeSurvey},
     },
@@ -83,8 +83,8 @@ pub(crate) fn commit_files(
     let checkout = &all[0].checkout;
     let by_setup = untouched.into_iter().filter(|path| all[0].listing.has_file(path)).collect();
     let start = IndexStart { checkout, tree: &baseline, by_setup };
-    let staged = set_aside(&locked, &survey, &start, &excluded).and_then(|untracked| {
-        let flaws = added_content::scan(checkout, &all[0].listing, &untracked, guard)?;
+    let staged = set_aside(&locked, &survey, &start, &excluded).and_then(|differing| {
+        let flaws = added_content::scan(checkout, &all[0].listing, &differing, guard)?;
         let staged = if flaws.is_empty() {
             Ok(stage_files(&start, &excluded, &mut notes)?)
         } else {
@@ -119,9 +119,9 @@ pub(crate) fn commit_files(
     let commit = match new_parents {
         None => parents[0].clone(),
         Some(new_parents) => {
-            let git = Git::in_git_dir(&user.common_dir).durably();
-            let git = checkout.settings.identity().sign(git, operation.when_ms);
-            objects::commit_tree(git, &tree, &new_parents, &message)?
+            let (identity, when_ms) = (&checkout.settings.identity(), operation.when_ms);
+            let (tree, parents, message) = (&tree, &new_parents, &message);
+            user.make_commit(&NewCommit { tree, parents, identity, when_ms, message })?
         }
     };
     user.pin(&operation.pin, &commit)?;
@@ -148,24 +148,22 @@ impl IndexStart<'_> {
 }
 
 /// Puts aside what git must not come upon: every `.git` in the tree, and what is kept out although
-/// an agent no longer lets git ignore it. The other untracked files.
+/// an agent no longer lets git ignore it. Returns what differs but for these; the index is that of the baseline.
 fn set_aside(
     locked: &LockedCheckout,
     survey: &TreeSurvey,
     start: &IndexStart<'_>,
     excluded: &[Vec<u8>],
-) -> Result<Vec<Vec<u8>>, WorkspaceError> {
+) -> Result<DifferingFiles, WorkspaceError> {
     nested_git::set_aside(&locked.dir, &survey.nested)?;
     start.reset()?;
-    let (kept, untracked): (Vec<_>, Vec<_>) = start
-        .checkout
-        .untracked()?
-        .into_iter()
-        .partition(|path| path_names::is_at_or_below(path, excluded));
+    let DifferingFiles { changed, untracked } = start.checkout.differing()?;
+    let (kept, untracked): (Vec<_>, Vec<_>) =
+        untracked.into_iter().partition(|path| path_names::is_at_or_below(path, excluded));
     if !kept.is_empty() {
         nested_git::set_aside(&locked.dir, &[survey.nested.as_slice(), kept.as_slice()].concat())?;
     }
-    Ok(untracked)
+    Ok(DifferingFiles { changed, untracked })
 }
 
 /// Returns the parents in full, without one that is in the history of the first.
@@ -184,8 +182,7 @@ fn parents(user: &Repository, onto: &[String]) -> Result<Vec<String>, WorkspaceE
     }
 }
 
-/// Brings the files into the index, and gives the tree of it. The index begins with the baseline,
-/// never with what an earlier try had added.
+/// Brings the files into the index, which is that of the baseline, and gives the tree of it.
 fn stage_files(
     start: &IndexStart<'_>,
     excluded: &[Vec<u8>],
@@ -193,13 +190,11 @@ fn stage_files(
 ) -> Result<String, WorkspaceError> {
     let checkout = start.checkout;
     let attempt = || -> Result<StagedFiles, WorkspaceError> {
-        start.reset()?;
         let git = checkout.git().durably().args(["add", "-A", "--ignore-errors"]);
         let unadded_files =
             git.run().map_or_else(|error| unadded_files(checkout, error), |_| Ok(Vec::new()))?;
         let mut staged = keep_out(checkout, start.tree, excluded)?;
         staged.notes.extend(unadded_files);
-        staged.tree = checkout.git().durably().arg("write-tree").run_line()?;
         Ok(staged)
     };
     let staged = attempt()?;
@@ -209,6 +204,7 @@ fn stage_files(
         // outcome does not depend on what the index knew.
         AttributesChange::Changed => {
             safe_files::remove(&checkout.index())?;
+            start.reset()?;
             attempt()?
         }
     };
@@ -281,29 +277,24 @@ fn keep_out(
     baseline: &str,
     excluded: &[Vec<u8>],
 ) -> Result<StagedFiles, WorkspaceError> {
-    let git = checkout.git().args([
-        "diff-index",
-        "--cached",
-        "--raw",
-        "--no-abbrev",
-        "--no-renames",
-        "-z",
-    ]);
-    let output = git.arg("--ignore-submodules=none").arg(baseline).arg("--").run()?;
-    let mut fields = nul_separated(&output);
+    let written = checkout.git().durably().arg("write-tree").run_line()?;
     let mut lines = Vec::new();
     let mut notes = Vec::new();
     let mut known = None;
     let mut attributes = AttributesChange::Same;
     let mut real = RealFolders::below(&checkout.tree);
-    while let (Some(header), Some(path)) = (fields.next(), fields.next()) {
-        let header = String::from_utf8_lossy(header).into_owned();
-        let words: Vec<&str> = header.trim_start_matches(':').split(' ').collect();
-        let [old_mode, new_mode, old, ..] = words.as_slice() else { continue };
+    for Difference { path, old, new } in
+        &object_reader::differences(&checkout.owner.git_dir, baseline, &written)?
+    {
+        let mode = |entry: &Option<TreeEntry>| {
+            entry.as_ref().map_or("000000".to_owned(), |entry| entry.mode.clone())
+        };
+        let (old_mode, new_mode) = (mode(old), mode(new));
+        let old = old.as_ref().map_or_else(|| "0".repeat(baseline.len()), |old| old.object.clone());
         if is_attributes(path) {
             attributes = AttributesChange::Changed;
         }
-        if *new_mode == "120000" && real.file(path)?.is_some_and(|found| found.is_symlink()) {
+        if new_mode == "120000" && real.file(path)?.is_some_and(|found| found.is_symlink()) {
             let link = below(&checkout.tree, path);
             let link_target = fs::read_link(&link).context("read", &link)?;
             if !path_names::stays_inside(path, link_target.as_os_str().as_bytes()) {
@@ -316,7 +307,7 @@ fn keep_out(
             lines.push(0);
         };
         let none = "0".repeat(old.len());
-        match (*old_mode, *new_mode) {
+        match (old_mode.as_str(), new_mode.as_str()) {
             ("000000", "160000") => {
                 put("0", &none);
                 notes.push(format!("{} is a repository of its own: left out", encode_path(path)));
@@ -327,12 +318,12 @@ fn keep_out(
                 let known =
                     known.get_or_insert_with(|| submodules::names(checkout.git(), ":.gitmodules"));
                 if known.iter().any(|(known, _)| known == path) {
-                    put("160000", old);
+                    put("160000", &old);
                     notes.push(format!("the submodule {} was removed: kept", encode_path(path)));
                 }
             }
             ("160000", _) => {
-                put("160000", old);
+                put("160000", &old);
                 notes.push(format!(
                     "the submodule {} was changed: kept as it was",
                     encode_path(path)
@@ -341,10 +332,12 @@ fn keep_out(
             (_, _) => {}
         }
     }
-    if !lines.is_empty() {
-        checkout.git().args(["update-index", "-z", "--index-info"]).input(lines).run()?;
+    if lines.is_empty() {
+        return Ok(StagedFiles { tree: written, notes, attributes });
     }
-    Ok(StagedFiles { tree: String::new(), notes, attributes })
+    checkout.git().args(["update-index", "-z", "--index-info"]).input(lines).run()?;
+    let tree = checkout.git().durably().arg("write-tree").run_line()?;
+    Ok(StagedFiles { tree, notes, attributes })
 }
 
 /// Repositories that the agent made in the tree, and submodules that it changed.

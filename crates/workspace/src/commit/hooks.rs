@@ -33,6 +33,7 @@ use crate::{
     git::{
         command::Git,
         error::{GitError, IoContext as _, WorkspaceError},
+        object_writer::NewCommit,
         path_names::{self, encode_path},
         safe_files,
         user_config::UserConfig,
@@ -90,7 +91,7 @@ pub(crate) fn run_hooks(
         Ok(OperationResult::Hooked(HooksResult { commit, tree, refusal, changed, notes }))
     };
 
-    if ![PRE_COMMIT, COMMIT_MSG].iter().any(|name| is_program(&folder.join(name))) {
+    if !has_hooks(&folder) {
         return as_it_is(None);
     }
     let checkout = exactly(&commit)?;
@@ -132,9 +133,9 @@ pub(crate) fn run_hooks(
         exactly(&commit)?;
         return as_it_is(None);
     }
-    let git = Git::in_git_dir(&user.common_dir).durably();
-    let git = checkout.settings.identity().sign(git, operation.when_ms);
-    let new = objects::commit_tree(git, &tree, &hook_repository.parents, &new_message)?;
+    let (identity, when_ms) = (&checkout.settings.identity(), operation.when_ms);
+    let (parents, message) = (&hook_repository.parents, &new_message);
+    let new = user.make_commit(&NewCommit { tree: &tree, parents, identity, when_ms, message })?;
     user.pin(&operation.pin, &new)?;
     exactly(&new)?;
     let changed = user.changes(&commit, &new)?.into_iter().map(|change| change.path).collect();
@@ -321,6 +322,11 @@ fn hooks_folder(
             Ok(HooksFolder { folder: own, notes })
         }
     }
+}
+
+/// Whether a folder has hooks that git runs for a commit.
+pub(crate) fn has_hooks(folder: &Path) -> bool {
+    [PRE_COMMIT, COMMIT_MSG].iter().any(|name| is_program(&folder.join(name)))
 }
 
 fn is_program(path: &Path) -> bool {

@@ -16,9 +16,9 @@ use std::{
 use crate::{
     commit::added_content::{self, ContentGuard},
     git::{
-        command::Git,
         error::{IoContext as _, WorkspaceError},
         object_reader::TreeEntry,
+        object_writer::{self, NewCommit, Outlasts},
         path_names,
         user_config::UserConfig,
     },
@@ -64,8 +64,9 @@ pub(crate) fn attach_record(
         return Err(WorkspaceError::new(what, "this is a bug in Forge; please report it"));
     }
     let identity = UserConfig::read(user.top.as_deref(), &user.common_dir)?.identity();
-    let git = identity.sign(Git::in_git_dir(&user.common_dir).durably(), operation.when_ms);
-    let commit = objects::commit_tree(git, &tree, &[parent], &message)?;
+    let (parents, when_ms) = (&[parent], operation.when_ms);
+    let (tree, identity, message) = (&tree, &identity, &message);
+    let commit = user.make_commit(&NewCommit { tree, parents, identity, when_ms, message })?;
     user.pin(&operation.pin, &commit)?;
     Ok(OperationResult::Attached(AttachedRecord { commit, tree: code }))
 }
@@ -86,8 +87,7 @@ fn folder(user: &Repository, operation: &AttachRecord) -> Result<String, Workspa
             return Err(WorkspaceError::new(what, "this is a bug in Forge; please report it"));
         };
         let content = fs::read(&attached.from).context("read", &attached.from)?;
-        let git = user.git().durably().args(["hash-object", "-w", "-t", "blob", "--stdin"]);
-        let object = git.input(content).run_line()?;
+        let object = object_writer::write(&user.common_dir, "blob", &content, Outlasts::PowerLoss)?;
         let (mut here, mut rest) = (&mut top, attached.path.as_str());
         while let Some((folder, inner)) = rest.split_once('/') {
             here = here.folders.entry(folder.to_owned()).or_default();
@@ -144,5 +144,5 @@ fn tree_entry(name: &str, object: String) -> TreeEntry {
 
 fn make(user: &Repository, entries: &[TreeEntry]) -> Result<String, WorkspaceError> {
     let entries: Vec<&TreeEntry> = entries.iter().collect();
-    Ok(Repository::make_tree(user.git().durably(), &entries)?)
+    Ok(user.make_tree(&entries, Outlasts::PowerLoss)?)
 }

@@ -233,6 +233,60 @@ pub(crate) fn files(git_dir: &Path, name: &str, under: &[u8]) -> Result<Vec<Tree
     Ok(found)
 }
 
+/// One file, link or submodule that differs between two trees.
+#[derive(Clone, Debug)]
+pub(crate) struct Difference {
+    pub(crate) path: Vec<u8>,
+    /// None where there was none.
+    pub(crate) old: Option<TreeEntry>,
+    /// None where it is gone.
+    pub(crate) new: Option<TreeEntry>,
+}
+
+/// Returns what differs between two commits or trees, by path. Folders that are the same are not read.
+pub(crate) fn differences(
+    git_dir: &Path,
+    from: &str,
+    to: &str,
+) -> Result<Vec<Difference>, GitError> {
+    let mut found = Vec::new();
+    let mut open = vec![(Vec::new(), Some(from.to_owned()), Some(to.to_owned()))];
+    while let Some((folder, old, new)) = open.pop() {
+        let inside = |at: &Option<String>| match at {
+            Some(at) => tree(git_dir, at),
+            None => Ok(Arc::default()),
+        };
+        let mut names: BTreeMap<Vec<u8>, [Option<TreeEntry>; 2]> = BTreeMap::new();
+        for (side, entries) in [inside(&old)?, inside(&new)?].iter().enumerate() {
+            for entry in entries.iter() {
+                names.entry(entry.name.clone()).or_default()[side] = Some(entry.clone());
+            }
+        }
+        for (name, [old, new]) in names {
+            let is_same =
+                |old: &TreeEntry, new: &TreeEntry| old.object == new.object && old.mode == new.mode;
+            if old.as_ref().zip(new.as_ref()).is_some_and(|(old, new)| is_same(old, new)) {
+                continue;
+            }
+            let path = path_names::joined(&folder, &name);
+            let folder = |entry: &Option<TreeEntry>| {
+                let entry = entry.as_ref().filter(|entry| entry.kind == "tree");
+                entry.map(|entry| entry.object.clone())
+            };
+            let folders = (folder(&old), folder(&new));
+            if folders != (None, None) {
+                open.push((path.clone(), folders.0, folders.1));
+            }
+            let [old, new] = [old, new].map(|entry| entry.filter(|entry| entry.kind != "tree"));
+            if old.is_some() || new.is_some() {
+                found.push(Difference { path, old, new });
+            }
+        }
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(found)
+}
+
 /// Finds what a commit or tree has at a path.
 pub(crate) fn entry_at(
     git_dir: &Path,

@@ -102,6 +102,13 @@ impl UserConfig {
         self.all.iter().any(|(key, _)| key.starts_with(b"filter."))
     }
 
+    /// Returns true if commit hooks are not where git looks by itself.
+    pub(crate) fn has_hooks_path(&self) -> bool {
+        // Git is asked about settings with one of ours.
+        let is_theirs = |value: &Option<Vec<u8>>| value.as_deref() != Some(b"/dev/null");
+        self.all.iter().any(|(key, value)| key == b"core.hookspath" && is_theirs(value))
+    }
+
     /// Returns the length of the ids of objects, in bytes.
     pub(crate) fn object_bytes(&self) -> usize {
         if self.get("extensions.objectformat") == Some("sha256") { 32 } else { 20 }
@@ -267,9 +274,20 @@ impl CommitIdentity {
         ]
     }
 
-    /// Returns the author, for the agent's own git.
+    /// Returns the one of commits that are nobody's.
+    pub(crate) fn forge() -> Self {
+        let forge = || (NAME.to_owned(), EMAIL.to_owned());
+        Self { author: forge(), committer: forge() }
+    }
+
+    /// Returns name and address of the author.
     pub(crate) fn author(&self) -> (&str, &str) {
         (&self.author.0, &self.author.1)
+    }
+
+    /// Returns name and address of the committer.
+    pub(crate) fn committer(&self) -> (&str, &str) {
+        (&self.committer.0, &self.committer.1)
     }
 }
 

@@ -1,7 +1,13 @@
 //! Files that differ between two commits, and new commits of the branch that a run started from.
 
 use crate::{
-    git::{command::nul_separated, error::GitError, merge_tree, path_names::encode_path},
+    git::{
+        command::nul_separated,
+        error::GitError,
+        merge_tree,
+        object_reader::{self, Difference},
+        path_names::encode_path,
+    },
     protocol::{BranchAdvance, FileChange, FileChangeKind},
     repository::locate::Repository,
 };
@@ -9,6 +15,9 @@ use crate::{
 impl Repository {
     /// Lists the files that differ between two commits.
     pub fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, GitError> {
+        if let Some(differences) = self.plain_differences(from, to)? {
+            return Ok(differences.iter().filter_map(plain_change).collect());
+        }
         let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M"]);
         let (_, output) = git.arg(from).arg(to).arg("--").run_once(&[from, to], &[0])?;
         let mut fields = nul_separated(&output);
@@ -19,6 +28,18 @@ impl Repository {
             changes.push(change.ok_or_else(|| GitError::Unreadable { command: command() })?);
         }
         Ok(changes)
+    }
+
+    /// Returns what differs between two commits, if no file can have another name now: git finds such files.
+    pub(crate) fn plain_differences(
+        &self,
+        from: &str,
+        to: &str,
+    ) -> Result<Option<Vec<Difference>>, GitError> {
+        let differences = object_reader::differences(&self.common_dir, from, to)?;
+        let is_gone = differences.iter().any(|file| file.new.is_none());
+        let is_new = differences.iter().any(|file| file.old.is_none());
+        Ok((!is_gone || !is_new).then_some(differences))
     }
 
     /// Returns the new commits of a branch since a run started from it at `base`, with the conflicts of a
@@ -42,6 +63,19 @@ impl Repository {
         let conflicts = merge_tree::try_merge(&self.common_dir, head, &tip)?.paths();
         Ok(Some(BranchAdvance { tip, n_commits, conflicts }))
     }
+}
+
+fn plain_change(file: &Difference) -> Option<FileChange> {
+    let kind = match (&file.old, &file.new) {
+        (None, None) => return None,
+        (None, Some(_)) => FileChangeKind::Added,
+        (Some(_), None) => FileChangeKind::Deleted,
+        // The first digits of a mode say what it is.
+        (Some(old), Some(new)) if old.mode[..3] != new.mode[..3] => FileChangeKind::TypeChanged,
+        (Some(old), Some(new)) if old.object == new.object => FileChangeKind::ModeChanged,
+        (Some(_), Some(_)) => FileChangeKind::Modified,
+    };
+    Some(FileChange { path: encode_path(&file.path), kind })
 }
 
 /// Reads `:MODE MODE OBJECT OBJECT KIND` and the paths that follow.

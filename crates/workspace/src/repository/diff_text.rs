@@ -3,14 +3,20 @@
 //! Who made the commits does not decide what is shown of them: their attributes are not read, no program
 //! of a configuration runs, small files come first, and what is left out is named.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt as _,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
 use crate::{
     git::{
         command::{Extent, nul_separated},
         error::GitError,
-        object_reader,
-        path_names::{decode_path, encode_path},
+        object_reader::{self, Difference, TreeEntry},
+        path_names::{self, decode_path, encode_path, object_id},
     },
     repository::locate::Repository,
 };
@@ -35,6 +41,16 @@ pub struct Diff {
     pub unshown: Vec<String>,
 }
 
+/// Small differences between commits with full ids, which never change: by repository, commits and paths.
+static KNOWN_DIFFS: Mutex<BTreeMap<(PathBuf, [String; 2], Vec<String>), Diff>> =
+    Mutex::new(BTreeMap::new());
+const KNOWN_DIFFS_MAX: usize = 64;
+/// A longer difference is not remembered, in bytes.
+const KNOWN_BYTES_MAX: usize = 64 << 10;
+
+/// A path, its object before and its object now.
+type RawChange = (Vec<u8>, String, String);
+
 /// A file that differs, and its larger side.
 struct ChangedFile {
     path: Vec<u8>,
@@ -51,11 +67,49 @@ impl Repository {
         paths: &[String],
         bytes_max: usize,
     ) -> Result<Diff, GitError> {
+        let is_fixed = [from, to].iter().all(|commit| object_id(commit).is_some());
+        let question = (self.common_dir.clone(), [from, to].map(str::to_owned), paths.to_vec());
+        let known = || KNOWN_DIFFS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(diff) = known().get(&question).filter(|diff| diff.text.len() <= bytes_max) {
+            return Ok(diff.clone());
+        }
+        let diff = self.diff_by_git(from, to, paths, bytes_max)?;
+        let mut known = known();
+        let is_small = diff.unshown.is_empty() && diff.text.len() <= KNOWN_BYTES_MAX;
+        if is_fixed && is_small && known.len() < KNOWN_DIFFS_MAX {
+            known.insert(question, diff.clone());
+        }
+        Ok(diff)
+    }
+
+    fn diff_by_git(
+        &self,
+        from: &str,
+        to: &str,
+        paths: &[String],
+        bytes_max: usize,
+    ) -> Result<Diff, GitError> {
         let decoded: Vec<Vec<u8>> = paths.iter().map(|path| decode_path(path)).collect();
         let paths: Vec<&OsStr> = decoded.iter().map(|path| OsStr::from_bytes(path)).collect();
-        let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M"]);
-        let (_, raw) = git.args([from, to, "--"]).args(&paths).run_once(&[from, to], &[0])?;
-        let files = self.smallest_first(&raw);
+        let files = match self.plain_differences(from, to)? {
+            Some(differences) => {
+                let is_asked = |file: &Difference| {
+                    decoded.is_empty() || path_names::is_at_or_below(&file.path, &decoded)
+                };
+                let id = |entry: Option<TreeEntry>| match entry {
+                    Some(entry) => entry.object,
+                    None => "0".repeat(to.len()),
+                };
+                let asked = differences.into_iter().filter(is_asked);
+                let found = asked.map(|file| (file.path, id(file.old), id(file.new))).collect();
+                self.smallest_first(found)
+            }
+            None => {
+                let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M"]);
+                let git = git.args([from, to, "--"]).args(&paths);
+                self.smallest_first(raw_changes(&git.run_once(&[from, to], &[0])?.1))
+            }
+        };
         let order: Vec<u8> = files.iter().flat_map(|file| order_line(&file.path)).collect();
         let length = files.first().map_or(0, |file| file.object.len());
         let empty = EMPTY_TREES.iter().find(|tree| tree.len() == length).unwrap_or(&to);
@@ -82,17 +136,8 @@ impl Repository {
         Ok(Diff { text, unshown })
     }
 
-    /// Reads what `git diff-tree --raw` prints, and puts the files into the order of their sizes.
-    fn smallest_first(&self, raw: &[u8]) -> Vec<ChangedFile> {
-        let mut fields = nul_separated(raw);
-        let mut found = Vec::new();
-        while let (Some(header), Some(path)) = (fields.next(), fields.next()) {
-            let header = String::from_utf8_lossy(header).into_owned();
-            let words: Vec<&str> = header.split(' ').collect();
-            let [_, _, old, new, kind] = words.as_slice() else { continue };
-            let path = if kind.starts_with('R') { fields.next().unwrap_or(path) } else { path };
-            found.push((path.to_vec(), (*old).to_owned(), (*new).to_owned()));
-        }
+    /// Puts files into the order of their sizes.
+    fn smallest_first(&self, found: Vec<RawChange>) -> Vec<ChangedFile> {
         // What is not there, as the commit of a submodule, has no size.
         let size = |id: &str| object_reader::size(&self.common_dir, id).unwrap_or(0);
         let mut files: Vec<ChangedFile> = found
@@ -106,6 +151,20 @@ impl Repository {
         files.sort_by_key(|file| (file.path.contains(&b'\n'), file.bytes, file.path.clone()));
         files
     }
+}
+
+/// Reads what `git diff-tree --raw` prints.
+fn raw_changes(raw: &[u8]) -> Vec<RawChange> {
+    let mut fields = nul_separated(raw);
+    let mut found = Vec::new();
+    while let (Some(header), Some(path)) = (fields.next(), fields.next()) {
+        let header = String::from_utf8_lossy(header).into_owned();
+        let words: Vec<&str> = header.split(' ').collect();
+        let [_, _, old, new, kind] = words.as_slice() else { continue };
+        let path = if kind.starts_with('R') { fields.next().unwrap_or(path) } else { path };
+        found.push((path.to_vec(), (*old).to_owned(), (*new).to_owned()));
+    }
+    found
 }
 
 /// Returns the line of an order file that stands for exactly this path.

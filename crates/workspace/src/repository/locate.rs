@@ -15,7 +15,7 @@ use crate::{
     git::{
         command::Git,
         error::{GitError, WorkspaceError},
-        object_reader,
+        object_reader, path_names,
     },
     protocol::CheckoutLocation,
 };
@@ -109,7 +109,8 @@ impl Repository {
 
     /// Resolves a name to the full id of a commit, if there is one.
     pub fn resolve_commit(&self, name: &str) -> Option<String> {
-        let id = self.loose_ref(name).unwrap_or_else(|| name.to_owned());
+        let is_ref = name.strip_prefix("refs/").is_some_and(path_names::is_branch_name);
+        let id = if is_ref { self.read_ref(name).ok()?? } else { name.to_owned() };
         let known = object_reader::peel(&self.common_dir, &id, "commit");
         known.or_else(|| self.resolving(name).run_line().ok())
     }

@@ -10,6 +10,7 @@ use crate::{
         command::{Extent, Git},
         error::{GitError, WorkspaceError},
         merge_tree::{self, ConflictedFile},
+        object_writer::NewCommit,
         path_names::encode_path,
         user_config::UserConfig,
     },
@@ -48,9 +49,10 @@ pub(crate) fn merge_commits(operation: &MergeCommits) -> Result<MergeResult, Wor
         return Ok(MergeResult::Conflict { conflicts });
     }
     let identity = UserConfig::read(repository.top.as_deref(), &repository.common_dir)?.identity();
-    let git = identity.sign(Git::in_git_dir(&repository.common_dir).durably(), operation.when_ms);
-    let parents = [head, commit];
-    let commit = objects::commit_tree(git, &outcome.tree, &parents, &message)?;
+    let (parents, when_ms) = (&[head, commit], operation.when_ms);
+    let (tree, identity, message) = (&outcome.tree, &identity, &message);
+    let commit =
+        repository.make_commit(&NewCommit { tree, parents, identity, when_ms, message })?;
     repository.pin(&operation.pin, &commit)?;
     let tree = repository.code_tree(&commit)?;
     Ok(MergeResult::Merge { commit, tree })

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::{
     git::{
-        command::Git,
         error::{GitError, WorkspaceError},
         object_reader::{self, TreeEntry},
+        object_writer::{self, NewCommit, Outlasts},
         path_names::{decode_path, encode_path},
     },
     repository::locate::Repository,
@@ -76,10 +76,10 @@ impl Repository {
             None => Arc::default(),
         };
         let rest = inner.iter().filter(|entry| entry.name != runs.name).chain([&runs]);
-        let object = Self::make_tree(self.git().durably(), &rest.collect::<Vec<_>>())?;
+        let object = self.make_tree(&rest.collect::<Vec<_>>(), Outlasts::PowerLoss)?;
         let forge = TreeEntry { object, ..forge };
         let others = root.iter().filter(|entry| entry.name != forge.name).chain([&forge]);
-        Self::make_tree(self.git().durably(), &others.collect::<Vec<_>>())
+        self.make_tree(&others.collect::<Vec<_>>(), Outlasts::PowerLoss)
     }
 
     /// Returns a tree without `.forge/runs/`.
@@ -91,10 +91,11 @@ impl Repository {
         let rest: Vec<&TreeEntry> = inner.iter().filter(|entry| entry.name != runs.name).collect();
         let others = root.iter().filter(|entry| entry.name != forge.name);
         if rest.is_empty() {
-            return Self::make_tree(self.git(), &others.collect::<Vec<_>>());
+            return self.make_tree(&others.collect::<Vec<_>>(), Outlasts::Process);
         }
-        let changed = TreeEntry { object: Self::make_tree(self.git(), &rest)?, ..forge.clone() };
-        Self::make_tree(self.git(), &others.chain([&changed]).collect::<Vec<_>>())
+        let object = self.make_tree(&rest, Outlasts::Process)?;
+        let changed = TreeEntry { object, ..forge.clone() };
+        self.make_tree(&others.chain([&changed]).collect::<Vec<_>>(), Outlasts::Process)
     }
 
     /// Returns the object of a regular file of a commit or tree.
@@ -116,22 +117,18 @@ impl Repository {
     }
 
     /// Returns a tree of these. The same entries give the same tree.
-    pub(crate) fn make_tree(git: Git, entries: &[&TreeEntry]) -> Result<String, GitError> {
-        let input = entries.iter().flat_map(|entry| entry.line()).collect();
-        git.args(["mktree", "-z", "--missing"]).input(input).run_line()
+    pub(crate) fn make_tree(
+        &self,
+        entries: &[&TreeEntry],
+        outlasts: Outlasts,
+    ) -> Result<String, GitError> {
+        object_writer::write_tree(&self.common_dir, entries, outlasts)
     }
-}
 
-/// Makes a commit object. Nothing points to it yet.
-pub(crate) fn commit_tree(
-    git: Git,
-    tree: &str,
-    parents: &[String],
-    message: &str,
-) -> Result<String, GitError> {
-    let git = git.args(["commit-tree", "--no-gpg-sign", tree]);
-    let git = parents.iter().fold(git, |git, parent| git.arg("-p").arg(parent));
-    git.args(["-F", "-"]).input(message.as_bytes().to_vec()).run_line()
+    /// Makes a commit that a fact will name. Nothing points to it yet.
+    pub(crate) fn make_commit(&self, commit: &NewCommit<'_>) -> Result<String, GitError> {
+        object_writer::write_commit(&self.common_dir, commit, Outlasts::PowerLoss)
+    }
 }
 
 fn folder<'a>(entries: &'a [TreeEntry], name: &[u8]) -> Option<&'a TreeEntry> {

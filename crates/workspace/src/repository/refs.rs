@@ -8,6 +8,7 @@ use crate::{
     git::{
         command::Git,
         error::{GitError, WorkspaceError},
+        object_writer::{self, Outlasts},
         path_names::{self, object_id},
         safe_files,
     },
@@ -17,11 +18,24 @@ use crate::{
 impl Repository {
     /// Keeps a commit, by a ref below `refs/forge/`.
     pub fn pin(&self, name: &str, commit: &str) -> Result<(), GitError> {
+        self.pin_for(name, commit, Outlasts::PowerLoss)
+    }
+
+    /// The same, or only for as long as the machine runs.
+    pub(crate) fn pin_for(
+        &self,
+        name: &str,
+        commit: &str,
+        outlasts: Outlasts,
+    ) -> Result<(), GitError> {
         if let Err(failure) = check_pin(name) {
             let command = format!("git update-ref {name}");
             return Err(GitError::Refused { command, code: None, message: failure.what });
         }
         if self.loose_ref(name).as_deref() == Some(commit) {
+            return Ok(());
+        }
+        if object_writer::write_ref(&self.common_dir, name, commit, outlasts)? {
             return Ok(());
         }
         let git = || self.git().durably().args(["update-ref", "--no-deref", name, commit]);
@@ -88,19 +102,39 @@ impl Repository {
 
     /// Returns the commit of a ref that has a file of its own; that counts whatever else git has under the name.
     pub(crate) fn loose_ref(&self, name: &str) -> Option<String> {
+        match self.ref_file(name)? {
+            RefFile::Commit(commit) => Some(commit),
+            RefFile::Symbolic | RefFile::None => None,
+        }
+    }
+
+    /// Returns what the file of a ref says; none if only git can say.
+    pub(crate) fn ref_file(&self, name: &str) -> Option<RefFile> {
         let is_ref = name.strip_prefix("refs/").is_some_and(path_names::is_branch_name);
         // Where git keeps refs otherwise, such a file counts for nothing.
         if !is_ref || self.common_dir.join("reftable").exists() {
             return None;
         }
-        let bytes = safe_files::read(&self.common_dir.join(name)).ok()??;
-        object_id(str::from_utf8(&bytes).ok()?)
+        let Some(bytes) = safe_files::read(&self.common_dir.join(name)).ok()? else {
+            return Some(RefFile::None);
+        };
+        let text = str::from_utf8(&bytes).ok()?;
+        if text.starts_with("ref:") {
+            return Some(RefFile::Symbolic);
+        }
+        object_id(text).map(RefFile::Commit)
     }
 
     /// Returns the commit of a ref, if it exists.
     pub(crate) fn read_ref(&self, name: &str) -> Result<Option<String>, GitError> {
-        if let Some(commit) = self.loose_ref(name) {
-            return Ok(Some(commit));
+        match self.ref_file(name) {
+            Some(RefFile::Commit(commit)) => return Ok(Some(commit)),
+            Some(RefFile::None) => {
+                if let Some(packed) = self.packed_ref(name) {
+                    return Ok(packed);
+                }
+            }
+            Some(RefFile::Symbolic) | None => {}
         }
         let git = self.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]).arg(name);
         let output = git.run()?;
@@ -108,6 +142,28 @@ impl Repository {
         let found = text.lines().filter_map(|line| line.split_once(' '));
         Ok(found.into_iter().find(|(_, known)| *known == name).map(|(id, _)| id.to_owned()))
     }
+
+    /// Looks a ref up among those that git has packed into one file; none if that cannot be read.
+    fn packed_ref(&self, name: &str) -> Option<Option<String>> {
+        let Some(bytes) = safe_files::read(&self.common_dir.join("packed-refs")).ok()? else {
+            return Some(None);
+        };
+        let wanted = [b" ", name.as_bytes()].concat();
+        let line = bytes.split(|byte| *byte == b'\n').find(|line| line.ends_with(&wanted));
+        let Some(line) = line else { return Some(None) };
+        let id = str::from_utf8(line.strip_suffix(&wanted[..])?).ok()?;
+        object_id(id).map(Some)
+    }
+}
+
+/// What the file of a ref says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RefFile {
+    Commit(String),
+    /// It is another name of another ref.
+    Symbolic,
+    /// There is no such file; git may have packed it.
+    None,
 }
 
 /// Refuses every ref that is not below `refs/forge/`.

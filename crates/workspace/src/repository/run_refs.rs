@@ -12,11 +12,14 @@ use crate::{
     git::{
         command::nul_separated,
         error::{GitError, WorkspaceError},
-        path_names,
+        path_names, safe_files,
         user_config::UserConfig,
     },
     protocol::{BranchUpdate, MoveRunHead, RunHeadUpdate},
-    repository::{locate::Repository, refs},
+    repository::{
+        locate::Repository,
+        refs::{self, RefFile},
+    },
 };
 
 /// Performs [`MoveRunHead`].
@@ -96,8 +99,15 @@ fn branch_update(
     if let Some(at) = current.clone().filter(|at| Some(at.as_str()) != from) {
         return Ok(BranchPlan::Keeps(BranchUpdate::Changed { at }));
     }
-    let (code, _) = user.git().args(["symbolic-ref", "--quiet", &name]).run_with(&[0, 1, 128])?;
-    if code == 0 {
+    let is_symbolic = match user.ref_file(&name) {
+        Some(RefFile::Symbolic) => true,
+        Some(RefFile::Commit(_) | RefFile::None) => false,
+        None => {
+            let git = user.git().args(["symbolic-ref", "--quiet", &name]);
+            git.run_with(&[0, 1, 128])?.0 == 0
+        }
+    };
+    if is_symbolic {
         let why = format!("{branch} is a symbolic name of another branch");
         return Ok(BranchPlan::Keeps(BranchUpdate::Blocked { why }));
     }
@@ -106,18 +116,20 @@ fn branch_update(
 
 /// Returns the checkout of the user's that works on a branch, also in the middle of a rebase or bisect.
 fn checked_out(user: &Repository, name: &str) -> Result<Option<PathBuf>, WorkspaceError> {
-    let output = user.git().args(["worktree", "list", "--porcelain", "-z"]).run()?;
-    let mut place = PathBuf::new();
-    for field in nul_separated(&output) {
-        if let Some(path) = field.strip_prefix(b"worktree ") {
-            place = path_names::below(Path::new("/"), path);
-        } else if field.strip_prefix(b"branch ") == Some(name.as_bytes()) {
-            return Ok(Some(place));
-        }
-    }
     let linked = fs::read_dir(user.common_dir.join("worktrees")).into_iter().flatten().flatten();
     let mut git_dirs: Vec<PathBuf> = linked.map(|entry| entry.path()).collect();
     git_dirs.push(user.common_dir.clone());
+    if git_dirs.iter().any(|git_dir| may_be_at(git_dir, name)) {
+        let output = user.git().args(["worktree", "list", "--porcelain", "-z"]).run()?;
+        let mut place = PathBuf::new();
+        for field in nul_separated(&output) {
+            if let Some(path) = field.strip_prefix(b"worktree ") {
+                place = path_names::below(Path::new("/"), path);
+            } else if field.strip_prefix(b"branch ") == Some(name.as_bytes()) {
+                return Ok(Some(place));
+            }
+        }
+    }
     let short = name.trim_start_matches("refs/heads/");
     for git_dir in git_dirs {
         for file in ["rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"] {
@@ -128,6 +140,16 @@ fn checked_out(user: &Repository, name: &str) -> Result<Option<PathBuf>, Workspa
         }
     }
     Ok(None)
+}
+
+/// Whether a checkout works on a branch, by its `HEAD`. Only git knows where that is a link, or says nothing.
+fn may_be_at(git_dir: &Path, name: &str) -> bool {
+    let head = safe_files::read(&git_dir.join("HEAD")).ok().flatten().unwrap_or_default();
+    let head = String::from_utf8_lossy(&head);
+    match head.trim().strip_prefix("ref:") {
+        Some(branch) => branch.trim() == name || branch.trim() == "refs/heads/.invalid",
+        None => path_names::object_id(&head).is_none(),
+    }
 }
 
 fn update_refs(user: &Repository, updates: &[&RefUpdate]) -> Result<(), GitError> {
