@@ -149,7 +149,7 @@ impl Executor for LocalExecutor {
     }
 
     fn state(&self, folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<StepState> {
-        Ok(self.to_state(folder, look(folder, proof)?))
+        self.to_state(folder, look(folder, proof)?)
     }
 
     fn has_ended(&self, folder: &AttemptFolder) -> bool {
@@ -188,7 +188,7 @@ impl Executor for LocalExecutor {
 
     fn give_up(&self, folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<StepState> {
         fs::create_dir_all(&folder.path)?;
-        Ok(self.to_state(folder, give_up(folder, proof)?))
+        self.to_state(folder, give_up(folder, proof)?)
     }
 
     fn sweep(&self, folder: &AttemptFolder) -> io::Result<()> {
@@ -249,12 +249,15 @@ impl Executor for LocalExecutor {
 }
 
 impl LocalExecutor {
-    fn to_state(&self, folder: &AttemptFolder, standing: AttemptStatus) -> StepState {
-        match standing {
+    fn to_state(&self, folder: &AttemptFolder, standing: AttemptStatus) -> io::Result<StepState> {
+        Ok(match standing {
             AttemptStatus::Unclaimed => StepState::Unclaimed,
             AttemptStatus::Void => StepState::Void,
             AttemptStatus::Dead => StepState::Dead,
-            AttemptStatus::Ended(ending) => StepState::Ended(ending),
+            AttemptStatus::Ended(ending) => {
+                ending.restore_files(folder)?;
+                StepState::Ended(ending)
+            }
             AttemptStatus::Alive(keeper) => {
                 let mut keepers = self.keepers.borrow_mut();
                 keepers.entry(folder.path.clone()).or_insert_with(|| WatchedKeeper {
@@ -263,7 +266,7 @@ impl LocalExecutor {
                 });
                 StepState::Running
             }
-        }
+        })
     }
 }
 

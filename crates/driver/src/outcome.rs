@@ -197,6 +197,7 @@ mod tests {
             left_over: 0,
             disk_full: false,
             result: None,
+            kept: None,
             signature: None,
         };
         command_end(&LocalExecutor::default(), &AttemptFolder::at("/nowhere"), &ending)

@@ -37,6 +37,7 @@ pub use attempt::outbox::{ArtifactFlaw, collect};
 pub use attempt::status::{AttemptStatus, give_up, is_kept_elsewhere, look};
 pub use attempt::sweep::{Swept, inside_attempt, kill_marked, sweep, sweep_adopted};
 pub use caller::{CallerFlaw, LostCall, check_beside, check_caller, check_own_process};
+pub use keeper::ending::EndingOutlasts;
 pub use keeper::keep;
 pub use keeper::monitor::{Monitor, OpenMonitor};
 pub use keeper::own_step::OwnStep;

@@ -7,13 +7,6 @@ use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 
 use super::world::{DONE, World, finish};
 
-const FLOW: &str = r#"
-[[stage]]
-name = "note"
-command = "echo noted > \"$FORGE_ATTEMPT_DIR/outbox/note.md\""
-writes = ["note.md"]
-"#;
-
 /// Compiles the library, and lets a command use it.
 fn noting(world: &World, command: &mut Command) -> PathBuf {
     let (library, log) = (world.beside("libsyncs.so"), world.beside("syncs"));
@@ -52,40 +45,55 @@ fn in_folder(notes: &[(String, String)], folder: &str) -> Vec<String> {
     notes.iter().filter_map(line).collect()
 }
 
-#[test]
-fn a_keeper_syncs_what_a_step_left_before_its_ending_and_the_ending_before_its_name() {
+/// What a run of this command did in the folder of its call, and in that of the step that opened its checkout.
+fn noted_in(command: &str, gates: &str) -> [Vec<String>; 2] {
     let world = World::new();
-    world.flow("one", FLOW);
+    let flow = format!("[[stage]]\nname = \"note\"\ncommand = {command:?}\n{gates}\n");
+    world.flow("one", &flow);
     // The project's commands get named variables only, and their keepers no others.
-    world.write("forge.toml", "[verify]\npass = [\"LD_PRELOAD\", \"SYNC_LOG\"]\n");
+    world.write(
+        "forge.toml",
+        "[verify]\ncommands = [\"true\"]\npass = [\"LD_PRELOAD\", \"SYNC_LOG\"]\n",
+    );
     let mut command = world.command(&["run", "--flow", "one", "note it"]);
     let log = noting(&world, &mut command);
     let said = finish(&mut command);
     assert_eq!(said.code, DONE, "{said}");
-    let run = world.latest();
-    let call = world.attempt(&run, "note#1");
+    let call = world.attempt(&world.latest(), "note#1");
     let call = call.to_str().unwrap();
     let notes = noted(&log);
-    let own: Vec<String> =
-        in_folder(&notes, call).into_iter().filter(|note| !note.contains("steps")).collect();
-    assert_eq!(
-        own,
-        [
-            "rename attempt.json",
-            "sync transcript",
-            "sync outbox/note.md",
-            "sync ending.tmp",
-            "rename ending.json",
-            "sync ."
-        ],
-        "{notes:#?}"
-    );
-    // Work on a checkout ends in the driver, with its result in the ending.
-    let opened = in_folder(&notes, &format!("{call}/steps/open"));
-    let synced = ["sync ending.tmp", "rename ending.json", "sync ."];
-    assert_eq!(opened[opened.len() - 3..], synced, "{notes:#?}");
+    let own = in_folder(&notes, call).into_iter().filter(|note| !note.contains("steps")).collect();
     let place = |what: &str| notes.iter().position(|note| note.1 == format!("{call}/{what}"));
-    assert!(place("steps/open") < place("attempt.json"), "before the next step is prepared");
+    let opened = "steps/open/ending.json";
+    assert!(place(opened) < place("attempt.json"), "before the next step is prepared");
+    [own, in_folder(&notes, &format!("{call}/steps/open"))]
+}
+
+#[test]
+fn one_sync_keeps_the_ending_of_a_step_with_the_little_that_it_left() {
+    let small = "echo noted > \"$FORGE_ATTEMPT_DIR/outbox/note.md\"";
+    let [own, opened] = noted_in(small, "writes = [\"note.md\"]");
+    assert_eq!(own, ["rename attempt.json", "sync ending.tmp", "rename ending.json"]);
+    // Who only reads can be given its checkout again.
+    assert_eq!(opened.last().map(String::as_str), Some("rename ending.json"));
+    assert!(!opened.iter().any(|note| note.starts_with("sync")), "{opened:?}");
+}
+
+#[test]
+fn much_that_a_step_left_is_synced_before_its_ending() {
+    let large = "yes noted | head -n 9000 > \"$FORGE_ATTEMPT_DIR/outbox/note.md\"";
+    let [own, _] = noted_in(large, "writes = [\"note.md\"]");
+    let ending = ["sync ending.tmp", "rename ending.json"];
+    let left = ["rename attempt.json", "sync outbox/note.md", "sync transcript"];
+    assert_eq!(own, [&left[..], &ending].concat());
+}
+
+#[test]
+fn the_checkout_of_who_writes_is_known_to_be_open_before_the_work_begins() {
+    let gates = "gates = [{ check = \"changes\" }, { verify = true }, { land = true }]";
+    let [_, opened] = noted_in("echo made > made", gates);
+    let synced = ["sync ending.tmp", "rename ending.json"];
+    assert_eq!(opened[opened.len() - 2..], synced, "{opened:?}");
 }
 
 #[test]
@@ -107,7 +115,7 @@ fn settings_and_approvals_are_synced_before_they_replace_the_old_ones() {
 }
 
 #[test]
-fn commits_and_refs_of_a_run_are_synced_by_git() {
+fn commits_and_refs_of_a_run_are_synced() {
     let world = World::new();
     world.write("forge.toml", "[verify]\ncommands = [\"true\"]\n");
     let flow = "[[stage]]\nname = \"make\"\ncommand = \"echo made > made\"\ngates = [{ check = \"changes\" }, { verify = true }, { land = true }]\n";

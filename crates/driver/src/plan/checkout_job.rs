@@ -18,8 +18,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use forge_keeper::{AttemptFolder, EndingSigner, ExitReason, OwnStep, kill_marked, sweep};
-use forge_workspace::{Job, as_job, perform_with_guard};
+use forge_keeper::{
+    AttemptFolder, EndingOutlasts, EndingSigner, ExitReason, OwnStep, kill_marked, sweep,
+};
+use forge_workspace::{Job, Operation, as_job, perform_with_guard};
 
 use crate::{executor::CheckoutJob, plan::workspace_worker::OperationAnswer, secrets::guard};
 
@@ -77,6 +79,7 @@ impl RunningJob {
         let (name, mark) = step.mark();
         let mark = Job { mark: (name.into(), mark.into()), cancelled };
         let folder = folder.path.clone();
+        let outlasts = outlasts(&job.order);
         let end = move |made: Option<String>| {
             let stopped = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
             let (how, result) = match (stopped, made) {
@@ -90,7 +93,7 @@ impl RunningJob {
                 }
             };
             // Without an ending it counts as lost, and is done again.
-            let _is_lost = step.end(how, result, signer.as_deref());
+            let _is_lost = step.end(how, result, outlasts, signer.as_deref());
         };
         let work = move || {
             let made = catch_unwind(AssertUnwindSafe(|| as_job(mark, || answer(job)))).ok();
@@ -135,6 +138,23 @@ impl Drop for RunningJob {
             thread::sleep(LOOK_EVERY);
         }
         let _panics_are_caught = thread.join();
+    }
+}
+
+/// Whether a job may be done again after a loss of power, although a later step of its call has ended. Not what prepared the
+/// files that somebody then worked on, and not what took them in.
+fn outlasts(order: &Operation) -> EndingOutlasts {
+    match order {
+        Operation::Open(open) if open.worker.is_none() => EndingOutlasts::Process,
+        Operation::Restore(_) => EndingOutlasts::Process,
+        Operation::Open(_)
+        | Operation::Baseline(_)
+        | Operation::Reuse(_)
+        | Operation::Commit(_)
+        | Operation::Hooks(_)
+        | Operation::Merge(_)
+        | Operation::Move(_)
+        | Operation::Attach(_) => EndingOutlasts::PowerLoss,
     }
 }
 

@@ -18,7 +18,7 @@
 //! Invariant: making a folder costs one fsync, that of its parent.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -171,12 +171,60 @@ pub struct Ending {
     /// may be room again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disk_full: bool,
+    /// Small files that it left. They are not synced themselves: after a loss of power they are made again from here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptFiles>,
     /// What a step of the driver's own made, as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// Over all of the above; see `ending_signature`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
+}
+
+/// Small files that a step left, whole.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct KeptFiles {
+    /// Between which two starts of the machine they were written.
+    pub boot: String,
+    pub files: Vec<KeptFile>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct KeptFile {
+    pub path: PathBuf,
+    pub text: String,
+}
+
+/// Tells two starts of the machine apart; nothing where the system cannot say.
+pub(crate) fn boot() -> Option<String> {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+}
+
+impl Ending {
+    /// Makes files again that were lost if the machine went down since they were written: once, because whoever works there
+    /// afterwards may change them.
+    pub fn restore_files(&self, folder: &AttemptFolder) -> io::Result<()> {
+        let Some(kept) = &self.kept else { return Ok(()) };
+        let (now, mark) = (boot().unwrap_or_default(), folder.path.join("restored"));
+        if kept.boot == now || fs::read_to_string(&mark).is_ok_and(|last| last == now) {
+            return Ok(());
+        }
+        for KeptFile { path, text } in &kept.files {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            let mut beside = path.clone().into_os_string();
+            beside.push(".restored");
+            // Whatever lies there, nothing is written through a link.
+            let _nothing_may_be_there = fs::remove_file(&beside);
+            let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
+            file.write_all(text.as_bytes())?;
+            fs::rename(beside, path)?;
+        }
+        fs::write(mark, now)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
@@ -297,6 +345,17 @@ impl AttemptFolder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Where an ending is written before it gets its name.
+    pub(crate) fn unnamed_ending(&self) -> PathBuf {
+        self.path.join("ending.tmp")
+    }
+
+    /// Reads an ending that was written and synced, and whose name was lost with the power.
+    pub(crate) fn read_unnamed_ending(&self) -> Option<Ending> {
+        let ending: Ending = read_json(&self.unnamed_ending(), ENDING_BYTES_MAX).ok()?;
+        (ending.forge == FORMAT).then_some(ending)
     }
 
     /// Puts what lies in the place of an ending out of the way, and keeps it for people.

@@ -111,6 +111,7 @@ mod tests {
             transcript_cut: None,
             left_over: 0,
             disk_full: false,
+            kept: None,
             result: None,
             signature: None,
         }

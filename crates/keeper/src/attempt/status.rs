@@ -105,7 +105,17 @@ fn read_ending(folder: &AttemptFolder, proof: &EndingProof<'_>) -> EndingFile {
         Ok(Some(ending)) if is_of_this_call(&ending, folder) && proof.accepts(folder, &ending) => {
             EndingFile::Ending(ending)
         }
-        Ok(None) => EndingFile::Nothing,
+        // The name of an ending is not waited for. What has no name is believed only with a signature.
+        Ok(None) => match (folder.read_unnamed_ending(), proof) {
+            (Some(ending), EndingProof::Signed { .. })
+                if is_of_this_call(&ending, folder) && proof.accepts(folder, &ending) =>
+            {
+                EndingFile::Ending(ending)
+            }
+            (Some(_) | None, EndingProof::Signed { .. } | EndingProof::NotNeeded) => {
+                EndingFile::Nothing
+            }
+        },
         Ok(Some(_)) | Err(_) => EndingFile::Forgery,
     }
 }
@@ -130,8 +140,10 @@ pub fn give_up(folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<At
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
+    use std::path::PathBuf;
 
     use super::*;
+    use crate::attempt::dir::{KeptFile, KeptFiles};
     use crate::attempt::ending_signature::EndingSigner;
 
     fn folder() -> (tempfile::TempDir, AttemptFolder) {
@@ -324,6 +336,54 @@ mod tests {
         signer.sign(&folder, &mut with_proof);
         fs::write(folder.ending(), serde_json::to_vec(&with_proof).unwrap()).unwrap();
         assert!(matches!(look(&folder, &proof).unwrap(), AttemptStatus::Ended(_)));
+    }
+
+    #[test]
+    fn an_ending_whose_name_the_power_took_counts_if_it_is_whole_and_signed() {
+        let signer = EndingSigner::generate().unwrap();
+        let keys = [signer.public_key()];
+        let proof = EndingProof::Signed { call: "one#1", keys: &keys };
+        let (_home, folder) = attempt();
+        let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
+        let unsigned = ending("one#1", EXITED);
+        let mut signed: Ending = serde_json::from_str(&unsigned).unwrap();
+        signer.sign(&folder, &mut signed);
+        let signed = serde_json::to_vec(&signed).unwrap();
+        fs::write(folder.unnamed_ending(), &signed).unwrap();
+        assert!(matches!(look(&folder, &proof).unwrap(), AttemptStatus::Alive(_)));
+        die(&held);
+        assert!(matches!(look(&folder, &proof).unwrap(), AttemptStatus::Ended(_)));
+        for text in [unsigned.as_bytes(), &signed[..signed.len() - 3], b""] {
+            fs::write(folder.unnamed_ending(), text).unwrap();
+            assert!(matches!(look(&folder, &proof).unwrap(), AttemptStatus::Dead));
+        }
+        // Whoever wants no signature wants a name.
+        fs::write(folder.unnamed_ending(), &signed).unwrap();
+        assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
+    }
+
+    #[test]
+    fn small_files_are_made_again_from_the_ending_once_after_the_machine_went_down() {
+        let (home, folder) = attempt();
+        let (outbox, elsewhere) = (home.path().join("boxes/1/outbox"), home.path().join("other"));
+        let result = outbox.join("result.json");
+        let file = |path: PathBuf, text: &str| KeptFile { path, text: text.to_owned() };
+        let files = vec![file(folder.transcript(), "all of it"), file(result.clone(), "{}")];
+        let mut ended: Ending = serde_json::from_str(&ending("one#1", EXITED)).unwrap();
+        fs::write(&elsewhere, "mine").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, folder.transcript()).unwrap();
+        let same = crate::attempt::dir::boot().unwrap();
+        ended.kept = Some(KeptFiles { boot: same, files: files.clone() });
+        ended.restore_files(&folder).unwrap();
+        assert!(!outbox.exists(), "the machine did not go down");
+        ended.kept = Some(KeptFiles { boot: "another".to_owned(), files });
+        ended.restore_files(&folder).unwrap();
+        assert_eq!(fs::read_to_string(folder.transcript()).unwrap(), "all of it");
+        assert_eq!(fs::read_to_string(&result).unwrap(), "{}");
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine", "no link is written through");
+        fs::write(&result, "mended since").unwrap();
+        ended.restore_files(&folder).unwrap();
+        assert_eq!(fs::read_to_string(&result).unwrap(), "mended since");
     }
 
     #[test]

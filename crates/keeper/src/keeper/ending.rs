@@ -2,6 +2,9 @@
 //!
 //! The room for it is taken before the child starts. At the end it is written, synced and renamed;
 //! if even that fails, again every second, because an ending that nobody can read is a lost attempt.
+//! Its name is not waited for: an ending that is whole and signed counts without.
+//!
+//! What the step left is synced before it; if that is little, it is in the ending instead, so that one sync is enough.
 //!
 //! The agent could reach the folder. What lies there under our names need not be ours: it is
 //! taken away, and everybody who could put it there again is dead by now.
@@ -9,20 +12,24 @@
 //! Invariant: `ending.json` is there whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, OFlags, fallocate};
 
 use super::log::Log;
-use crate::attempt::dir::{AttemptFolder, Ending, ROOM_BYTES_MIN};
+use crate::attempt::dir::{AttemptFolder, Ending, KeptFile, KeptFiles, ROOM_BYTES_MIN, boot};
 use crate::redact::{Redactor, clean_file};
 
 /// The room that is taken beforehand.
-const ENDING_BYTES_MAX: u64 = 16 * 1024;
+const ENDING_BYTES_MAX: u64 = 64 * 1024;
+/// Files that have together at most so many bytes are kept in the ending.
+const KEPT_BYTES_MAX: usize = 24 * 1024;
+/// An ending with files in it is at most so long; otherwise they are synced.
+const ENDING_WITH_FILES_MAX: usize = 48 * 1024;
 /// A reason for not starting is cut here, so that the ending fits into its room.
 pub(super) const WHY_CHARACTERS_MAX: usize = 2_000;
 const _: () = assert!(WHY_CHARACTERS_MAX as u64 * 6 <= ENDING_BYTES_MAX * 3 / 4);
@@ -30,7 +37,7 @@ const _: () = assert!(WHY_CHARACTERS_MAX as u64 * 6 <= ENDING_BYTES_MAX * 3 / 4)
 const TRIES_MAX: u32 = 600;
 const TRY_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// More files than this in an outbox are not made durable.
-const OUTBOX_FILES_MAX: u32 = 10_000;
+const OUTBOX_FILES_MAX: usize = 10_000;
 /// Deeper folders than this in an outbox are not looked into.
 const OUTBOX_DEPTH_MAX: u32 = 32;
 
@@ -38,22 +45,27 @@ const OUTBOX_DEPTH_MAX: u32 = 32;
 /// repository.
 const MADE_AGAIN_MAX: usize = 4;
 
+/// What an ending outlasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndingOutlasts {
+    /// A loss of power: what it speaks of must not be done again.
+    PowerLoss,
+    /// The end of its process. After a loss of power the step may be done again.
+    Process,
+}
+
 /// An `ending.tmp` whose room is already taken.
 pub(super) struct Prepared(File);
 
 impl Prepared {
     pub(super) fn new(folder: &AttemptFolder) -> io::Result<Self> {
-        let file = open(&temporary(folder))?;
+        let file = open(&folder.unnamed_ending())?;
         match fallocate(&file, FallocateFlags::KEEP_SIZE, 0, ENDING_BYTES_MAX) {
             // A file system without this can still have the room at the end.
             Ok(()) | Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(Self(file)),
             Err(error) => Err(error.into()),
         }
     }
-}
-
-fn temporary(folder: &AttemptFolder) -> PathBuf {
-    folder.path.join("ending.tmp")
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -72,7 +84,7 @@ pub(super) fn write(
     let mut tries = 0;
     loop {
         tries += 1;
-        match write_once(folder, &mut file, &text) {
+        match write_once(folder, &mut file, &text, EndingOutlasts::PowerLoss) {
             Ok(()) => return Ok(()),
             Err(error) if tries == TRIES_MAX => return Err(error),
             // The agent could reach the folder, and took it away. It is ours, and comes back.
@@ -92,13 +104,14 @@ fn was_taken(folder: &Path) -> bool {
     !folder.is_dir() && folder.ancestors().take(MADE_AGAIN_MAX + 1).any(Path::is_dir)
 }
 
-/// Writes it once: synced, under its name, and the name synced.
+/// Writes it once: synced if it is to outlast a loss of power, and under its name.
 pub(super) fn write_once(
     folder: &AttemptFolder,
     file: &mut Option<File>,
     text: &[u8],
+    outlasts: EndingOutlasts,
 ) -> io::Result<()> {
-    let (temporary, ending) = (temporary(folder), folder.ending());
+    let (temporary, ending) = (folder.unnamed_ending(), folder.ending());
     let ours = file.take().filter(|file| is_at(file, &temporary) || is_at(file, &ending));
     let file = if let Some(ours) = ours {
         file.insert(ours)
@@ -108,13 +121,16 @@ pub(super) fn write_once(
     };
     file.write_all_at(text, 0)?;
     file.set_len(text.len() as u64)?;
-    file.sync_all()?;
+    match outlasts {
+        EndingOutlasts::PowerLoss => file.sync_all()?,
+        EndingOutlasts::Process => {}
+    }
     // Otherwise an earlier try came this far and failed at the last step.
     if !is_at(file, &ending) {
         make_way(folder, &ending)?;
         fs::rename(temporary, ending)?;
     }
-    File::open(&folder.path)?.sync_all()
+    Ok(())
 }
 
 fn is_at(file: &File, path: &Path) -> bool {
@@ -145,20 +161,27 @@ pub(super) fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Takes the secrets out of every regular file in the outbox, and makes it durable. What cannot be is
-/// told, and left as it is.
-pub(super) fn sync_outbox(outbox: &Path, log: &Log) {
-    let mut left = OUTBOX_FILES_MAX;
+/// Takes the secrets out of every regular file in the outbox. What cannot be is told, and left as it is. All of them.
+pub(super) fn clean_outbox(outbox: &Path, log: &Log) -> Vec<PathBuf> {
     let mut redactor = log.redactor();
+    let mut files = Vec::new();
     if fs::symlink_metadata(outbox).is_ok_and(|found| !found.is_dir()) {
-        return log.complain("the outbox is no longer a folder");
+        log.complain("the outbox is no longer a folder");
+        return files;
     }
-    sync_below(outbox, OUTBOX_DEPTH_MAX, &mut left, &mut redactor, log);
+    clean_below(outbox, OUTBOX_DEPTH_MAX, &mut files, &mut redactor, log);
+    files
 }
 
-fn sync_below(directory: &Path, depth: u32, left: &mut u32, redactor: &mut Redactor, log: &Log) {
+fn clean_below(
+    directory: &Path,
+    depth: u32,
+    files: &mut Vec<PathBuf>,
+    redactor: &mut Redactor,
+    log: &Log,
+) {
     let complain = |path: &Path, error: &io::Error| {
-        log.complain(&format!("cannot sync {} in the outbox: {error}", path.display()));
+        log.complain(&format!("cannot keep {} of the outbox: {error}", path.display()));
     };
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -170,18 +193,64 @@ fn sync_below(directory: &Path, depth: u32, left: &mut u32, redactor: &mut Redac
         // Says what the entry itself is: a symlink is neither of the two.
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth > 0 => {
-                sync_below(&path, depth - 1, left, redactor, log);
+                clean_below(&path, depth - 1, files, redactor, log);
             }
-            Ok(kind) if kind.is_file() && *left > 0 => {
-                *left -= 1;
-                if let Err(error) = clean_file(&path, redactor) {
-                    complain(&path, &error);
+            Ok(kind) if kind.is_file() && files.len() < OUTBOX_FILES_MAX => {
+                match clean_file(&path, redactor) {
+                    Ok(()) => files.push(path),
+                    Err(error) => complain(&path, &error),
                 }
             }
             Ok(_) => {}
             Err(error) => complain(&path, &error),
         }
     }
+}
+
+/// Puts what a step left and printed into its ending, or makes it durable where that is too much.
+pub(super) fn keep_files(left: &[PathBuf], printed: &[PathBuf], ending: &mut Ending, log: &Log) {
+    let files = [left, printed].concat();
+    let is_room = !ending.disk_full;
+    if let Some(kept) = is_room.then(|| read_small(&files)).flatten() {
+        ending.kept = Some(kept);
+        if serde_json::to_vec(ending).is_ok_and(|text| text.len() <= ENDING_WITH_FILES_MAX) {
+            return;
+        }
+        ending.kept = None;
+    }
+    for path in &files {
+        if let Err(error) = sync_file(path) {
+            log.complain(&format!("cannot sync {}: {error}", path.display()));
+            if printed.contains(path) {
+                let cut = || format!("the transcript cannot be synced: {error}");
+                ending.transcript_cut.get_or_insert_with(cut);
+            }
+        }
+    }
+}
+
+/// Reads files that are texts, and small together.
+fn read_small(files: &[PathBuf]) -> Option<KeptFiles> {
+    let boot = boot()?;
+    let mut left = KEPT_BYTES_MAX;
+    let mut kept = Vec::new();
+    for path in files {
+        path.to_str()?;
+        let mut bytes = Vec::new();
+        open_to_read(path).ok()?.take(left as u64 + 1).read_to_end(&mut bytes).ok()?;
+        left = left.checked_sub(bytes.len())?;
+        kept.push(KeptFile { path: path.clone(), text: String::from_utf8(bytes).ok()? });
+    }
+    Some(KeptFiles { boot, files: kept })
+}
+
+fn open_to_read(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+fn sync_file(path: &Path) -> io::Result<()> {
+    open_to_read(path)?.sync_all()
 }
 
 #[cfg(test)]

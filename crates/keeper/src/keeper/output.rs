@@ -124,7 +124,7 @@ impl ChildOutputs {
         self.main.monitor.as_ref().map_or(0, |monitor| monitor.turns())
     }
 
-    /// Writes what was still held back, and makes it durable.
+    /// Writes what was still held back.
     pub(super) fn close(self) -> Closed {
         let main = self.main.close();
         let errors = self.errors.and_then(ChildOutput::close);
@@ -245,13 +245,10 @@ impl ChildOutput {
         self.redacted.clear();
     }
 
-    /// Writes what the redactor still held back, and makes it durable. Says why it is not whole.
+    /// Writes what the redactor still held back. Says why it is not whole.
     fn close(mut self) -> Option<String> {
         self.redactor.finish(&mut self.redacted);
         self.write();
-        if let Err(error) = self.transcript.sync_all() {
-            self.cut.get_or_insert_with(|| format!("the transcript cannot be synced: {error}"));
-        }
         self.cut
     }
 }

@@ -3,12 +3,12 @@
 //! Only for work that can be killed at any moment and repeated: it does not outlive the driver. Nothing is
 //! redacted here: what a program of strangers prints belongs under a keeper.
 //!
-//! Invariant: until its ending is durable, the claim is locked; a driver that dies leaves it free.
+//! Invariant: until its ending is written, the claim is locked; a driver that dies leaves it free.
 
 use std::fs::File;
 use std::io;
 
-use super::ending::{is_full, now_ms, write_once};
+use super::ending::{EndingOutlasts, is_full, now_ms, write_once};
 use crate::attempt::claim::{self, Claiming};
 use crate::attempt::dir::{AttemptFolder, Ending, ExitReason, FORMAT, Spec};
 use crate::attempt::ending_signature::EndingSigner;
@@ -41,6 +41,7 @@ impl OwnStep {
         mut self,
         how: ExitReason,
         result: Option<String>,
+        outlasts: EndingOutlasts,
         signer: Option<&EndingSigner>,
     ) -> io::Result<()> {
         let mut ending = Ending {
@@ -54,14 +55,14 @@ impl OwnStep {
             transcript_cut: None,
             left_over: 0,
             disk_full: is_full(&self.folder.path),
+            kept: None,
             result,
             signature: None,
         };
         if let Some(signer) = signer {
             signer.sign(&self.folder, &mut ending);
         }
-        write_once(&self.folder, &mut None, &serde_json::to_vec(&ending)?)?;
-        Ok(())
+        write_once(&self.folder, &mut None, &serde_json::to_vec(&ending)?, outlasts)
     }
 }
 

@@ -97,8 +97,7 @@ impl std::iter::Sum for Was {
     }
 }
 
-/// Takes the secrets out of a regular file, if it has any, and makes it durable. No link is
-/// followed.
+/// Takes the secrets out of a regular file, if it has any. No link is followed.
 pub(crate) fn clean_file(path: &Path, redactor: &mut Redactor) -> io::Result<()> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -130,10 +129,9 @@ pub(crate) fn clean_file(path: &Path, redactor: &mut Redactor) -> io::Result<()>
         was
     };
     match was {
-        Was::Clean => file.sync_all(),
+        Was::Clean => Ok(()),
         Was::Changed => {
             fs::set_permissions(&beside, metadata.permissions())?;
-            File::open(&beside)?.sync_all()?;
             fs::rename(&beside, path)
         }
     }
