@@ -49,8 +49,16 @@ pub enum BlobError {
 pub struct Blobs {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
-    /// Folders that this process has synced, together with the folder that names them.
-    synced: Mutex<BTreeSet<PathBuf>>,
+    synced: Mutex<SyncedFolders>,
+}
+
+/// What this process has synced of the folders of blobs.
+#[derive(Debug, Default)]
+struct SyncedFolders {
+    /// Folders whose own names are on the disk: they were there when the folder around them was synced.
+    named: BTreeSet<PathBuf>,
+    /// Folders that were synced themselves.
+    synced: BTreeSet<PathBuf>,
 }
 
 impl BlobId {
@@ -168,23 +176,32 @@ impl Blobs {
     }
 
     fn is_synced(&self, folder: &Path) -> bool {
-        self.synced.lock().expect("no thread panics while it holds this lock").contains(folder)
+        self.synced
+            .lock()
+            .expect("no thread panics while it holds this lock")
+            .synced
+            .contains(folder)
     }
 
     /// Syncs a folder and all names that lead to it, once per process: the process that made them, or
     /// the blob that was found in them, may have died before it synced them.
     fn sync_once(&self, folder: &Path) -> io::Result<()> {
-        let mut synced = self.synced.lock().expect("no thread panics while it holds this lock");
-        if !synced.contains(folder) {
-            self.disk.sync(folder, SyncPoint::BlobFound)?;
+        let mut state = self.synced.lock().expect("no thread panics while it holds this lock");
+        if state.synced.contains(folder) {
+            return Ok(());
+        }
+        self.disk.sync(folder, SyncPoint::BlobFound)?;
+        if !state.named.contains(folder) {
+            let is_first = state.named.is_empty();
+            let there = self.disk.list(&self.dir)?;
             self.disk.sync(&self.dir, SyncPoint::BlobFound)?;
-            if !synced.contains(&self.dir) {
+            if is_first {
                 let above = self.dir.parent().expect("blobs are in a folder");
                 self.disk.sync(above, SyncPoint::BlobFolder)?;
-                synced.insert(self.dir.clone());
             }
-            synced.insert(folder.to_owned());
+            state.named.extend(there.into_iter().map(|entry| entry.path));
         }
+        state.synced.insert(folder.to_owned());
         Ok(())
     }
 }

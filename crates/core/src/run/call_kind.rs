@@ -37,7 +37,7 @@ pub enum CallKind {
 
 impl CallKind {
     /// Returns how a flow says that a call is carried out, if something is called for it at all.
-    pub(crate) fn from_flow(flow: &Flow, call: &CallId) -> Option<Self> {
+    pub fn from_flow(flow: &Flow, call: &CallId) -> Option<Self> {
         match call {
             CallId::Attempt(attempt) => Self::from_work(&flow.stage(&attempt.unit)?.work),
             CallId::Judgement(judgement) => {

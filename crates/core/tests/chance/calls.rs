@@ -39,7 +39,9 @@ impl Game {
                 false
             }
             CallEnding::Work(_) | CallEnding::Look(_) | CallEnding::Overtaken => {
-                matches!(self.run.call_kind(&ended.call), CallKind::Agent { .. })
+                // Of one whose task was listed anew, too.
+                let kind = CallKind::from_flow(&self.run.definition().flow, &ended.call);
+                matches!(kind, Some(CallKind::Agent { .. }))
             }
         };
         let n_calls = self.run.history().calls.iter().filter(counts).count() as u64;

@@ -141,6 +141,10 @@ fn what_forge_cannot_do_is_nobodys_fault(machine: &Machine, records: &[Record]) 
 }
 
 fn a_full_disk_is_no_agents_fault(machine: &Machine, records: &[Record]) {
+    // A second driver that died may have had a call of the same name.
+    if machine.happened.borrow().contains(&Fault::SecondDriver) {
+        return;
+    }
     for fact in records.iter().flat_map(|record| &record.facts) {
         if let Event::AttemptEnded { attempt, outcome: Outcome::Fault { .. }, .. } = fact
             && machine.without_room.borrow().contains(&attempt.to_string())
