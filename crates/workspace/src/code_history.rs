@@ -284,16 +284,12 @@ struct OverlaidFolder {
 
 impl OverlaidFolder {
     fn put(&mut self, path: &str, entry: Option<TreeEntry>) {
-        match path.split_once('/') {
-            Some((folder, rest)) => {
-                self.folders.entry(folder.into()).or_default().put(rest, entry);
-            }
-            None => {
-                let name = path.as_bytes().to_vec();
-                let entry = entry.map(|entry| TreeEntry { name: name.clone(), ..entry });
-                self.entries.insert(name, entry);
-            }
+        if let Some((folder, rest)) = path.split_once('/') {
+            return self.folders.entry(folder.into()).or_default().put(rest, entry);
         }
+        let name = path.as_bytes().to_vec();
+        let entry = entry.map(|entry| TreeEntry { name: name.clone(), ..entry });
+        self.entries.insert(name, entry);
     }
 
     /// Returns the tree with these versions; none if nothing is left in it. What has the name of a folder, and is none, goes.

@@ -152,9 +152,15 @@ fn endings(attempts: &Path) -> BTreeMap<String, Value> {
         let ending = serde_json::from_slice::<Value>(&text);
         Some(ending.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
     };
+    // Of a keeper that was killed before it gave the ending its name.
+    let unnamed = |folder: &PathBuf| {
+        let text = fs::read(folder.join("ending.tmp")).ok()?;
+        let ending = serde_json::from_slice::<Value>(&text).ok()?;
+        ending["signature"].is_string().then_some(ending)
+    };
     let folders = folders(attempts);
-    let endings: Vec<Value> =
-        folders.iter().filter_map(|folder| read(folder.join("ending.json"))).collect();
+    let ending = |folder: &PathBuf| read(folder.join("ending.json")).or_else(|| unnamed(folder));
+    let endings: Vec<Value> = folders.iter().filter_map(ending).collect();
     let calls = endings.iter().map(|ending| {
         let call = ending["call"].as_str().unwrap().to_owned();
         assert!(!call.is_empty(), "an ending names its call");

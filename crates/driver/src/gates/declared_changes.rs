@@ -90,7 +90,9 @@ fn hooked(plan: &Plan<'_>, span: &Span) -> Result<HooksResult, Pending> {
     let Plan { context, run, call, ordinal, .. } = *plan;
     let repository = context.code;
     let has_begun = plan.step_was_prepared("open");
-    if !has_begun && !repository.has_commit_hooks().map_err(Error::from)? {
+    // Whoever merges by hand what conflicted finds no half of a merge in the checkout.
+    let is_merged = run.unit(call.unit()).landings > 0;
+    if !has_begun && !is_merged && !repository.has_commit_hooks().map_err(Error::from)? {
         let as_it_is = || -> Result<HooksResult, GitError> {
             let commit = repository.squash(&span.from, &span.to, &context.pin(ordinal))?;
             let tree = repository.code_tree(&commit)?;

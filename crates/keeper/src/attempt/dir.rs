@@ -173,7 +173,7 @@ pub struct Ending {
     pub disk_full: bool,
     /// Small files that it left. They are not synced themselves: after a loss of power they are made again from here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<KeptFiles>,
+    pub kept: Option<Box<KeptFiles>>,
     /// What a step of the driver's own made, as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,

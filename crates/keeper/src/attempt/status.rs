@@ -346,19 +346,19 @@ mod tests {
         let (_home, folder) = attempt();
         let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
         let unsigned = ending("one#1", EXITED);
-        let mut signed: Ending = serde_json::from_str(&unsigned).unwrap();
-        signer.sign(&folder, &mut signed);
-        let signed = serde_json::to_vec(&signed).unwrap();
-        fs::write(folder.unnamed_ending(), &signed).unwrap();
+        let mut whole: Ending = serde_json::from_str(&unsigned).unwrap();
+        signer.sign(&folder, &mut whole);
+        let whole = serde_json::to_vec(&whole).unwrap();
+        fs::write(folder.unnamed_ending(), &whole).unwrap();
         assert!(matches!(look(&folder, &proof).unwrap(), AttemptStatus::Alive(_)));
         die(&held);
         assert!(matches!(look(&folder, &proof).unwrap(), AttemptStatus::Ended(_)));
-        for text in [unsigned.as_bytes(), &signed[..signed.len() - 3], b""] {
+        for text in [unsigned.as_bytes(), &whole[..whole.len() - 3], b""] {
             fs::write(folder.unnamed_ending(), text).unwrap();
             assert!(matches!(look(&folder, &proof).unwrap(), AttemptStatus::Dead));
         }
         // Whoever wants no signature wants a name.
-        fs::write(folder.unnamed_ending(), &signed).unwrap();
+        fs::write(folder.unnamed_ending(), &whole).unwrap();
         assert!(matches!(look(&folder, &EndingProof::NotNeeded).unwrap(), AttemptStatus::Dead));
     }
 
@@ -373,10 +373,10 @@ mod tests {
         fs::write(&elsewhere, "mine").unwrap();
         std::os::unix::fs::symlink(&elsewhere, folder.transcript()).unwrap();
         let same = crate::attempt::dir::boot().unwrap();
-        ended.kept = Some(KeptFiles { boot: same, files: files.clone() });
+        ended.kept = Some(Box::new(KeptFiles { boot: same, files: files.clone() }));
         ended.restore_files(&folder).unwrap();
         assert!(!outbox.exists(), "the machine did not go down");
-        ended.kept = Some(KeptFiles { boot: "another".to_owned(), files });
+        ended.kept = Some(Box::new(KeptFiles { boot: "another".to_owned(), files }));
         ended.restore_files(&folder).unwrap();
         assert_eq!(fs::read_to_string(folder.transcript()).unwrap(), "all of it");
         assert_eq!(fs::read_to_string(&result).unwrap(), "{}");

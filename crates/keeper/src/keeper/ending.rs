@@ -45,7 +45,6 @@ const OUTBOX_DEPTH_MAX: u32 = 32;
 /// repository.
 const MADE_AGAIN_MAX: usize = 4;
 
-/// What an ending outlasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndingOutlasts {
     /// A loss of power: what it speaks of must not be done again.
@@ -212,7 +211,7 @@ pub(super) fn keep_files(left: &[PathBuf], printed: &[PathBuf], ending: &mut End
     let files = [left, printed].concat();
     let is_room = !ending.disk_full;
     if let Some(kept) = is_room.then(|| read_small(&files)).flatten() {
-        ending.kept = Some(kept);
+        ending.kept = Some(Box::new(kept));
         if serde_json::to_vec(ending).is_ok_and(|text| text.len() <= ENDING_WITH_FILES_MAX) {
             return;
         }

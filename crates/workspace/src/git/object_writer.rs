@@ -218,13 +218,15 @@ pub(crate) fn write_commit(
         let git = commit.parents.iter().fold(git, |git, parent| git.arg("-p").arg(parent));
         return git.args(["-F", "-"]).input(commit.message.as_bytes().to_vec()).run_line();
     };
-    let mut content = format!("tree {}\n", commit.tree);
-    for parent in commit.parents {
-        content += &format!("parent {parent}\n");
-    }
+    let parents: Vec<String> =
+        commit.parents.iter().map(|parent| format!("parent {parent}\n")).collect();
     let when = commit.when_ms / 1_000;
-    content += &format!("author {author} {when} +0000\ncommitter {committer} {when} +0000\n\n");
-    content += commit.message;
+    let content = format!(
+        "tree {}\n{}author {author} {when} +0000\ncommitter {committer} {when} +0000\n\n{}",
+        commit.tree,
+        parents.concat(),
+        commit.message
+    );
     write(common_dir, "commit", content.as_bytes(), outlasts)
 }
 
@@ -354,7 +356,7 @@ mod tests {
                 let theirs = theirs.args(["commit-tree", &tree, "-F", "-"]);
                 let theirs = theirs.input(message.as_bytes().to_vec()).run_line().unwrap();
                 assert_eq!(id, theirs, "{name:?} {email:?}");
-                let parents = &[id.clone()];
+                let parents = std::slice::from_ref(&id);
                 let next = write_commit(&git_dir, &NewCommit { parents, ..new }, Outlasts::Process);
                 let read = object_reader::commit(&git_dir, &next.unwrap()).unwrap();
                 assert_eq!(read.parents, [id]);

@@ -42,8 +42,8 @@ pub struct Diff {
 }
 
 /// Small differences between commits with full ids, which never change: by repository, commits and paths.
-static KNOWN_DIFFS: Mutex<BTreeMap<(PathBuf, [String; 2], Vec<String>), Diff>> =
-    Mutex::new(BTreeMap::new());
+static KNOWN_DIFFS: Mutex<BTreeMap<DiffQuestion, Diff>> = Mutex::new(BTreeMap::new());
+type DiffQuestion = (PathBuf, [String; 2], Vec<String>);
 const KNOWN_DIFFS_MAX: usize = 64;
 /// A longer difference is not remembered, in bytes.
 const KNOWN_BYTES_MAX: usize = 64 << 10;
@@ -91,24 +91,20 @@ impl Repository {
     ) -> Result<Diff, GitError> {
         let decoded: Vec<Vec<u8>> = paths.iter().map(|path| decode_path(path)).collect();
         let paths: Vec<&OsStr> = decoded.iter().map(|path| OsStr::from_bytes(path)).collect();
-        let files = match self.plain_differences(from, to)? {
-            Some(differences) => {
-                let is_asked = |file: &Difference| {
-                    decoded.is_empty() || path_names::is_at_or_below(&file.path, &decoded)
-                };
-                let id = |entry: Option<TreeEntry>| match entry {
-                    Some(entry) => entry.object,
-                    None => "0".repeat(to.len()),
-                };
-                let asked = differences.into_iter().filter(is_asked);
-                let found = asked.map(|file| (file.path, id(file.old), id(file.new))).collect();
-                self.smallest_first(found)
-            }
-            None => {
-                let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M"]);
-                let git = git.args([from, to, "--"]).args(&paths);
-                self.smallest_first(raw_changes(&git.run_once(&[from, to], &[0])?.1))
-            }
+        let files = if let Some(differences) = self.plain_differences(from, to)? {
+            let is_asked = |file: &Difference| {
+                decoded.is_empty() || path_names::is_at_or_below(&file.path, &decoded)
+            };
+            let id = |entry: Option<TreeEntry>| match entry {
+                Some(entry) => entry.object,
+                None => "0".repeat(to.len()),
+            };
+            let asked = differences.into_iter().filter(is_asked);
+            self.smallest_first(asked.map(|file| (file.path, id(file.old), id(file.new))).collect())
+        } else {
+            let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M"]);
+            let git = git.args([from, to, "--"]).args(&paths);
+            self.smallest_first(raw_changes(&git.run_once(&[from, to], &[0])?.1))
         };
         let order: Vec<u8> = files.iter().flat_map(|file| order_line(&file.path)).collect();
         let length = files.first().map_or(0, |file| file.object.len());

@@ -130,7 +130,7 @@ impl Repository {
         match self.ref_file(name) {
             Some(RefFile::Commit(commit)) => return Ok(Some(commit)),
             Some(RefFile::None) => {
-                if let Some(packed) = self.packed_ref(name) {
+                if let Ok(packed) = self.packed_ref(name) {
                     return Ok(packed);
                 }
             }
@@ -143,20 +143,16 @@ impl Repository {
         Ok(found.into_iter().find(|(_, known)| *known == name).map(|(id, _)| id.to_owned()))
     }
 
-    /// Looks a ref up among those that git has packed into one file; none if that cannot be read.
-    fn packed_ref(&self, name: &str) -> Option<Option<String>> {
-        let Some(bytes) = safe_files::read(&self.common_dir.join("packed-refs")).ok()? else {
-            return Some(None);
-        };
+    /// Looks a ref up among those that git has packed into one file. What cannot be read is git's.
+    fn packed_ref(&self, name: &str) -> Result<Option<String>, WorkspaceError> {
+        let bytes = safe_files::read(&self.common_dir.join("packed-refs"))?.unwrap_or_default();
         let wanted = [b" ", name.as_bytes()].concat();
-        let line = bytes.split(|byte| *byte == b'\n').find(|line| line.ends_with(&wanted));
-        let Some(line) = line else { return Some(None) };
-        let id = str::from_utf8(line.strip_suffix(&wanted[..])?).ok()?;
-        object_id(id).map(Some)
+        let mut lines = bytes.split(|byte| *byte == b'\n');
+        let id = lines.find_map(|line| line.strip_suffix(&wanted[..]));
+        Ok(id.and_then(|id| object_id(str::from_utf8(id).ok()?)))
     }
 }
 
-/// What the file of a ref says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RefFile {
     Commit(String),
