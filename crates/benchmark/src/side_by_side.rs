@@ -25,6 +25,9 @@ pub(crate) fn measure(forge: &Path) -> Measured {
         &format!("{parallel} ms"),
         &format!("at most 40 % of {serial} ms, one after the other; {own} ms of Forge's own each"),
     );
+    if parallel * 5 > serial * 2 {
+        return Err(format!("{parallel} ms side by side are more than 40 % of {serial} ms"));
+    }
     Ok(())
 }
 

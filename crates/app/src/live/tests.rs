@@ -555,9 +555,14 @@ fn a_run_without_a_driver_says_so_and_how_to_resume_it() {
         let shown = alone(&snapshot);
         assert!(shown.lines().next().is_some_and(|line| line.ends_with("not running")), "{shown}");
         has_all(&shown, &["Not running. Press r to resume.", "r resume", "q leave"]);
-        for text in ["keeps running", "pause", "● T5", "in review"] {
+        for text in ["keeps running", "pause", "● T5", "in review", " left"] {
             assert!(!shown.contains(text), "{text}: {shown}");
         }
+        // Its time stands still: nobody works.
+        let (row, later) = (&snapshot.view.row, snapshot.now + 3_600_000);
+        let took = crate::format::duration(row.changed_at - row.started_at);
+        let shown = alone(&RunSnapshot { now: later, ..snapshot.clone() });
+        has_all(&shown, &[took.as_str()]);
     }
     snapshot.view.row.standing = Standing::Paused;
     has_all(&alone(&snapshot), &["■ paused", "p continue"]);

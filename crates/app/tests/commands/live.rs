@@ -364,6 +364,11 @@ fn who_answers_a_run_that_no_process_drives_continues_it_with_the_answer() {
     has(&alone, &["■ not running", "■ write"]);
     assert!(!alone.contains('●'), "{alone}");
     assert_eq!(world.find_attempt(&run, "write#3"), None, "{alone}");
+    person.press("q");
+    assert_eq!(person.end(), PARKED, "{}", person.screen());
+    has(&person.screen(), &["Not running. Resume: forge resume"]);
+    let mut person = Person::at(&world, &["attach", &run]);
+    person.until_sees("Not running. Press r to resume.");
     person.press("r");
     person.until_sees("Q3 · write");
     person.press("a");

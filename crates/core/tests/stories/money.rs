@@ -394,6 +394,19 @@ fn an_attempt_that_used_up_the_cap_of_its_stage_is_followed_by_a_question() {
 }
 
 #[test]
+fn an_attempt_of_unknown_cost_that_used_up_the_budget_of_the_run_parks_it() {
+    let mut world = World::small(ONE)
+        .budget("0.50")
+        .cost("work#1", Cost::Unknown)
+        .at_least("work#1", cents(50))
+        .begin();
+    assert_eq!(reserved(&world, "work#1"), Some(cents(50)), "alone, it may have all of it");
+    world.ends("work#1", spent_out());
+    assert_eq!(world.run.ledger().committed(), cents(50), "not more than was held back");
+    assert!(matches!(world.run.phase(), Phase::Held(Hold::OutOfBudget { .. })));
+}
+
+#[test]
 fn attempts_that_miss_go_on_until_the_stage_has_nothing_left() {
     let flow =
         ONE.replace("agent = \"worker\"", "agent = \"worker\"\nmisses = 9\nbudget = \"0.30\"");
