@@ -15,7 +15,7 @@
 //! Not here: what these files say about the attempt as a whole; that is [`crate::attempt::status`].
 //!
 //! Invariant: the environment is in none of them; a [`Spec`] names variables, never values.
-//! Invariant: making a folder costs one fsync, that of its parent.
+//! Invariant: making a folder costs no fsync; it gets its name on the disk with its ending.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write as _};
