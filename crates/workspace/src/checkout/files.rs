@@ -81,6 +81,7 @@ impl FilledCheckout {
             safe_files::remove(&checkout.index())?;
             fill()?;
         }
+        checkout.note_index(&self.at)?;
         safe_files::write(&note, &how)
     }
 

@@ -8,8 +8,9 @@
 
 use std::{
     collections::HashMap,
-    fs::{self, File},
+    fs::{self, File, Metadata},
     io,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -28,6 +29,9 @@ use crate::{
         user_config::UserConfig,
     },
 };
+
+/// Which commit or tree the index is that of; see [`Checkout::note_index`].
+const INDEX_NOTE: &str = "index-at";
 
 /// A tree with Forge's own git folder for it.
 #[derive(Debug)]
@@ -109,14 +113,41 @@ impl Checkout {
             .in_work_dir(&self.tree)
     }
 
-    /// Makes the index that of a commit or tree, and leaves the files alone.
+    /// Makes the index that of a commit or tree, and leaves the files alone. One that is so already stays.
     pub(crate) fn reset_index(&self, at: &str) -> Result<(), WorkspaceError> {
+        if self.index_at()?.as_deref() == Some(at) {
+            return Ok(());
+        }
         let reset = || self.git().args(["read-tree", "--reset"]).arg(at).run();
         if reset().is_err() {
             safe_files::remove(&self.index())?;
             reset()?;
         }
-        Ok(())
+        self.note_index(at)
+    }
+
+    /// Notes that the index is that of a commit or tree. The note holds for as long as nobody writes the index.
+    pub(crate) fn note_index(&self, at: &str) -> Result<(), WorkspaceError> {
+        let note = self.index_stamp()?.map(|stamp| format!("{at} {stamp}")).unwrap_or_default();
+        safe_files::write(&self.git_dir.join(INDEX_NOTE), note.as_bytes())
+    }
+
+    /// Returns the commit or tree that the index is known to be that of.
+    fn index_at(&self) -> Result<Option<String>, WorkspaceError> {
+        let note = safe_files::read(&self.git_dir.join(INDEX_NOTE))?.unwrap_or_default();
+        let note = String::from_utf8_lossy(&note).into_owned();
+        let stamp = self.index_stamp()?;
+        let known = note.split_once(' ').filter(|(_, then)| Some(*then) == stamp.as_deref());
+        Ok(known.map(|(at, _)| at.to_owned()))
+    }
+
+    /// Tells two states of the index apart: git writes a new file each time.
+    fn index_stamp(&self) -> Result<Option<String>, WorkspaceError> {
+        let found = safe_files::metadata(&self.index())?.filter(Metadata::is_file);
+        Ok(found.map(|index| {
+            let changed = (index.ctime(), index.ctime_nsec());
+            format!("{} {} {changed:?}", index.ino(), index.len())
+        }))
     }
 
     /// Lets git take these tracked files for unchanged, whatever they are.
@@ -145,10 +176,15 @@ impl Checkout {
     }
 
     /// Lets the index know the files as they are, so that git need not read them again.
-    pub(crate) fn refresh(&self) -> Result<(), GitError> {
+    pub(crate) fn refresh(&self) -> Result<(), WorkspaceError> {
+        let known = self.index_at()?;
+        self.refresh_index()?;
+        known.map_or(Ok(()), |at| self.note_index(&at))
+    }
+
+    fn refresh_index(&self) -> Result<(), GitError> {
         let git = self.git().args(["update-index", "-q", "--ignore-submodules", "--refresh"]);
-        git.run_with(&[0, 1])?;
-        Ok(())
+        git.run_with(&[0, 1]).map(|_| ())
     }
 
     /// Returns tracked files that differ from the index.
@@ -178,7 +214,7 @@ impl Checkout {
         }
         // Submodules are looked at by themselves. Whether a folder is one, or in the place of a file, is asked of git.
         if files.changed.iter().any(|path| below(&self.tree, path).is_dir()) {
-            self.refresh()?;
+            self.refresh_index()?;
             let git = self.git().args(["diff-files", "-z", "--name-only"]);
             let output = git.arg("--ignore-submodules=all").run()?;
             files.changed = nul_separated(&output).map(<[u8]>::to_vec).collect();

@@ -85,10 +85,14 @@ pub(crate) fn commit_files(
     let start = IndexStart { checkout, tree: &baseline, by_setup };
     let staged = set_aside(&locked, &survey, &start, &excluded).and_then(|differing| {
         let flaws = added_content::scan(checkout, &all[0].listing, &differing, guard)?;
-        let staged = if flaws.is_empty() {
-            Ok(stage_files(&start, &excluded, &mut notes)?)
-        } else {
+        let is_same = differing.changed.is_empty() && differing.untracked.is_empty();
+        // A repository inside is looked at by git, whatever it says of files.
+        let staged = if !flaws.is_empty() {
             Err(flaws)
+        } else if is_same && all.len() == 1 && survey.nested.len() <= 1 {
+            Ok(baseline.clone())
+        } else {
+            Ok(stage_files(&start, &excluded, &mut notes)?)
         };
         checkout.look_again(&start.by_setup)?;
         Ok(staged)

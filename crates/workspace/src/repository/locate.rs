@@ -63,9 +63,18 @@ impl Repository {
             message.pop_if(|last| *last == b'\n');
             Ok(PathBuf::from(OsString::from_vec(message)))
         };
-        let common_dir = path("--git-common-dir")?;
-        // In a bare repository there is no checkout; that is not an error.
-        let top = path("--show-toplevel").ok();
+        let ask = |questions: &[&str]| {
+            let git = Git::in_folder(dir).args(["rev-parse", "--path-format=absolute"]);
+            let message = git.args(questions).run()?;
+            let lines = message.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            Ok(lines.map(|line| PathBuf::from(OsString::from_vec(line.to_vec()))).collect())
+        };
+        let both: Result<Vec<PathBuf>, GitError> = ask(&["--git-common-dir", "--show-toplevel"]);
+        // In a bare repository there is no checkout; that is not an error. A path with a line break is asked for alone.
+        let (common_dir, top) = match both.as_deref() {
+            Ok([common_dir, top]) => (common_dir.clone(), Some(top.clone())),
+            Ok(_) | Err(_) => (path("--git-common-dir")?, path("--show-toplevel").ok()),
+        };
         let top = top.filter(|top| !top.as_os_str().is_empty());
         Ok(Self { common_dir, top })
     }
