@@ -8,7 +8,7 @@
 //! `[redacted]`. Covers may overlap, and scanning continues inside of them, so that a secret which
 //! begins inside another one is covered to its own end.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
@@ -25,13 +25,7 @@ const HISTORY_BYTES: usize = 6;
 /// seen nothing is cheaper than a new one.
 #[derive(Clone)]
 pub struct Redactor {
-    /// Finds known forms, and the beginnings of whatever else, in one pass.
-    finder: AhoCorasick,
-    /// All patterns of the finder, in order, to tell whether a tail may become one.
-    sorted: Arc<[Vec<u8>]>,
-    /// For each pattern, what it may be the beginning of.
-    leads: Arc<[Vec<Candidate>]>,
-    longest: usize,
+    patterns: Arc<Patterns>,
     /// History, then what has not gone out yet.
     pending: Vec<u8>,
     at: usize,
@@ -47,6 +41,48 @@ pub struct Redactor {
     pub(super) marks: u64,
     /// Covers that were passed, if somebody wants to know.
     passed: Option<Vec<Cover>>,
+}
+
+/// What is looked for. Most programs that are redacted print nothing, so the automaton is made for the first byte.
+struct Patterns {
+    known: Vec<Vec<u8>>,
+    automaton: OnceLock<Automaton>,
+}
+
+struct Automaton {
+    /// Finds known forms, and the beginnings of whatever else, in one pass.
+    finder: AhoCorasick,
+    /// All patterns of the finder, in order, to tell whether a tail may become one.
+    sorted: Vec<Vec<u8>>,
+    /// For each pattern, what it may be the beginning of.
+    leads: Vec<Vec<Candidate>>,
+    longest: usize,
+}
+
+impl Automaton {
+    fn new(known: &[Vec<u8>]) -> Self {
+        let known = known.iter().flat_map(|value| forms(value));
+        let mut patterns: Vec<(Vec<u8>, Candidate)> = known
+            .map(|form| (form.len(), form))
+            .map(|(len, form)| (form, Candidate::Known(len)))
+            .collect();
+        patterns.extend(candidates::fixed());
+        patterns.sort_by(|one, other| one.0.cmp(&other.0));
+        let (sorted, leads) = leads_by_pattern(patterns);
+        let finder = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            // The full automaton would be a little faster and several megabytes larger.
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(&sorted)
+            .expect("a bounded number of bounded patterns fits into an automaton");
+        let longest = sorted.iter().map(Vec::len).max().unwrap_or(0);
+        Self { finder, sorted, leads, longest }
+    }
+
+    fn is_beginning(&self, tail: &[u8]) -> bool {
+        let next = self.sorted.partition_point(|pattern| pattern.as_slice() <= tail);
+        self.sorted.get(next).is_some_and(|pattern| pattern.starts_with(tail))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,27 +153,11 @@ impl Finder {
 impl Redactor {
     /// Knows these values in all their forms, and all shapes. Values under 8 bytes are ignored.
     pub fn new(known: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        let known = known.into_iter().flat_map(|value| forms(&value));
-        let mut patterns: Vec<(Vec<u8>, Candidate)> = known
-            .map(|form| (form.len(), form))
-            .map(|(len, form)| (form, Candidate::Known(len)))
-            .collect();
-        patterns.extend(candidates::fixed());
-        patterns.sort_by(|one, other| one.0.cmp(&other.0));
-        let (sorted, leads) = leads_by_pattern(patterns);
-        let finder = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            // The full automaton would be a little faster and several megabytes larger.
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(&sorted)
-            .expect("a bounded number of bounded patterns fits into an automaton");
-        let longest = sorted.iter().map(Vec::len).max().unwrap_or(0);
+        let known = known.into_iter().collect();
+        let patterns = Arc::new(Patterns { known, automaton: OnceLock::new() });
         let (pending, at) = (vec![b'\n'; HISTORY_BYTES], HISTORY_BYTES);
         Self {
-            finder,
-            sorted: sorted.into(),
-            leads: leads.into(),
-            longest,
+            patterns,
             pending,
             at,
             covers: Vec::new(),
@@ -148,6 +168,10 @@ impl Redactor {
             marks: 0,
             passed: None,
         }
+    }
+
+    fn automaton(&self) -> &Automaton {
+        self.patterns.automaton.get_or_init(|| Automaton::new(&self.patterns.known))
     }
 
     /// Takes in a piece of the stream, and appends to `out` what is settled by it.
@@ -178,7 +202,7 @@ impl Redactor {
         let safe = self.safe(input);
         let mut from = self.at;
         while from < safe {
-            let hit = self.finder.find(aho_corasick::Input::new(&self.pending).range(from..));
+            let hit = self.automaton().finder.find(aho_corasick::Input::new(&self.pending).range(from..));
             let Some(hit) = hit.filter(|hit| hit.start() < safe) else { break };
             let settled = self.read_key(hit.start(), input);
             self.release(settled, out);
@@ -220,16 +244,12 @@ impl Redactor {
     /// The first place from which on the input may be the beginning of a pattern.
     fn safe(&self, input: InputState) -> usize {
         let len = self.pending.len();
-        if input == InputState::Over {
+        if input == InputState::Over || self.at == len {
             return len;
         }
-        let first = len.saturating_sub(self.longest.saturating_sub(1)).max(self.at);
-        (first..len).find(|&start| self.is_beginning(&self.pending[start..])).unwrap_or(len)
-    }
-
-    fn is_beginning(&self, tail: &[u8]) -> bool {
-        let next = self.sorted.partition_point(|pattern| pattern.as_slice() <= tail);
-        self.sorted.get(next).is_some_and(|pattern| pattern.starts_with(tail))
+        let automaton = self.automaton();
+        let first = len.saturating_sub(automaton.longest.saturating_sub(1)).max(self.at);
+        (first..len).find(|&start| automaton.is_beginning(&self.pending[start..])).unwrap_or(len)
     }
 
     /// Whether everything has come by which a hit is decided.
@@ -238,7 +258,7 @@ impl Redactor {
         input == InputState::Over
             || window.len() == WINDOW_BYTES
             || window.contains(&b'\n')
-            || self.leads[pattern].iter().all(|lead| lead.is_known())
+            || self.automaton().leads[pattern].iter().all(|lead| lead.is_known())
     }
 
     fn window(&self, start: usize) -> &[u8] {
@@ -249,8 +269,8 @@ impl Redactor {
     /// Decides what a hit means, and covers what it must.
     fn look(&mut self, start: usize, pattern: usize) {
         // The longest beginning says most exactly what it is.
-        for number in (0..self.leads[pattern].len()).rev() {
-            let lead = self.leads[pattern][number];
+        for number in (0..self.automaton().leads[pattern].len()).rev() {
+            let lead = self.automaton().leads[pattern][number];
             let is_covered = lead.set().is_some_and(|set| self.is_inside_run(start, set));
             if is_covered || !self.fits(lead.place(), start) {
                 continue;
