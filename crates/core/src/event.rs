@@ -13,7 +13,9 @@ mod start;
 pub use fact::{Event, Record};
 pub use outcome::{End, FailureKind, Hold, Outcome, Ruling};
 pub use question::{Answer, Approval, Choice, Question, QuestionReason, SentBack, Waiver};
-pub use receipt::{Call, CheckFailure, Colour, Edit, Evidence, Receipt, Remark, ResultChange};
+pub use receipt::{
+    Call, CheckFailure, Colour, Edit, Evidence, ProofStart, Receipt, Remark, ResultChange,
+};
 pub use reference::{Blob, Person};
 pub use start::{
     Approvals, Before, Coherence, Detail, Limits, SettingsChange, Start, TriageOutcome,

@@ -33,7 +33,7 @@ use forge_core::{
     Command, Input, Report, Run, Time, decide,
     event::{
         Answer, Approvals, Blob, Choice, Coherence, Colour, Detail, End, Evidence, Limits, Outcome,
-        Person, QuestionReason, Receipt, Record, Ruling, Start, TriageOutcome,
+        Person, ProofStart, QuestionReason, Receipt, Record, Ruling, Start, TriageOutcome,
     },
     failure::FaultClass,
     flow::{Check, Delivery, Flow, Stage, Work},
@@ -325,8 +325,14 @@ impl Game {
             receipt.head = self.chance.one_in(2).then(|| format!("head{n}"));
             let colour = *self.chance.of(&[Colour::Green, Colour::Red]);
             let (command, tree) = ("test".to_owned(), format!("tree{n}"));
-            receipt.evidence =
-                vec![Evidence { command, tree, colour, took_ms: None, failure: None }];
+            receipt.evidence = vec![Evidence {
+                command,
+                tree,
+                colour,
+                took_ms: None,
+                start: ProofStart::Cached,
+                failure: None,
+            }];
             let commits = Work::Deliver { what: Delivery::Commit };
             if self.run.has(call.unit()) && self.run.stage(call.unit()).work == commits {
                 let same = self.is_kind || !self.chance.one_in(4);

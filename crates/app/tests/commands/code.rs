@@ -519,6 +519,22 @@ fn files_outside_of_git_are_copied_and_caches_of_green_proofs_are_kept() {
 }
 
 #[test]
+fn a_result_that_was_proved_from_nothing_is_not_proved_again() {
+    let world = project("[verify]\ncommands = [\"echo proof >> $HOME/log && sh check.sh\"]\n");
+    world.flow(
+        "one",
+        "[[stage]]\nname = \"make\"\nagent = \"worker\"\ngates = [{ check = \"changes\" }, { verify = true }, { land = true }]\n\
+         [[stage]]\nname = \"again\"\ngates = [{ verify = true }]\n",
+    );
+    world.scenario("[[play]]\nfiles = { \"src/b.txt\" = \"good\\n\" }\n");
+    let said = world.run("one", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let log = fs::read_to_string(world.beside("log")).unwrap();
+    // The proof, and one with a failing test, which this check does not run, here and where the run began.
+    assert_eq!(log.lines().count(), 3, "{log}");
+}
+
+#[test]
 fn settings_flows_and_roles_that_are_not_committed_are_refused_by_name() {
     let world = project(CHECKED);
     world.scenario("[[play]]\nfiles = { \"src/b.txt\" = \"b\\n\" }\n");

@@ -99,9 +99,25 @@ pub struct Evidence {
     /// How long it took, in milliseconds. Nothing, if it was known already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<u64>,
+    /// What was in the checkout besides the commit.
+    #[serde(default, skip_serializing_if = "ProofStart::is_cached")]
+    pub start: ProofStart,
     /// How it failed, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<CheckFailure>,
+}
+
+/// What was in a checkout besides its commit when a command was run in it.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofStart {
+    /// Caches of an earlier proof, perhaps.
+    #[default]
+    Cached,
+    /// Nothing.
+    Pristine,
 }
 
 /// The failure of a command that Forge ran, to be known again.
@@ -154,6 +170,13 @@ pub enum ResultChange {
     /// There was nothing to land: the result had all of it already.
     #[serde(rename = "nothing")]
     Unchanged,
+}
+
+impl ProofStart {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_cached(&self) -> bool {
+        *self == Self::Cached
+    }
 }
 
 impl Evidence {

@@ -9,7 +9,9 @@ use super::{
     tree::{AllReviewsClean, Authorship, CommittedCode, FilesState, State, TableStatus, position},
 };
 use crate::{
-    event::{CheckFailure, Colour, Edit, Evidence, Receipt, ResultChange, Ruling, Waiver},
+    event::{
+        CheckFailure, Colour, Edit, Evidence, ProofStart, Receipt, ResultChange, Ruling, Waiver,
+    },
     flow::{BuiltIn, Check, Work, followers},
     id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     verdict::{Shown, Subject, Verdict, VerdictWord},
@@ -117,8 +119,9 @@ impl Run {
         if !receipt.evidence.is_empty() || !receipt.trials.is_empty() {
             let known = Arc::make_mut(&mut self.evidence);
             let all = receipt.trials.iter().chain(&receipt.evidence);
-            for Evidence { command, tree, colour, failure, .. } in all {
-                let result = KnownResult { colour: *colour, failure: failure.clone() };
+            for Evidence { command, tree, colour, took_ms: _, start, failure } in all {
+                let (colour, start, failure) = (*colour, *start, failure.clone());
+                let result = KnownResult { colour, start, failure };
                 known.insert((tree.clone(), command.clone()), result);
             }
         }
@@ -249,6 +252,12 @@ impl Run {
     /// Returns what came of a command that Forge ran on a code tree.
     pub fn evidence(&self, tree: &str, command: &str) -> Option<Colour> {
         self.evidence.get(&(tree.to_owned(), command.to_owned())).map(|known| known.colour)
+    }
+
+    /// Returns what the checkout of a code tree had in it when a command succeeded there.
+    pub fn green_start(&self, tree: &str, command: &str) -> Option<ProofStart> {
+        let known = self.evidence.get(&(tree.to_owned(), command.to_owned()))?;
+        (known.colour == Colour::Green).then_some(known.start)
     }
 
     /// Returns how a command failed that Forge ran on a code tree.

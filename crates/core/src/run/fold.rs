@@ -6,7 +6,7 @@ use crate::{
     Time,
     event::{
         Answer, Before, Call, CheckFailure, Colour, End, Event, Evidence, Hold, Limits, Outcome,
-        Question, Receipt, Record, Ruling, SentBack, SettingsChange, Start, Waiver,
+        ProofStart, Question, Receipt, Record, Ruling, SentBack, SettingsChange, Start, Waiver,
     },
     failure::{Fault, FaultClass, fingerprint},
     flow::{Check, Flow, Stage, Work, followers},
@@ -27,6 +27,7 @@ use super::tree::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct KnownResult {
     pub(super) colour: Colour,
+    pub(super) start: ProofStart,
     /// How it failed, if it did and that was looked at.
     pub(super) failure: Option<CheckFailure>,
 }

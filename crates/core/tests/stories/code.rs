@@ -1,7 +1,7 @@
 //! What a run knows of the code: where work stands, what landed, what was proved.
 
 use forge_core::{
-    event::{Colour, Evidence, Outcome, Receipt},
+    event::{Colour, Evidence, Outcome, ProofStart, Receipt},
     id::Scope,
     money::Spent,
     run::{CommittedCode, FilesState},
@@ -188,6 +188,7 @@ fn evidence_is_bound_to_the_tree_and_the_last_word_counts() {
         tree: tree.to_owned(),
         colour,
         took_ms: Some(7),
+        start: ProofStart::Cached,
         failure: None,
     };
     let proved = |evidence| Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) };
@@ -208,6 +209,31 @@ fn evidence_is_bound_to_the_tree_and_the_last_word_counts() {
     world.end("build.B/make#1");
     world.end("build.B/make#1/verify#1");
     assert_eq!(world.run.evidence("t1", "test"), Some(Colour::Green), "the last word counts");
+}
+
+#[test]
+fn what_is_green_from_nothing_is_told_from_what_is_green_with_caches() {
+    let ran = |command: &str, colour, start| Evidence {
+        command: command.to_owned(),
+        tree: "t1".to_owned(),
+        colour,
+        took_ms: Some(7),
+        start,
+        failure: None,
+    };
+    let evidence = vec![
+        ran("test", Colour::Green, ProofStart::Pristine),
+        ran("lint", Colour::Green, ProofStart::Cached),
+        ran("types", Colour::Red, ProofStart::Pristine),
+    ];
+    let proved = Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) };
+    let mut world = begun().leaves("build.A/make#1/verify#1", proved);
+    world.end("build.A/make#1");
+    world.rules("build.A/make#1/verify#1", revises(1));
+    let start = |command| world.run.green_start("t1", command);
+    assert_eq!(start("test"), Some(ProofStart::Pristine));
+    assert_eq!(start("lint"), Some(ProofStart::Cached));
+    assert_eq!(start("types"), None, "it is red");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use forge_core::{
     Refusal,
-    event::{Answer, Choice, Colour, End, Event, Evidence, Receipt, Ruling},
+    event::{Answer, Choice, Colour, End, Event, Evidence, ProofStart, Receipt, Ruling},
     flow::Delivery,
     money::Spent,
     run::Phase,
@@ -40,8 +40,14 @@ fn offered(checks: &str) -> World {
 
 fn proof(tree: &str, colour: Colour) -> Receipt {
     let command = "make test".to_owned();
-    let evidence =
-        vec![Evidence { command, tree: tree.to_owned(), colour, took_ms: None, failure: None }];
+    let evidence = vec![Evidence {
+        command,
+        tree: tree.to_owned(),
+        colour,
+        took_ms: None,
+        start: ProofStart::Cached,
+        failure: None,
+    }];
     Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) }
 }
 

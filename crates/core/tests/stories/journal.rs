@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use forge_core::{
     Command, Input, Report, Run, decide,
     event::{
-        Answer, Approval, Colour, End, Event, Evidence, FailureKind, Hold, Outcome, Question,
-        QuestionReason, Receipt, Record, Ruling, SentBack, Waiver,
+        Answer, Approval, Colour, End, Event, Evidence, FailureKind, Hold, Outcome, ProofStart,
+        Question, QuestionReason, Receipt, Record, Ruling, SentBack, Waiver,
     },
     failure::FaultClass,
     id::{CallId, JudgementId, QuestionId, UnitId},
@@ -168,6 +168,7 @@ writes = ["summary.md"]
         tree: "tree1".into(),
         colour,
         took_ms: Some(1_200),
+        start: ProofStart::Cached,
         failure: None,
     };
     let made = Receipt {

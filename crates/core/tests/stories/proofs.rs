@@ -2,7 +2,10 @@
 
 use forge_core::{
     Input, Refusal, Report,
-    event::{Answer, CheckFailure, Choice, Colour, End, Event, Evidence, Outcome, Receipt, Ruling},
+    event::{
+        Answer, CheckFailure, Choice, Colour, End, Event, Evidence, Outcome, ProofStart, Receipt,
+        Ruling,
+    },
     money::Spent,
     run::Phase,
     verdict::{RED_AT_THE_BASE, Verdict},
@@ -318,6 +321,7 @@ fn fails(world: World, call: &str, fingerprint: &str, tests: Option<&[&str]>) ->
         tree: format!("tree of {call}"),
         colour: Colour::Red,
         took_ms: Some(7),
+        start: ProofStart::Cached,
         failure: Some(CheckFailure { fingerprint: fingerprint.to_owned(), tests }),
     };
     let receipt = Receipt { evidence: vec![evidence], ..Receipt::from_spent(Spent::NOTHING) };

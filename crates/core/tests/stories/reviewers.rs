@@ -2,7 +2,9 @@
 //! with fewer findings and with as many, without a verdict, and at every checkpoint.
 
 use forge_core::{
-    event::{Answer, Choice, Colour, End, Event, Evidence, Receipt, Remark, Ruling, SentBack},
+    event::{
+        Answer, Choice, Colour, End, Event, Evidence, ProofStart, Receipt, Remark, Ruling, SentBack,
+    },
     money::Spent,
     run::Phase,
     verdict::{BlockerClass, Doubt, Finding, Says, Severity, Verdict},
@@ -514,6 +516,7 @@ fn red_evidence_after_the_last_landing_keeps_the_code_in() {
         tree: "tree".to_owned(),
         colour: Colour::Red,
         took_ms: None,
+        start: ProofStart::Cached,
         failure: None,
     };
     let receipt = Receipt { evidence: vec![evidence], ..Receipt::from_spent(Spent::NOTHING) };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use forge_core::{
     Command, Refusal,
-    event::{Before, Blob, Colour, Evidence, Limits, Outcome, Receipt, SettingsChange},
+    event::{Before, Blob, Colour, Evidence, Limits, Outcome, ProofStart, Receipt, SettingsChange},
     money::{Money, Spent},
     view::summary,
 };
@@ -79,6 +79,7 @@ fn evidence_that_was_made_under_other_settings_counts_no_more() {
         tree: "tree".to_owned(),
         colour: Colour::Green,
         took_ms: None,
+        start: ProofStart::Cached,
         failure: None,
     };
     let proved = || Receipt { evidence: vec![evidence], ..Receipt::from_spent(Spent::NOTHING) };

@@ -2,7 +2,8 @@
 
 use forge_core::{
     event::{
-        Answer, Coherence, Colour, Detail, End, Evidence, Outcome, Receipt, Ruling, TriageOutcome,
+        Answer, Coherence, Colour, Detail, End, Evidence, Outcome, ProofStart, Receipt, Ruling,
+        TriageOutcome,
     },
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
     run::Phase,
@@ -20,8 +21,14 @@ fn summary_text(world: &World) -> String {
 
 fn proved(tree: &str) -> Receipt {
     let (command, colour) = ("make test".to_owned(), Colour::Green);
-    let evidence =
-        vec![Evidence { command, tree: tree.to_owned(), colour, took_ms: None, failure: None }];
+    let evidence = vec![Evidence {
+        command,
+        tree: tree.to_owned(),
+        colour,
+        took_ms: None,
+        start: ProofStart::Cached,
+        failure: None,
+    }];
     Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) }
 }
 

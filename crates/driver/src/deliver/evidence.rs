@@ -104,7 +104,7 @@ impl FactsOfTree {
 mod tests {
     use super::*;
     use forge_core::{
-        event::{Answer, Outcome, Person, Receipt, ResultChange},
+        event::{Answer, Outcome, Person, ProofStart, Receipt, ResultChange},
         money::Spent,
     };
 
@@ -118,6 +118,7 @@ mod tests {
             tree: tree.to_owned(),
             colour,
             took_ms: None,
+            start: ProofStart::Cached,
             failure: None,
         }];
         let receipt = Some(Receipt { evidence, ..Receipt::from_spent(Spent::NOTHING) });

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use forge_core::{
-    event::{CheckFailure, Colour, Evidence},
+    event::{CheckFailure, Colour, Evidence, ProofStart},
     failure::fingerprint,
     verdict::{Finding, Proof, RED_AT_THE_BASE, Severity},
 };
@@ -56,14 +56,17 @@ pub(super) fn prove(
     let repository = context.code;
     let tree = repository.code_tree(commit).map_err(Error::from)?;
     let mut proved = Proved { evidence: Vec::new(), findings: Vec::new(), took_ms: 0 };
-    let known = |command: &String| {
-        caches == Caches::Kept && run.evidence(&tree, command) == Some(Colour::Green)
+    let start = match caches {
+        Caches::Kept => ProofStart::Cached,
+        Caches::Cleared => ProofStart::Pristine,
     };
-    if !commands.iter().all(known) {
+    // What was proved from nothing is proved with caches as well, not the other way round.
+    let known = |command: &String| run.green_start(&tree, command).filter(|known| *known >= start);
+    if !commands.iter().all(|command| known(command).is_some()) {
         let opened =
             plan.opened_for_proof(prefix, || context.open_verification(run, commit, caches))?;
         for (number, command) in (1..).zip(commands) {
-            if known(command) {
+            if known(command).is_some() {
                 continue;
             }
             let name = format!("{prefix}check-{number}");
@@ -85,7 +88,7 @@ pub(super) fn prove(
             };
             let (command, tree) = (command.clone(), tree.clone());
             let took_ms = Some(took_ms);
-            proved.evidence.push(Evidence { command, tree, colour, took_ms, failure });
+            proved.evidence.push(Evidence { command, tree, colour, took_ms, start, failure });
         }
         // Code whose checks are red may have left something in the caches that makes the next ones green.
         let caches =
@@ -99,10 +102,11 @@ pub(super) fn prove(
             at_the_base(plan, prefix, &tree, &mut proved)?;
         }
     }
-    for command in commands.iter().filter(|command| known(command)) {
+    for command in commands {
+        let Some(start) = known(command) else { continue };
         let (command, tree) = (command.clone(), tree.clone());
         let (colour, took_ms, failure) = (Colour::Green, None, None);
-        proved.evidence.push(Evidence { command, tree, colour, took_ms, failure });
+        proved.evidence.push(Evidence { command, tree, colour, took_ms, start, failure });
     }
     Ok(proved)
 }
@@ -201,6 +205,7 @@ fn at_the_base(
                 tree: base_tree.clone(),
                 colour,
                 took_ms,
+                start: ProofStart::Cached,
                 failure: failed.clone(),
             }));
             (colour, failed)

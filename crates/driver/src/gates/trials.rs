@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{
-    event::{Colour, Evidence},
+    event::{Colour, Evidence, ProofStart},
     hex::hex,
 };
 use forge_project::{
@@ -144,6 +144,7 @@ pub(super) fn try_change(
             tree: both.clone(),
             colour: if is_same { Colour::Green } else { Colour::Red },
             took_ms: None,
+            start: ProofStart::Cached,
             failure: None,
         });
     }
@@ -299,6 +300,7 @@ fn evidence(plan: &Plan<'_>, commit: &str, trials: &[Trial]) -> Result<Vec<Evide
         tree: tree.clone(),
         colour: trial.colour,
         took_ms: None,
+        start: ProofStart::Cached,
         failure: None,
     });
     Ok(evidence.collect())

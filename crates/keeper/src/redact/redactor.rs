@@ -202,7 +202,8 @@ impl Redactor {
         let safe = self.safe(input);
         let mut from = self.at;
         while from < safe {
-            let hit = self.automaton().finder.find(aho_corasick::Input::new(&self.pending).range(from..));
+            let hit =
+                self.automaton().finder.find(aho_corasick::Input::new(&self.pending).range(from..));
             let Some(hit) = hit.filter(|hit| hit.start() < safe) else { break };
             let settled = self.read_key(hit.start(), input);
             self.release(settled, out);
