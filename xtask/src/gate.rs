@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    agents,
+    agents, bench,
     command::{cargo, say},
     families::{self, Claude},
     memory, mutants, programs,
@@ -99,6 +99,7 @@ impl Gate {
             args.extend(documented.iter().flat_map(|package| ["--package", package]));
             self.passes("tests in comments", |_| cargo(&args))?;
         }
+        self.passes("every figure can be measured", |_| bench::small())?;
         let (seed, size) = (self.seed, self.size);
         self.passes("mutants", |_| match size {
             Size::Sample => mutants::sample_if_changed(seed),

@@ -13,6 +13,7 @@
 //! - `schemas`: writes the published schemas and docs/reference/cli.md again.
 
 mod agents;
+mod bench;
 mod command;
 mod families;
 mod gate;
@@ -27,14 +28,11 @@ mod seed;
 mod tidy;
 mod tools;
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use crate::{
-    command::{cargo, cargo_with, ends_well, say},
-    repository::{root, target},
-};
+use crate::command::{cargo_with, say};
 
-const HELP: &str = "cargo xtask test [--full [FAMILY]] [--seed N] | agents | chance | mutants [--seed N] | bench | readers [--tried ROLE MODEL] | tidy [--size] | pictures [--palettes DIR] | schemas";
+const HELP: &str = "cargo xtask test [--full [FAMILY]] [--seed N] | agents | chance | mutants [--seed N] | bench [--peers] [PART …] | readers [--tried ROLE MODEL] | tidy [--size] | pictures [--palettes DIR] | schemas";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -55,7 +53,7 @@ fn main() -> ExitCode {
         ["chance"] => gate::full("chance", own_seed()),
         ["mutants"] if seed.is_some() => mutants::sample(own_seed()),
         ["mutants"] => mutants::all(),
-        ["bench"] => bench(),
+        ["bench", words @ ..] => bench::full(words),
         ["readers"] => readers::tell(),
         ["readers", "--tried", role, model] => readers::record(role, model),
         ["tidy"] => tidy::run(),
@@ -85,20 +83,6 @@ fn bring_agents() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Builds what is measured for release, and measures it.
-fn bench() -> ExitCode {
-    let packages = ["forge", "forge-core", "forge-agents", "forge-benchmark"];
-    let mut args = vec!["build", "--release", "--examples", "--bins"];
-    args.extend(packages.iter().flat_map(|name| ["--package", name]));
-    if cargo(&args) != ExitCode::SUCCESS {
-        return ExitCode::FAILURE;
-    }
-    let release = target().join("release");
-    let mut command = Command::new(release.join("forge-benchmark"));
-    command.arg(&release).current_dir(root());
-    ends_well(&mut command)
 }
 
 /// Writes the published schemas and the reference of the commands, which tests hold against the program.

@@ -19,7 +19,7 @@ use forge_core::{
     event::{self, Blob, End},
     money::Money,
     run::Phase,
-    view::{RunRow, RunView},
+    view::{ResultView, RunRow, RunView, Standing},
 };
 use forge_driver::{
     Error,
@@ -46,7 +46,7 @@ use forge_project::{
 use forge_store::{
     blobs::Blobs,
     disk::RealDisk,
-    journal::{CommandId, JournalRecord, RunLock, Store, StoreError, named_drivers},
+    journal::{CommandId, JournalRecord, JournalRow, RunLock, Store, StoreError, named_drivers},
     records::{facts, fold},
 };
 
@@ -57,7 +57,9 @@ const STOP_WAIT: Duration = Duration::from_secs(5);
 /// How often a caller looks whether its command was accepted.
 const ANSWER_LOOK: Duration = Duration::from_millis(20);
 
-/// More runs than this are never listed.
+/// A list is chosen from so many runs: whether one lacks a driver, its row does not say.
+const LISTED_MAX: usize = 500;
+/// More runs than this are never read.
 pub const RUNS_MAX: usize = 1_000_000;
 
 /// The ways in to the runs of one repository.
@@ -92,20 +94,33 @@ pub struct RunOutcome {
     pub run: String,
     /// How it was left.
     pub how: DriveEnd,
-    /// Where it stood then, unless somebody else drives it.
-    pub view: Option<RunView>,
+    /// What it was then, unless somebody else drives it.
+    pub left: Option<LeftRun>,
     /// Why the files that show it are behind, if they are.
     pub behind: Option<String>,
 }
 
+/// A run as it was left.
+#[derive(Clone, Debug)]
+pub struct LeftRun {
+    pub view: RunView,
+    pub result: ResultView,
+}
+
 impl RunOutcome {
     pub(crate) fn from_driver(driver: &Driver, run: String, how: DriveEnd) -> Self {
-        let view = Some(RunView::new(&run, driver.run()));
-        Self { run, how, view, behind: driver.behind().map(ToString::to_string) }
+        let left = Some(LeftRun::new(&run, driver.run()));
+        Self { run, how, left, behind: driver.behind().map(ToString::to_string) }
     }
 
     fn elsewhere(run: String) -> Self {
-        Self { run, how: DriveEnd::DrivenElsewhere, view: None, behind: None }
+        Self { run, how: DriveEnd::DrivenElsewhere, left: None, behind: None }
+    }
+}
+
+impl LeftRun {
+    fn new(id: &str, run: &Run) -> Self {
+        Self { view: RunView::new(id, run), result: ResultView::new(id, run) }
     }
 }
 
@@ -340,25 +355,47 @@ impl Forge {
     pub fn rows(&self, most: usize) -> Result<(Vec<RunRow>, u64), Error> {
         let Some(store) = self.find_store()? else { return Ok((Vec::new(), 0)) };
         let (rows, all) = store.latest(most)?;
-        let parsed = rows.iter().map(|row| {
-            serde_json::from_str(&row.row).map_err(|error| {
-                let what = format!("the row of {} cannot be read: {error}", row.run);
-                Error::surroundings(what, "forge doctor --rebuild")
-            })
-        });
-        Ok((parsed.collect::<Result<_, _>>()?, all))
+        Ok((rows.iter().map(parse_row).collect::<Result<_, _>>()?, all))
+    }
+
+    /// Returns the lines of a list: first the runs that wait for a person, last those that are over.
+    pub fn rows_to_list(&self) -> Result<(Vec<RunRow>, u64), Error> {
+        let Some(store) = self.find_store()? else { return Ok((Vec::new(), 0)) };
+        // A row keeps the word of its standing, and quotes inside of texts have a backslash.
+        let words = |standing: Standing| format!(r#""standing":"{}""#, standing.as_str());
+        let over = [Standing::Done, Standing::Failed, Standing::Blocked, Standing::Abandoned];
+        let over: Vec<String> = over.into_iter().map(words).collect();
+        let over: Vec<&str> = over.iter().map(String::as_str).collect();
+        let (rows, all) = store.ranked(&words(Standing::Waiting), &over, LISTED_MAX)?;
+        Ok((rows.iter().map(parse_row).collect::<Result<_, _>>()?, all))
     }
 
     /// Returns all of one run. Files that show it and are behind are brought up to date on the way.
     pub fn view(&self, id: &str) -> Result<RunView, Error> {
-        let run = match self.catch_up(id) {
-            Some(run) => run,
-            None => self.fold(id)?.0,
-        };
-        let mut view = RunView::new(id, &run);
+        let mut view = RunView::new(id, &self.caught_up(id)?);
         self.add_location(&mut view);
         self.add_differences(&mut view);
         Ok(view)
+    }
+
+    /// Completes what a driver left of a run. Of one that was driven elsewhere, it is read.
+    pub fn complete(&self, id: &str, left: Option<LeftRun>) -> Result<LeftRun, Error> {
+        let mut left = match left {
+            Some(left) => left,
+            None => LeftRun::new(id, &self.caught_up(id)?),
+        };
+        self.add_location(&mut left.view);
+        self.add_differences(&mut left.view);
+        left.result.row.branch.clone_from(&left.view.row.branch);
+        Ok(left)
+    }
+
+    /// Returns a run, whose files are up to date then if they can be.
+    fn caught_up(&self, id: &str) -> Result<Run, Error> {
+        match self.catch_up(id) {
+            Some(run) => Ok(run),
+            None => Ok(self.fold(id)?.0),
+        }
     }
 
     /// Returns true while a driver holds the lock of the run.
@@ -494,4 +531,12 @@ fn remove(path: &Path, removed: std::io::Result<()>) -> Result<(), Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Error::file(path, &error)),
     }
+}
+
+/// Reads what a row of the journal says of its run.
+fn parse_row(row: &JournalRow) -> Result<RunRow, Error> {
+    serde_json::from_str(&row.row).map_err(|error| {
+        let what = format!("the row of {} cannot be read: {error}", row.run);
+        Error::surroundings(what, "forge doctor --rebuild")
+    })
 }

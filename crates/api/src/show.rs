@@ -6,7 +6,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use forge_core::{
     Run,
-    event::{Blob, Record},
+    event::Blob,
     flow::{REQUEST, Stage, Work},
     id::UnitId,
     view::{self, ResultView, RunView, TextVersion, versions},
@@ -50,10 +50,7 @@ pub struct UnitText {
 impl Forge {
     /// Returns the result of a run so far.
     pub fn result(&self, id: &str) -> Result<ResultView, Error> {
-        let records: Vec<Record> =
-            self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
-        let run = forge_store::records::fold_facts(&records);
-        let mut view = ResultView::new(id, &run, &records);
+        let mut view = ResultView::new(id, &self.fold(id)?.0);
         view.row.branch = self.found_at(id, view.row.branch.take(), view.head.as_deref());
         Ok(view)
     }

@@ -3,11 +3,11 @@
 //! It is a ratio, from the times of the facts, and the agents sleep. What Forge itself does for an item is work for the processor and takes
 //! longer on a busy machine, so it is measured first, and the agents take several times as long, as real ones do.
 
-use std::{fmt::Write as _, fs, path::Path, process::Command};
+use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::measurement::{Measured, commit_and_approve, line, repository, spend};
+use crate::measurement::{Bench, Bound, Measured, Unit, float, spend};
 
 const ITEMS: [&str; 4] = ["one", "two", "three", "four"];
 /// How long an agent takes at least, and at most, in milliseconds.
@@ -16,40 +16,31 @@ const AGENT_MS: (u64, u64) = (1_500, 10_000);
 const TIMES_FORGES_OWN: u64 = 6;
 
 /// What four items side by side take of the time that they take one after the other.
-pub(crate) fn measure(forge: &Path) -> Measured {
-    let own = wall_ms(forge, 1, 0)? / ITEMS.len() as u64;
-    let agent = (own * TIMES_FORGES_OWN).clamp(AGENT_MS.0, AGENT_MS.1);
-    let (serial, parallel) = (wall_ms(forge, 1, agent)?, wall_ms(forge, 4, agent)?);
-    line(
-        &format!("four items side by side, agents of {agent} ms"),
-        &format!("{parallel} ms"),
-        &format!("at most 40 % of {serial} ms, one after the other; {own} ms of Forge's own each"),
+pub(crate) fn measure(bench: &Bench) -> Measured {
+    let own = wall_ms(bench, 1, 0)? / ITEMS.len() as u64;
+    let (least, most) = bench.sized((100, 200), AGENT_MS);
+    let agent = (own * TIMES_FORGES_OWN).clamp(least, most);
+    let (serial, parallel) = (wall_ms(bench, 1, agent)?, wall_ms(bench, 4, agent)?);
+    let compared = format!(
+        "{serial} ms one after the other, agents of {agent} ms; {own} ms of Forge's own each"
     );
-    if parallel * 5 > serial * 2 {
-        return Err(format!("{parallel} ms side by side are more than 40 % of {serial} ms"));
-    }
+    let share = float(parallel) / float(serial) * 100.0;
+    bench.figure("four items side by side", share, Unit::Percent, Bound::AtMost(40.0), compared);
     Ok(())
 }
 
 /// From the first start of an agent to the last landing.
-fn wall_ms(forge: &Path, at_once: u32, agent_ms: u64) -> Measured<u64> {
-    let folder = repository();
-    let write = |path: &str, text: &str| {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().expect("it is in the folder")).expect("a new folder");
-        fs::write(path, text).expect("a file can be written");
-    };
-    write(".forge/flows/four.toml", &flow(at_once));
-    write(".forge/roles/planner.md", "Plan.\n");
-    write(".forge/roles/implementer.md", "+++\ncode = \"writes\"\n+++\nBuild it.\n");
-    write("scenario.toml", &scenario(agent_ms));
-    write("forge.toml", "[verify]\ncommands = [\"test -d .\"]\n");
-    commit_and_approve(folder.path(), forge, "four")?;
-    let call = |words: &[&str]| {
-        let mut command = Command::new(forge);
-        command.args(words).current_dir(folder.path());
-        command
-    };
+fn wall_ms(bench: &Bench, at_once: u32, agent_ms: u64) -> Measured<u64> {
+    let (flow, scenario) = (flow(at_once), scenario(agent_ms));
+    let files = [
+        (".forge/flows/four.toml", flow.as_str()),
+        (".forge/roles/planner.md", "Plan.\n"),
+        (".forge/roles/implementer.md", "+++\ncode = \"writes\"\n+++\nBuild it.\n"),
+        ("scenario.toml", scenario.as_str()),
+        ("forge.toml", "[verify]\ncommands = [\"test -d .\"]\n"),
+    ];
+    let folder = bench.project("four", &files)?;
+    let call = |words: &[&str]| bench.forge(folder.path(), words);
     let run = ["run", "--flow", "four", "--scenario", "scenario.toml", "--auto", "measure"];
     spend(&mut call(&run), 0)?;
     let failed = |error: std::io::Error| error.to_string();

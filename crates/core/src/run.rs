@@ -22,7 +22,7 @@ pub use fold::{EffectMark, Phase, Run, RunDefinition};
 pub(crate) use history::COHERENCE;
 pub use history::{
     AskedQuestion, CallEnding, DoneEffect, EndedCall, FailedUnit, GivenAnswer, History, LandedUnit,
-    ManualEdit, PassedGate, ReopenedUnit, SharedLog, WaivedGate,
+    ManualEdit, PassedGate, ReopenedUnit, RunNote, SharedLog, WaivedGate,
 };
 pub use said::{Occasion, Said};
 pub use tree::{

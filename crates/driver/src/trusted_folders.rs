@@ -45,6 +45,8 @@ pub struct TrustedFolders {
 
 #[derive(Default)]
 struct KnownFolders {
+    /// The calls that were under way when it was looked last.
+    open: BTreeSet<u32>,
     /// Folders of steps that were prepared by us, or by a driver before us.
     steps: BTreeSet<PathBuf>,
     orders: BTreeMap<PathBuf, Operation>,
@@ -151,15 +153,21 @@ impl TrustedFolders {
         self.known.borrow_mut().made.insert(folder.to_owned(), made.clone());
     }
 
-    /// Forgets all but these calls, once the others are over.
-    pub fn forget_all_but(&self, calls: &BTreeSet<PathBuf>) {
-        let is_open = |folder: &Path| calls.iter().any(|call| folder.starts_with(call));
+    /// Forgets all but these calls, by the numbers of their folders, once the others are over.
+    pub fn forget_all_but(&self, open: BTreeSet<u32>) {
         let known = &mut *self.known.borrow_mut();
+        if known.open == open {
+            return;
+        }
+        let calls = open.iter().map(|ordinal| call_folder(&self.attempts, *ordinal));
+        let calls: BTreeSet<PathBuf> = calls.collect();
+        let is_open = |folder: &Path| folder.ancestors().any(|folder| calls.contains(folder));
         known.steps.retain(|folder| is_open(folder));
         known.orders.retain(|folder, _| is_open(folder));
         known.endings.retain(|folder, _| is_open(folder));
         known.made.retain(|folder, _| is_open(folder));
         known.summaries.retain(|folder, _| is_open(folder));
+        known.open = open;
     }
 }
 
@@ -309,7 +317,7 @@ mod tests {
         for step in &steps {
             prepared(&trusted, step);
         }
-        trusted.forget_all_but(&BTreeSet::from([trusted.attempts.join("0002")]));
+        trusted.forget_all_but(BTreeSet::from([2]));
         assert_eq!(steps.map(|step| trusted.knows(&step)), [false, true]);
     }
 }

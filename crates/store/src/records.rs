@@ -3,6 +3,8 @@
 //! The journal keeps bodies as opaque lines of JSON; this is the only place that writes and reads
 //! what is in them.
 
+use std::{sync::mpsc, thread};
+
 use forge_core::{
     Run,
     event::{self, Event},
@@ -20,13 +22,41 @@ pub fn fold_facts(records: &[event::Record]) -> Run {
     run
 }
 
-/// Folds journal records into the run that they tell of.
+/// How many records are read at once before they are folded.
+const BATCH_RECORDS: usize = 1_000;
+/// How many batches may wait to be folded.
+const BATCHES_MAX: usize = 16;
+
+/// Folds journal records into the run that they tell of. Those of a long run are read by another thread meanwhile.
 pub fn fold(records: &[JournalRecord]) -> Result<Run, StoreError> {
+    let read = |record: &JournalRecord| -> Result<event::Record, StoreError> {
+        Ok(event::Record { at: record.at, facts: facts(record)? })
+    };
     let mut run = Run::new();
-    for record in records {
-        run.apply_record(&event::Record { at: record.at, facts: facts(record)? });
+    if records.len() <= BATCH_RECORDS {
+        for record in records {
+            run.apply_record(&read(record)?);
+        }
+        return Ok(run);
     }
-    Ok(run)
+    let (sender, batches) = mpsc::sync_channel(BATCHES_MAX);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            for batch in records.chunks(BATCH_RECORDS) {
+                let batch: Result<Vec<event::Record>, StoreError> =
+                    batch.iter().map(read).collect();
+                if sender.send(batch).is_err() {
+                    return;
+                }
+            }
+        });
+        for batch in batches {
+            for record in &batch? {
+                run.apply_record(record);
+            }
+        }
+        Ok(run)
+    })
 }
 
 /// Reads the facts of a record.

@@ -21,7 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("api", &["core", "keeper", "agents", "workspace", "store", "project", "driver"]),
     ("app", &["core", "api"]),
     ("scripted-model", &[]),
-    ("benchmark", &["core", "store", "driver", "api"]),
+    ("benchmark", &["core", "keeper", "agents", "store"]),
     ("fuzz", &["core", "keeper", "agents", "store", "project"]),
 ];
 

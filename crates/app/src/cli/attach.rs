@@ -73,7 +73,7 @@ impl AttachArgs {
         })?;
         wait_for_driver(&forge, &run);
         let how = DriveEnd::Stopped(forge.view(&run)?.row.standing);
-        let outcome = RunOutcome { run, how, view: None, behind: None };
+        let outcome = RunOutcome { run, how, left: None, behind: None };
         report_outcome(&forge, outcome, OutputFormat::Sentences)
     }
 }

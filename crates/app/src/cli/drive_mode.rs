@@ -12,7 +12,7 @@ use std::{
 use clap::Args;
 use forge_api::{
     Error,
-    forge::{Forge, RunOutcome},
+    forge::{Forge, LeftRun, RunOutcome},
     run_loop::DriveEnd,
     settings::Switch,
     start::{Request, StartedRun},
@@ -253,14 +253,7 @@ pub(crate) fn report_outcome(
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let view = match outcome.view {
-        Some(mut view) => {
-            forge.add_location(&mut view);
-            forge.add_differences(&mut view);
-            view
-        }
-        None => forge.view(&outcome.run)?,
-    };
+    let LeftRun { view, result } = forge.complete(&outcome.run, outcome.left)?;
     match forge.bell() {
         Switch::On => terminal_output::ring_bell(),
         Switch::Off => {}
@@ -272,7 +265,6 @@ pub(crate) fn report_outcome(
             terminal_output::print_progress_raw(&json_line(&line));
         }
         OutputFormat::Sentences => {
-            let result = forge.result(&outcome.run)?;
             let files = match view.head {
                 Some(_) => forge.changed_files(&outcome.run)?,
                 None => Vec::new(),

@@ -10,10 +10,7 @@ use std::{
     process::ExitCode,
 };
 
-use forge_api::{
-    clock::now,
-    forge::{Forge, RUNS_MAX},
-};
+use forge_api::{clock::now, forge::Forge};
 use forge_core::{
     Time,
     view::{Course, RunRow, sanitize},
@@ -58,7 +55,7 @@ pub(crate) enum HomeAction {
 /// Lets the person pick a run and what to do with it.
 pub(crate) fn choose() -> HomeAction {
     let Ok(forge) = open_forge() else { return HomeAction::Help };
-    let Ok((rows, _)) = forge.rows(RUNS_MAX) else { return HomeAction::List };
+    let Ok((rows, _)) = forge.rows_to_list() else { return HomeAction::List };
     let rows = listed(rows, |run| forge.is_driven(run));
     if rows.is_empty() || !can_ask() || !io::stdout().is_terminal() {
         return HomeAction::List;

@@ -52,7 +52,7 @@ impl StatusArgs {
             if self.json {
                 print_json(&forge.rows(RUNS_MAX)?.0);
             } else {
-                let (mut rows, all) = forge.rows(RUNS_MAX)?;
+                let (mut rows, all) = forge.rows_to_list()?;
                 let lacks_driver =
                     |row: &RunRow| row.standing == Standing::Going && !forge.is_driven(&row.run);
                 // First what needs a person, then what runs, and last what is over.

@@ -132,7 +132,7 @@ impl LiveScreen<'_> {
 
     fn finished(&self, standing: Standing) -> ScreenExit {
         let (run, how) = (self.follower.id().to_owned(), DriveEnd::Stopped(standing));
-        ScreenExit::Finished(Box::new(RunOutcome { run, how, view: None, behind: None }))
+        ScreenExit::Finished(Box::new(RunOutcome { run, how, left: None, behind: None }))
     }
 
     pub(super) fn handle_signals(&mut self) -> Option<ScreenExit> {
@@ -179,14 +179,14 @@ impl LiveScreen<'_> {
         let Some(driver) = self.driver.take() else { return Some(self.exit_without_driver()) };
         driver.hang_up();
         match driver.join() {
-            Ok(RunOutcome { how: DriveEnd::TerminalGone, view, run, behind }) => {
-                let last = view.as_ref().unwrap_or(&snapshot.view).row.standing;
+            Ok(RunOutcome { how: DriveEnd::TerminalGone, left, run, behind }) => {
+                let last = left.as_ref().map_or(&snapshot.view, |left| &left.view).row.standing;
                 match on_leave(last) {
                     OnLeave::Continues => Some(ScreenExit::Detached),
                     // A new driver would resume the run; that is for the person to decide.
                     OnLeave::StaysHeld | OnLeave::Stops => {
                         let how = DriveEnd::Stopped(last);
-                        let outcome = RunOutcome { run, how, view, behind };
+                        let outcome = RunOutcome { run, how, left, behind };
                         Some(ScreenExit::Finished(Box::new(outcome)))
                     }
                 }

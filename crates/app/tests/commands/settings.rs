@@ -164,7 +164,7 @@ fn setting_a_value_keeps_the_rest_of_the_file_and_says_who_overrules_it() {
     assert_eq!(now, text.replace("20", "30"));
     for (args, expected) in [
         (["limits.budgt", "3"], "did you mean `limits.budget`?"),
-        (["limits.at_once", "0"], "between 1 and 256"),
+        (["limits.at_once", "0"], "between 1 and 1024"),
         (["workspace.copy", "../x"], "leads out of the checkout"),
         (["verify.commands", "[\"a\""], "expected a list of commands"),
     ] {

@@ -23,7 +23,7 @@ pub const MISSES_MAX: u32 = 10;
 /// Items of one `each` open at the same time, unless the stage says otherwise.
 pub const AT_ONCE_DEFAULT: usize = 1;
 /// More than this is never open at the same time.
-pub const AT_ONCE_MAX: usize = 256;
+pub const AT_ONCE_MAX: usize = 1_024;
 /// Items of one `each`, unless the stage says otherwise.
 pub const ITEMS_MAX_DEFAULT: usize = 100;
 /// Tables inside tables.

@@ -119,9 +119,9 @@ impl Run {
         if !receipt.evidence.is_empty() || !receipt.trials.is_empty() {
             let known = Arc::make_mut(&mut self.evidence);
             let all = receipt.trials.iter().chain(&receipt.evidence);
-            for Evidence { command, tree, colour, took_ms: _, start, failure } in all {
-                let (colour, start, failure) = (*colour, *start, failure.clone());
-                let result = KnownResult { colour, start, failure };
+            for Evidence { command, tree, colour, took_ms, start, failure } in all {
+                let (colour, took_ms, start) = (*colour, *took_ms, *start);
+                let result = KnownResult { colour, took_ms, start, failure: failure.clone() };
                 known.insert((tree.clone(), command.clone()), result);
             }
         }
@@ -266,9 +266,24 @@ impl Run {
     }
 
     /// Returns what came of all commands that Forge ran on the tree of the result.
-    pub fn evidence_on_result(&self) -> Vec<Colour> {
+    pub fn colours_on_result(&self) -> Vec<Colour> {
         let tree = self.tree();
         let own = self.evidence.iter().filter(|((of, _), _)| Some(of.as_str()) == tree);
         own.map(|(_, known)| known.colour).collect()
+    }
+
+    /// Returns all commands that Forge ran on the tree of the result, and what came of them.
+    pub fn evidence_on_result(&self) -> Vec<Evidence> {
+        let tree = self.tree();
+        let own = self.evidence.iter().filter(|((of, _), _)| Some(of.as_str()) == tree);
+        own.map(|((tree, command), known)| Evidence {
+            command: command.clone(),
+            tree: tree.clone(),
+            colour: known.colour,
+            took_ms: known.took_ms,
+            start: known.start,
+            failure: known.failure.clone(),
+        })
+        .collect()
     }
 }

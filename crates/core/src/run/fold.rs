@@ -28,6 +28,7 @@ use super::tree::{
 pub(super) struct KnownResult {
     pub(super) colour: Colour,
     pub(super) start: ProofStart,
+    pub(super) took_ms: Option<u64>,
     /// How it failed, if it did and that was looked at.
     pub(super) failure: Option<CheckFailure>,
 }

@@ -49,10 +49,23 @@ pub struct History {
     pub settings: SharedLog<(SettingsChange, Person)>,
     /// Effects outside that happened once.
     pub done: SharedLog<DoneEffect>,
-    /// Notes for the person, with their units.
-    pub notes: SharedLog<(UnitId, String)>,
+    /// Notes for the person, in the order of the facts.
+    pub notes: SharedLog<RunNote>,
     /// What agents wanted others to know, with their units.
     pub remarks: SharedLog<(UnitId, Remark)>,
+}
+
+/// Something that the person should know.
+#[derive(Clone, Debug)]
+pub enum RunNote {
+    /// A call noted it; each attempt may note the same.
+    Call { unit: UnitId, what: String },
+    /// Forge noticed it.
+    Noticed { unit: UnitId, what: String },
+    /// Somebody changed a unit's work.
+    Edited { unit: UnitId, by: Person, why: String },
+    /// Somebody changed the settings.
+    Settings { change: SettingsChange, by: Person },
 }
 
 /// A list that grows at its end.
@@ -290,6 +303,10 @@ impl History {
                     for remark in &receipt.remarks {
                         Arc::make_mut(history).remarks.push((unit.clone(), remark.clone()));
                     }
+                    for what in &receipt.notes {
+                        let (unit, what) = (unit.clone(), what.clone());
+                        Arc::make_mut(history).notes.push(RunNote::Call { unit, what });
+                    }
                 }
             }
             Event::UnitReopened { unit, by, findings, .. } => {
@@ -333,17 +350,25 @@ impl History {
             Event::Edited { attempt, edit, by, why } => {
                 let (unit, edit) = (attempt.unit.clone(), edit.clone());
                 let (by, why) = (by.clone(), why.clone());
-                Arc::make_mut(history).edited.push(ManualEdit { unit, edit, by, why });
+                let history = Arc::make_mut(history);
+                let note = RunNote::Edited { unit: unit.clone(), by: by.clone(), why: why.clone() };
+                history.notes.push(note);
+                history.edited.push(ManualEdit { unit, edit, by, why });
             }
             Event::SettingsChanged { change, by } => {
-                Arc::make_mut(history).settings.push((change.as_ref().clone(), by.clone()));
+                let (change, by) = (change.as_ref().clone(), by.clone());
+                let history = Arc::make_mut(history);
+                let note = RunNote::Settings { change: change.clone(), by: by.clone() };
+                history.notes.push(note);
+                history.settings.push((change, by));
             }
             Event::EffectDone { attempt, reference, .. } => {
                 let (attempt, reference) = (attempt.clone(), reference.clone());
                 Arc::make_mut(history).done.push(DoneEffect { attempt, reference });
             }
             Event::Noticed { unit, what } => {
-                Arc::make_mut(history).notes.push((unit.clone(), what.clone()));
+                let (unit, what) = (unit.clone(), what.clone());
+                Arc::make_mut(history).notes.push(RunNote::Noticed { unit, what });
             }
             Event::RunResumed { .. }
             | Event::BudgetRaised { .. }

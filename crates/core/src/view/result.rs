@@ -1,7 +1,5 @@
 //! What a run has come to so far: what landed, what proves it, what was waived, what it made.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +12,11 @@ use super::{
     sentence::settings_changed,
 };
 use crate::{
-    event::{Before, Colour, Event, Evidence, Record, ResultChange},
+    event::{Evidence, ResultChange},
     flow::Work,
     id::{Scope, UnitId},
     inbox::artifacts,
-    run::Run,
+    run::{Run, RunNote},
 };
 
 /// The result of a run so far: `forge show RUN`.
@@ -83,14 +81,9 @@ pub struct ArtifactView {
 }
 
 impl ResultView {
-    /// Returns what a run has come to, from all its records.
-    pub fn new(id: &str, run: &Run, records: &[Record]) -> Self {
-        let (evidence, notes) = evidence_and_notes(records);
+    /// Returns what a run has come to.
+    pub fn new(id: &str, run: &Run) -> Self {
         let start = run.is_started().then(|| &run.definition().start);
-        let tree = run.tree();
-        let own = evidence.into_values().filter(|evidence| Some(evidence.tree.as_str()) == tree);
-        let evidence: Vec<Evidence> = own.collect();
-        let colours: Vec<Colour> = evidence.iter().map(|evidence| evidence.colour).collect();
         // Forge's own last commit holds no work.
         let is_work = |unit: &UnitId| !matches!(run.stage(unit).work, Work::Deliver { .. });
         let landed = run.history().landed.iter().filter(|landed| {
@@ -103,8 +96,8 @@ impl ResultView {
             base: start.and_then(|start| start.base.clone()),
             base_branch: start.and_then(|start| start.base_branch.clone()),
             head: run.has_landed().then(|| run.head().map(str::to_owned)).flatten(),
-            proof: ProofState::from_colours(tree, &colours),
-            evidence,
+            proof: ProofState::from_colours(run.tree(), &run.colours_on_result()),
+            evidence: run.evidence_on_result(),
             landed: landed
                 .map(|landed| LandedView {
                     unit: landed.unit.to_string(),
@@ -117,7 +110,7 @@ impl ResultView {
                 })
                 .collect(),
             waived: waived.map(|(waived, said)| WaivedView::new(waived, said)).collect(),
-            notes,
+            notes: notes(run),
             noted: open_findings(run),
             remarks: remarks(run.history()),
             artifacts: artifacts(run)
@@ -139,36 +132,23 @@ fn named(scope: &Scope, name: &str) -> String {
     }
 }
 
-/// Returns what was run on each code tree last, and what a person should know, in the order of the facts.
-fn evidence_and_notes(records: &[Record]) -> (BTreeMap<(String, String), Evidence>, Vec<String>) {
-    let (mut found, mut notes) = (BTreeMap::new(), Vec::new());
-    for fact in records.iter().flat_map(|record| &record.facts) {
-        if let (Some(call), Some(receipt)) = (fact.call(), fact.receipt()) {
-            for evidence in &receipt.evidence {
-                let key = (evidence.tree.clone(), evidence.command.clone());
-                found.insert(key, evidence.clone());
-            }
-            for note in &receipt.notes {
-                // Each attempt may get the same one.
-                let note = format!("{}: {note}", call.unit().label());
+/// Returns what the person should know, in the order of the facts.
+fn notes(run: &Run) -> Vec<String> {
+    let mut notes = Vec::new();
+    for note in run.history().notes.iter() {
+        match note {
+            RunNote::Call { unit, what } => {
+                let note = format!("{}: {what}", unit.label());
                 if !notes.contains(&note) {
                     notes.push(note);
                 }
             }
-        } else if let Event::Noticed { unit, what } = fact {
-            notes.push(format!("{}: {what}", unit.label()));
-        } else if let Event::Edited { attempt, by, why, .. } = fact {
-            notes.push(format!(
-                "{} was changed by hand by {}: {why}",
-                attempt.unit.label(),
-                by.who
-            ));
-        } else if let Event::SettingsChanged { change, by } = fact {
-            if change.evidence == Before::Void {
-                found.clear();
+            RunNote::Noticed { unit, what } => notes.push(format!("{}: {what}", unit.label())),
+            RunNote::Edited { unit, by, why } => {
+                notes.push(format!("{} was changed by hand by {}: {why}", unit.label(), by.who));
             }
-            notes.push(settings_changed(change, by));
+            RunNote::Settings { change, by } => notes.push(settings_changed(change, by)),
         }
     }
-    (found, notes)
+    notes
 }

@@ -223,7 +223,7 @@ fn why(run: &Run) -> String {
 
 /// Returns what is known of the result, if that is not that its checks succeeded.
 fn doubt(run: &Run) -> Option<ProofState> {
-    let proof = ProofState::from_colours(run.tree(), &run.evidence_on_result());
+    let proof = ProofState::from_colours(run.tree(), &run.colours_on_result());
     match proof {
         ProofState::Verified | ProofState::NothingLanded => None,
         ProofState::Unverified | ProofState::Red => Some(proof),

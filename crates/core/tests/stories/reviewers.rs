@@ -544,7 +544,7 @@ fn what_must_be_true_and_is_not_asks_a_person_before_it_lands_and_remarks_are_ke
     world.say(1, Answer::Approve, "no greeting, then");
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    let view = ResultView::new("r", &world.run, &world.records());
+    let view = ResultView::new("r", &world.run);
     let kept: Vec<Remark> = view.remarks.into_iter().map(|view| view.remark).collect();
     assert_eq!(kept, remarks(), "once each");
     let text = summary::markdown(&summary::summarize("r", &world.run, world.run.now()));
@@ -652,7 +652,7 @@ fn a_note_that_a_later_stage_settled_is_no_longer_open_anywhere() {
         .leaves("review#1", settled)
         .played();
     world.is(&Phase::Over(End::Done));
-    let view = ResultView::new("r", &world.run, &world.records());
+    let view = ResultView::new("r", &world.run);
     let open: Vec<String> = view.noted.iter().map(|left| left.finding.what.clone()).collect();
     assert_eq!(open, ["a slow loop"]);
     assert!(view.remarks.is_empty(), "what is settled needs no words");

@@ -235,7 +235,7 @@ mod tests {
             (
                 "limits.at_once",
                 "0",
-                "limits.at_once: invalid value: 0; expected a whole number between 1 and 256",
+                "limits.at_once: invalid value: 0; expected a whole number between 1 and 1024",
             ),
             ("limits.at_once", "many", "limits.at_once: invalid type: string \"many\""),
             (

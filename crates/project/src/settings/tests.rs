@@ -75,7 +75,7 @@ fn a_value_that_cannot_be_names_its_line_and_what_it_may_be() {
     for (text, line, expected) in [
         ("[limits]\nat_once = 0", 2, "limits.at_once: invalid value: 0; expected a whole number"),
         ("[limits]\nat_once = -1", 2, "limits.at_once: invalid value: integer `-1`; expected"),
-        ("[limits]\nat_once = 257", 2, "between 1 and 256"),
+        ("[limits]\nat_once = 1025", 2, "between 1 and 1024"),
         ("[limits]\nat_once = 1.5", 2, "limits.at_once: invalid type: floating point `1.5`"),
         ("[limits]\nat_once = \"8\"", 2, "limits.at_once: invalid type: string \"8\""),
         ("[limits]\nbudget = \"much\"", 2, "limits.budget: \"much\" is not an amount"),

@@ -20,7 +20,7 @@ use super::values::{
 };
 
 /// More calls than this are never under way at the same time.
-const AT_ONCE_MAX: u32 = 256;
+const AT_ONCE_MAX: u32 = 1_024;
 /// More calls than this are unlimited for every purpose.
 const UNPRICED_CALLS_MAX: u32 = 100_000;
 /// A day.

@@ -5,6 +5,8 @@
 //! fits its mark; and a run is called missing only after all rows were read and counted, because a
 //! wrong byte in a key looks the same.
 
+use std::iter;
+
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::connection::{Store, expect_ok, integer, unsigned};
@@ -86,6 +88,29 @@ impl Store {
             let mut statement =
                 snapshot.prepare(&format!("{ROW} ORDER BY at DESC, run DESC LIMIT ?1"))?;
             let found = statement.query_map([integer(most as u64)], marked_row)?;
+            let rows = found.map(|row| checked_row(row?)).collect::<Result<_, JournalFault>>()?;
+            let (_, runs) = totals(snapshot)?;
+            Ok((rows, runs.unsigned_abs()))
+        })
+    }
+
+    /// Reads at most `most` rows, and counts all runs: those first whose JSON contains `first`, then those that contain none of
+    /// `last`, and the latest first among them.
+    pub fn ranked(
+        &self,
+        first: &str,
+        last: &[&str],
+        most: usize,
+    ) -> Result<(Vec<JournalRow>, u64), StoreError> {
+        let is_last = " WHEN instr(row, ?) > 0 THEN 2".repeat(last.len());
+        let sql = format!(
+            "{ROW} ORDER BY CASE WHEN instr(row, ?) > 0 THEN 0{is_last} ELSE 1 END, at DESC, run DESC
+             LIMIT {most}"
+        );
+        self.snapshot(None, |snapshot| {
+            let mut statement = snapshot.prepare(&sql)?;
+            let texts = iter::once(&first).chain(last);
+            let found = statement.query_map(rusqlite::params_from_iter(texts), marked_row)?;
             let rows = found.map(|row| checked_row(row?)).collect::<Result<_, JournalFault>>()?;
             let (_, runs) = totals(snapshot)?;
             Ok((rows, runs.unsigned_abs()))
@@ -178,37 +203,68 @@ fn records(
     let first = from_seq.saturating_sub(1).max(1);
     let mut found = statement.query((run, integer(first)))?;
     let mut records: Vec<JournalRecord> = Vec::new();
-    let (mut seq, mut head) = (first - 1, GENESIS.to_owned());
+    let mut unreadable = None;
     loop {
-        let next = found.next().and_then(|next| next.map(record).transpose());
-        let next = next.map_err(|error| broken(error, run, seq + 1))?;
-        let Some(next) = next else { break };
-        seq += 1;
-        let unchecked = seq == first && first > 1;
-        if next.seq != seq {
-            return Err(JournalFault::damage(run, Some(seq), format!("record {seq} is missing")));
-        }
-        if !unchecked && !next.follows(&head, run) {
-            let what = format!("the checksum of record {seq} does not match");
-            return Err(JournalFault::damage(run, Some(seq), what));
-        }
-        head.clone_from(&next.sum);
-        if seq >= from_seq {
-            records.push(next);
+        match found.next().and_then(|next| next.map(record).transpose()) {
+            Ok(Some(next)) => records.push(next),
+            Ok(None) => break,
+            Err(error) => {
+                unreadable = Some(error);
+                break;
+            }
         }
     }
-    if first > row.seq {
-        return Ok(records);
+    // What is before the first wrong byte is looked at first.
+    check_chain(run, first, &records)?;
+    let seq = first - 1 + records.len() as u64;
+    if let Some(error) = unreadable {
+        return Err(broken(error, run, seq + 1));
     }
-    if seq != row.seq {
+    if first <= row.seq && seq != row.seq {
         let what = format!("its row says {} records, and {seq} are here", row.seq);
         return Err(JournalFault::damage(run, Some(seq.min(row.seq) + 1), what));
     }
-    if head != row.head {
+    if first <= row.seq && records.last().is_none_or(|last| last.sum != row.head) {
         let what = format!("record {seq} is not the one that its row names");
         return Err(JournalFault::damage(run, Some(seq), what));
     }
+    records.retain(|record| record.seq >= from_seq);
     Ok(records)
+}
+
+/// Checks that records, of which the first has the number `first`, follow each other without a gap. That of a first record in the
+/// middle of a run is taken as it is.
+fn check_chain(run: &str, first: u64, records: &[JournalRecord]) -> Result<(), JournalFault> {
+    let check = |at: usize| {
+        let (seq, record) = (first + at as u64, &records[at]);
+        if record.seq != seq {
+            return Err(JournalFault::damage(run, Some(seq), format!("record {seq} is missing")));
+        }
+        let previous = match at.checked_sub(1) {
+            Some(before) => records[before].sum.as_str(),
+            None if first > 1 => return Ok(()),
+            None => GENESIS,
+        };
+        if record.follows(previous, run) {
+            return Ok(());
+        }
+        let what = format!("the checksum of record {seq} does not match");
+        Err(JournalFault::damage(run, Some(seq), what))
+    };
+    // A record needs only the sum before it, as it is written there, so all cores can look at once.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let part = records.len().div_ceil(threads).max(RECORDS_PER_THREAD_MIN);
+    if records.len() <= part {
+        return (0..records.len()).try_for_each(check);
+    }
+    std::thread::scope(|scope| {
+        let parts = (0..records.len()).step_by(part).map(|from| {
+            let until = (from + part).min(records.len());
+            scope.spawn(move || (from..until).try_for_each(check))
+        });
+        let parts: Vec<_> = parts.collect();
+        parts.into_iter().try_for_each(|part| part.join().expect("a check does not panic"))
+    })
 }
 
 fn record(row: &Row<'_>) -> Result<JournalRecord, rusqlite::Error> {
@@ -225,6 +281,9 @@ fn broken(error: rusqlite::Error, run: &str, seq: u64) -> JournalFault {
         JournalFault::Sql(error)
     }
 }
+
+/// Fewer records are not worth a thread.
+const RECORDS_PER_THREAD_MIN: usize = 2_000;
 
 /// How much of the end of an id is enough to name it.
 const ENDING_MIN: usize = 4;

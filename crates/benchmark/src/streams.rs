@@ -1,5 +1,4 @@
-//! How fast an agent's stream is redacted and understood, and what a line of one gigabyte costs.
-//! `cargo xtask bench` runs it.
+//! How fast an agent's stream is redacted and understood, and what a very long line costs.
 
 use std::{
     fs,
@@ -11,12 +10,12 @@ use forge_agents::{AgentKind, Earlier, Listener, read_transcript, registry};
 use forge_keeper::Redactor;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::measurement::{Bench, Bound, Measured, Unit, float};
+
 fn claude_code() -> AgentKind {
     AgentKind::find("claude").expect("it is in the registry")
 }
 
-const LINES: usize = 400_000;
-const LONG_LINE_BYTES: u64 = 1 << 30;
 /// As a keeper reads.
 const CHUNK_BYTES: usize = 64 * 1024;
 
@@ -32,14 +31,9 @@ impl Read for LongLine {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "it prints figures")]
-fn line(what: &str, figure: &str, compared: &str) {
-    println!("{what:<58} {figure:>14}   {compared}");
-}
-
 /// A recorded stream, made longer: its messages again and again, between its first and its last line.
 fn recorded(lines: usize) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts/claude");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agents/tests/transcripts/claude");
     let one = fs::read_to_string(folder.join("write-bash.jsonl")).expect("it was recorded");
     let all: Vec<&str> = one.lines().collect();
     let [first, messages @ .., last] = &all[..] else { panic!("it has a first and a last line") };
@@ -62,32 +56,41 @@ fn busy_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn main() {
+pub(crate) fn measure(bench: &Bench) -> Measured {
+    let lines = bench.sized(10_000, 400_000);
     let one =
         "{\"type\":\"said\",\"text\":\"I will look at src/main.rs and then write the test.\"}\n";
-    let text = one.repeat(LINES);
+    let text = one.repeat(lines);
     let nothing = Earlier::default();
-    let speed = lines_a_second(LINES, || {
+    let figure = |what: &str, speed, bound, compared: &str| {
+        bench.figure(&format!("{what}, lines a second"), speed, Unit::PerSecond, bound, compared);
+    };
+    let speed = lines_a_second(lines, || {
         let summary = read_transcript(registry::SCRIPTED, text.as_bytes(), &nothing);
         assert!(summary.said_last.is_some(), "the last line was summary");
     });
-    line("agent stream, lines a second", &format!("{speed:.0}"), "at least 200000");
-
-    let claude = recorded(LINES);
-    let mean = claude.len() / LINES;
-    let speed = lines_a_second(LINES, || {
+    figure("the stream of a program", speed, Bound::AtLeast(300_000.0), "-");
+    let claude = recorded(lines);
+    let counting = lines_a_second(lines, || {
         let ends = claude.bytes().filter(|byte| *byte == b'\n').count();
-        assert_eq!(ends, LINES, "every line has an end");
+        assert_eq!(ends, lines, "every line has an end");
     });
-    line("Claude stream, only counting lines a second", &format!("{speed:.0}"), "-");
-    let speed = lines_a_second(LINES, || {
+    let speed = lines_a_second(lines, || {
         read_transcript(claude_code(), claude.as_bytes(), &nothing);
     });
-    let size = format!("-, lines of {mean} bytes");
-    line("Claude stream, understood lines a second", &format!("{speed:.0}"), &size);
-    let speed = lines_a_second(LINES, || {
-        let mut redactor = Redactor::new([b"a-secret-of-this-project".to_vec()]);
+    let compared =
+        format!("lines of {} bytes; only counting them: {counting:.0}", claude.len() / lines);
+    figure("Claude's stream, understood", speed, Bound::None, &compared);
+    let mut redactor = Redactor::new([b"a-secret-of-this-project".to_vec()]);
+    let mut clean = Vec::with_capacity(2 * CHUNK_BYTES);
+    let only_redacted = lines_a_second(lines, || {
+        for chunk in claude.as_bytes().chunks(CHUNK_BYTES) {
+            redactor.push(chunk, &mut clean);
+            clean.clear();
+        }
+        redactor.finish(&mut clean);
+    });
+    let speed = lines_a_second(lines, || {
         let mut listener = Listener::live(claude_code(), &nothing);
         let mut clean = Vec::with_capacity(2 * CHUNK_BYTES);
         for chunk in claude.as_bytes().chunks(CHUNK_BYTES) {
@@ -99,25 +102,20 @@ fn main() {
         listener.push(&clean, |_| {});
         assert!(listener.summary().spent_micros() > 0, "it was listened to");
     });
-    let compared = "at least 200000";
-    line("Claude stream, redacted and understood lines a second", &format!("{speed:.0}"), compared);
-
+    let compared = format!("only redacting them: {only_redacted:.0}");
+    figure("Claude's stream, redacted and understood", speed, Bound::AtLeast(300_000.0), &compared);
+    let long = bench.sized(1 << 24, 1 << 30);
     for kind in [registry::SCRIPTED, claude_code()] {
         let before = peak_kib();
-        let summary = read_transcript(kind, BufReader::new(LongLine(LONG_LINE_BYTES)), &nothing);
-        assert_eq!(summary.skipped, 1, "it is too long");
-        let grown = peak_kib().saturating_sub(before);
-        let what = format!("memory for a line of 1 GiB, {}", kind.name());
-        line(&what, &format!("{grown} KiB"), "bounded");
+        let summary = read_transcript(kind, BufReader::new(LongLine(long)), &nothing);
+        if summary.skipped != 1 {
+            return Err(format!("a line of {long} bytes was not too long"));
+        }
+        let grown = float(peak_kib().saturating_sub(before)) / 1024.0;
+        let what = format!("memory for a line of {} MiB, {}", long >> 20, kind.name());
+        bench.figure(&what, grown, Unit::Mib, Bound::AtMost(16.0), "-");
     }
-
-    let mut redactor = Redactor::new([b"a-secret-of-this-project".to_vec()]);
-    let mut clean = Vec::with_capacity(text.len() + 1024);
-    let began = busy_seconds();
-    text.as_bytes().chunks(CHUNK_BYTES).for_each(|chunk| redactor.push(chunk, &mut clean));
-    redactor.finish(&mut clean);
-    let speed = text.len() as f64 / (busy_seconds() - began) / 1e6;
-    line("redaction", &format!("{speed:.0} MB/s"), "-");
+    Ok(())
 }
 
 fn peak_kib() -> u64 {
