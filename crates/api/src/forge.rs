@@ -8,6 +8,7 @@
 //! its own gate.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::Path,
     sync::Arc,
@@ -57,8 +58,8 @@ const STOP_WAIT: Duration = Duration::from_secs(5);
 /// How often a caller looks whether its command was accepted.
 const ANSWER_LOOK: Duration = Duration::from_millis(20);
 
-/// A list is chosen from so many runs: whether one lacks a driver, its row does not say.
-const LISTED_MAX: usize = 500;
+/// So many of the runs that are over are listed.
+const LISTED_MAX: usize = 100;
 /// More runs than this are never read.
 pub const RUNS_MAX: usize = 1_000_000;
 
@@ -358,15 +359,17 @@ impl Forge {
         Ok((rows.iter().map(parse_row).collect::<Result<_, _>>()?, all))
     }
 
-    /// Returns the lines of a list: first the runs that wait for a person, last those that are over.
+    /// Returns the lines of a list, and how many runs there are: all runs that are not over, then those that changed last.
     pub fn rows_to_list(&self) -> Result<(Vec<RunRow>, u64), Error> {
         let Some(store) = self.find_store()? else { return Ok((Vec::new(), 0)) };
         // A row keeps the word of its standing, and quotes inside of texts have a backslash.
         let words = |standing: Standing| format!(r#""standing":"{}""#, standing.as_str());
-        let over = [Standing::Done, Standing::Failed, Standing::Blocked, Standing::Abandoned];
-        let over: Vec<String> = over.into_iter().map(words).collect();
-        let over: Vec<&str> = over.iter().map(String::as_str).collect();
-        let (rows, all) = store.ranked(&words(Standing::Waiting), &over, LISTED_MAX)?;
+        let over = [Standing::Done, Standing::Abandoned, Standing::Failed, Standing::Blocked];
+        let over = over.map(words);
+        let mut rows = store.rows_without(&over.each_ref().map(String::as_str))?;
+        let open: BTreeSet<String> = rows.iter().map(|row| row.run.clone()).collect();
+        let (latest, all) = store.latest(LISTED_MAX)?;
+        rows.extend(latest.into_iter().filter(|row| !open.contains(&row.run)));
         Ok((rows.iter().map(parse_row).collect::<Result<_, _>>()?, all))
     }
 

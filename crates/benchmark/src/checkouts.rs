@@ -87,7 +87,8 @@ fn set_up(bench: &Bench) -> Measured {
     .is_ok();
     let (most, how) = if does_clone { (1.0, "clones") } else { (3.0, "copies") };
     let what = format!("set-up of a second checkout, {} MB", n * bytes / 1_000_000);
-    let first = steps.iter().find(|step| step.name.contains("setup")).map_or(0.0, |step| step.ms);
+    let first = steps.iter().filter(|step| step.name.contains("setup"));
+    let first = first.map(|step| step.ms).fold(0.0, f64::max);
     let compared = format!("this file system {how}; the command itself: {:.2} s", first / 1e3);
     bench.figure(&what, ms / 1e3, Unit::Seconds, Bound::AtMost(most), compared);
     Ok(())

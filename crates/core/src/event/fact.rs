@@ -230,6 +230,15 @@ impl Event {
         }
     }
 
+    /// Returns the call that it ends.
+    pub(crate) fn call_ended(&self) -> Option<CallId> {
+        if let Self::AttemptStarted { .. } | Self::JudgementStarted { .. } = self {
+            None
+        } else {
+            self.call()
+        }
+    }
+
     /// Returns the call that it starts, and the number of the call's folder.
     pub fn call_started(&self) -> Option<(CallId, u32)> {
         let call = if let Self::AttemptStarted { call, .. } = self {

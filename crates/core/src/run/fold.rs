@@ -163,8 +163,9 @@ impl Run {
     /// Applies one fact.
     pub fn apply(&mut self, event: &Event) {
         self.n_facts += 1;
-        let ordinal = event.call().and_then(|call| self.calls.get(&call)).map(|call| call.ordinal);
-        History::record(&mut self.history, self.now, event, ordinal.unwrap_or_default());
+        let ended = event.call_ended().and_then(|call| self.calls.get(&call));
+        let ordinal = ended.map(|call| call.ordinal).unwrap_or_default();
+        History::record(&mut self.history, self.now, event, ordinal);
         match event {
             Event::RunStarted(start) => self.start(start),
             Event::RunHeld { hold } => self.phase = Phase::Held(hold.clone()),

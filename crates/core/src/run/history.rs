@@ -11,7 +11,7 @@ use crate::{
     Time,
     event::{
         Answer, Approval, Coherence, Edit, Event, FailureKind, Hold, Outcome, Person, Question,
-        Remark, ResultChange, Ruling, SentBack, SettingsChange, TriageOutcome, Waiver,
+        Receipt, Remark, ResultChange, Ruling, SentBack, SettingsChange, TriageOutcome, Waiver,
     },
     id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     money::{Spent, Used},
@@ -299,14 +299,15 @@ impl History {
                 if let Some(ended) = EndedCall::from_event(event, at, ordinal) {
                     Arc::make_mut(history).calls.push(ended);
                 }
-                if let (Some(unit), Some(receipt)) = (event.unit(), event.receipt()) {
-                    for remark in &receipt.remarks {
-                        Arc::make_mut(history).remarks.push((unit.clone(), remark.clone()));
-                    }
-                    for what in &receipt.notes {
-                        let (unit, what) = (unit.clone(), what.clone());
-                        Arc::make_mut(history).notes.push(RunNote::Call { unit, what });
-                    }
+                let Some(Receipt { remarks, notes, .. }) = event.receipt() else { return };
+                for remark in remarks {
+                    let unit = event.unit().expect("a receipt is about a unit");
+                    Arc::make_mut(history).remarks.push((unit, remark.clone()));
+                }
+                for what in notes {
+                    let unit = event.unit().expect("a receipt is about a unit");
+                    let note = RunNote::Call { unit, what: what.clone() };
+                    Arc::make_mut(history).notes.push(note);
                 }
             }
             Event::UnitReopened { unit, by, findings, .. } => {

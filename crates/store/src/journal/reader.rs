@@ -5,8 +5,6 @@
 //! fits its mark; and a run is called missing only after all rows were read and counted, because a
 //! wrong byte in a key looks the same.
 
-use std::iter;
-
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::connection::{Store, expect_ok, integer, unsigned};
@@ -94,27 +92,16 @@ impl Store {
         })
     }
 
-    /// Reads at most `most` rows, and counts all runs: those first whose JSON contains `first`, then those that contain none of
-    /// `last`, and the latest first among them.
-    pub fn ranked(
-        &self,
-        first: &str,
-        last: &[&str],
-        most: usize,
-    ) -> Result<(Vec<JournalRow>, u64), StoreError> {
-        let is_last = " WHEN instr(row, ?) > 0 THEN 2".repeat(last.len());
-        let sql = format!(
-            "{ROW} ORDER BY CASE WHEN instr(row, ?) > 0 THEN 0{is_last} ELSE 1 END, at DESC, run DESC
-             LIMIT {most}"
-        );
-        self.snapshot(None, |snapshot| {
+    /// Reads the rows whose JSON contains none of these texts, the one with the latest record first.
+    pub fn rows_without(&self, texts: &[&str]) -> Result<Vec<JournalRow>, StoreError> {
+        let sql = format!("{ROW} WHERE 1{}", " AND instr(row, ?) = 0".repeat(texts.len()));
+        let mut rows: Vec<JournalRow> = self.snapshot(None, |snapshot| {
             let mut statement = snapshot.prepare(&sql)?;
-            let texts = iter::once(&first).chain(last);
             let found = statement.query_map(rusqlite::params_from_iter(texts), marked_row)?;
-            let rows = found.map(|row| checked_row(row?)).collect::<Result<_, JournalFault>>()?;
-            let (_, runs) = totals(snapshot)?;
-            Ok((rows, runs.unsigned_abs()))
-        })
+            found.map(|row| checked_row(row?)).collect::<Result<_, JournalFault>>()
+        })?;
+        rows.sort_by(|one, other| (other.at, &other.run).cmp(&(one.at, &one.run)));
+        Ok(rows)
     }
 
     /// Reads the rows whose JSON contains `text`.
