@@ -263,3 +263,41 @@ fn ten_thousand_runs_are_listed_newest_first() {
     assert_eq!(rows.len() as u64, count);
     assert!(rows.is_sorted_by_key(|row| std::cmp::Reverse(row.at)));
 }
+
+#[test]
+fn rows_without_some_words_are_found_the_latest_first() {
+    let dir = tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    for (at, row) in
+        [(5, "{\"is\":\"over\"}"), (6, "{\"is\":\"open\"}"), (9, "{\"is\":\"gone\"}"), (7, "{}")]
+    {
+        let lock = RunLock::acquire(dir.path(), &format!("run-{at}")).unwrap();
+        store.begin_run(lock, at, "{}", row).unwrap();
+    }
+    let found = |words: &[&str]| -> Vec<u64> {
+        store.rows_without(words).unwrap().iter().map(|row| row.at).collect()
+    };
+    assert_eq!(found(&["\"is\":\"over\"", "\"is\":\"gone\""]), [7, 6]);
+    assert_eq!(found(&[]), [9, 7, 6, 5]);
+    assert!(found(&["{"]).is_empty());
+}
+
+#[test]
+fn of_a_long_run_the_first_wrong_record_is_named_whichever_core_looks_at_it() {
+    let dir = tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    let lock = RunLock::acquire(dir.path(), "long").unwrap();
+    let mut writer = store.begin_run(lock, 1, "{}", "{}").unwrap();
+    for at in 2..=6_000 {
+        store.append(&mut writer, at, "{}", "{}", &[]).unwrap();
+    }
+    assert_eq!(store.read("long", 1).unwrap().len(), 6_000);
+    drop((store, writer));
+    let by_hand = rusqlite::Connection::open(database(dir.path())).unwrap();
+    by_hand.execute("UPDATE records SET body = '[]' WHERE seq IN (2500, 5000)", []).unwrap();
+    drop(by_hand);
+    let store = Store::open_to_read(dir.path()).unwrap();
+    let found = store.read("long", 1).unwrap_err().to_string();
+    assert!(found.contains("2500"), "{found}");
+    assert_eq!(store.read("long", 5_002).unwrap().len(), 999, "what is after them is as it was");
+}
