@@ -270,7 +270,7 @@ fn broken(error: rusqlite::Error, run: &str, seq: u64) -> JournalFault {
 }
 
 /// Fewer records are not worth a thread.
-const RECORDS_PER_THREAD_MIN: usize = 2_000;
+const RECORDS_PER_THREAD_MIN: usize = 500;
 
 /// How much of the end of an id is enough to name it.
 const ENDING_MIN: usize = 4;
