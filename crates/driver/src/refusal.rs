@@ -1,16 +1,19 @@
 //! A refusal of the engine as an error with the next command.
 
-use forge_core::{Refusal, event};
+use forge_core::{Refusal, event, money::Money};
 
 use crate::{Error, run_id::short_id};
 
 /// A command that was refused, as trouble of the person who gave it.
 pub fn refused(run: &str, refusal: &Refusal) -> Error {
     let id = short_id(run);
+    let resume_with = |used: Money| {
+        format!("forge resume {id} --budget {}", used.next_budget().to_short_decimal())
+    };
     let next = match refusal {
-        Refusal::BudgetNeeded { .. } | Refusal::BudgetTooLow { .. } | Refusal::UnpricedCalls(_) => {
-            format!("forge resume {id} --budget AMOUNT")
-        }
+        Refusal::BudgetNeeded { budget, committed } => resume_with((*budget).max(*committed)),
+        Refusal::BudgetTooLow { committed } => resume_with(*committed),
+        Refusal::UnpricedCalls(_) => format!("forge resume {id} --budget AMOUNT"),
         Refusal::Over(event::End::Failed | event::End::Blocked) => format!("forge resume {id}"),
         Refusal::Flow(_) | Refusal::Param(_) => "forge flow show NAME".to_owned(),
         Refusal::Manual => "remove --auto, or choose a smaller effort".to_owned(),

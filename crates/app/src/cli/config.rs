@@ -80,7 +80,8 @@ enum ConfigSubcommand {
     /// Print the JSON Schema of forge.toml, for editors
     Schema,
     /// Allow the commands that this repository makes Forge run
-    Approve {
+    #[command(alias = "approve")]
+    Allow {
         /// Allow the commands of this flow, too [default: as set]
         #[arg(long, value_name = "NAME")]
         flow: Option<String>,
@@ -157,7 +158,7 @@ impl ConfigArgs {
                 print_change(target, &file, &change)?;
             }
             ConfigSubcommand::Schema => print_json(&settings::schema()),
-            ConfigSubcommand::Approve { flow } => return approve(flow.as_deref()),
+            ConfigSubcommand::Allow { flow } => return approve(flow.as_deref()),
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -12,7 +12,7 @@ use std::{
 use clap::Args;
 use forge_api::{
     Error,
-    forge::{Forge, RunOutcome},
+    forge::{Forge, RunOutcome, Takeover},
     run_loop::DriveEnd,
     settings::Switch,
     start::{Request, StartedRun},
@@ -20,7 +20,7 @@ use forge_api::{
 use forge_core::{
     event::{Event, Hold, Record},
     money::Money,
-    view::{LogLevel, Names, RunLine, Standing, sanitize, sentence},
+    view::{Course, LogLevel, Names, RunLine, Standing, sanitize, sentence},
 };
 
 use super::{
@@ -36,6 +36,7 @@ use crate::{
         end_card::{end_card, with_colour},
         plan_text::plan_text,
         question_text::{QuestionLayout, question_text},
+        status_text::next_command,
     },
 };
 
@@ -141,17 +142,18 @@ impl DriveArgs {
         &self,
         forge: &Forge,
         run: &str,
-        budget: Option<Money>,
+        takeover: Takeover,
     ) -> Result<ExitCode, Error> {
-        match self.mode() {
-            DriveMode::Here(form) => {
+        match (self.mode(), takeover) {
+            (DriveMode::Here(form), _) => {
                 let mut tell = |record: &Record| form.print_record(run, record);
                 let outcome =
-                    forge.resume(run, budget, &mut |run| form.print_started(run), &mut tell)?;
+                    forge.resume(run, takeover, &mut |run| form.print_started(run), &mut tell)?;
                 report_outcome(forge, outcome, form)
             }
-            DriveMode::Screen => drive_on_screen(forge, run, budget),
-            DriveMode::Detached => detach(forge, run, budget),
+            (DriveMode::Screen, Takeover::Resume { budget }) => drive_on_screen(forge, run, budget),
+            (DriveMode::Screen, Takeover::AsItIs) => drive_on_screen(forge, run, None),
+            (DriveMode::Detached, _) => detach(forge, run, takeover),
         }
     }
 
@@ -182,7 +184,7 @@ impl DriveArgs {
                 report_outcome(forge, outcome, form)
             }
             DriveMode::Screen => drive_on_screen(forge, &begun.let_go()?, None),
-            DriveMode::Detached => detach(forge, &begun.let_go()?, None),
+            DriveMode::Detached => detach(forge, &begun.let_go()?, Takeover::AsItIs),
         }
     }
 }
@@ -216,18 +218,24 @@ pub(crate) fn report_screen_exit(
     let id = format::short_id(run);
     match exit {
         ScreenExit::Finished(outcome) => report_outcome(forge, *outcome, OutputFormat::Sentences),
-        ScreenExit::Detached => detach(forge, run, None),
+        ScreenExit::Detached => detach(forge, run, Takeover::AsItIs),
         ScreenExit::Closed(standing) => {
-            let text = if standing == Standing::Paused {
-                format!("Paused. Continue: forge resume {id}")
-            } else {
-                format!("Still running. Look again: forge attach {id}")
+            let (text, code) = match standing.course() {
+                Course::Driven | Course::Asking => {
+                    (format!("Still running. Next: forge attach {id}"), ExitCode::SUCCESS)
+                }
+                Course::Held | Course::Failed | Course::Over => {
+                    let next = next_command(&forge.view(run)?);
+                    let next = next.map(|next| format!(" Next: {next}")).unwrap_or_default();
+                    let text = format!("Not running ({}).{next}", standing.label());
+                    (text, ExitCode::from(standing.exit_code()))
+                }
             };
             terminal_output::print_progress(&format!("\n{text}"));
-            Ok(ExitCode::SUCCESS)
+            Ok(code)
         }
         ScreenExit::NotDriven => {
-            terminal_output::print_progress(&format!("\nNot running. Resume: forge resume {id}"));
+            terminal_output::print_progress(&format!("\nNot running. Next: forge resume {id}"));
             Ok(ExitCode::from(Standing::Going.exit_code()))
         }
     }
@@ -248,7 +256,7 @@ pub(crate) fn report_outcome(
         DriveEnd::DrivenElsewhere => {
             let id = format::short_id(&outcome.run);
             terminal_output::print_progress(&format!(
-                "{id} is running in another process. Follow it: forge attach {id}"
+                "{id} is running in another process. Next: forge attach {id}"
             ));
             return Ok(ExitCode::SUCCESS);
         }
@@ -299,7 +307,7 @@ pub(crate) fn report_outcome(
 }
 
 /// Starts a driver process with a session of its own and without a terminal.
-pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<ExitCode, Error> {
+fn detach(forge: &Forge, run: &str, takeover: Takeover) -> Result<ExitCode, Error> {
     let folder = forge.home.run(run);
     let log = folder.join(DRIVER_LOG);
     let file = |error| Error::file(&log, &error);
@@ -312,8 +320,14 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
     let program = env::current_exe().map_err(cannot)?;
     let mut command = Command::new(program);
     command.args(["resume", run, "--plain", "--own-session"]);
-    if let Some(budget) = budget {
-        command.args(["--budget", &budget.to_decimal()]);
+    match takeover {
+        Takeover::Resume { budget: None } => {}
+        Takeover::Resume { budget: Some(budget) } => {
+            command.args(["--budget", &budget.to_decimal()]);
+        }
+        Takeover::AsItIs => {
+            command.arg("--as-it-is");
+        }
     }
     let spawned = command.stdin(Stdio::null()).stdout(out).stderr(err).spawn();
     let mut child = spawned.map_err(cannot)?;
@@ -337,7 +351,7 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
     }
     terminal_output::print(&format!("run {}", format::short_id(run)));
     terminal_output::print(&format!(
-        "Running in the background. Follow it: forge attach {}",
+        "Running in the background. Next: forge attach {}",
         format::short_id(run)
     ));
     Ok(ExitCode::SUCCESS)

@@ -81,7 +81,7 @@ impl ShowArgs {
                 if !next.is_empty() {
                     text = format!("{text}\n\n{}", next.join("\n"));
                 }
-                let (symbol, hue, _) = row_mark(&view.row);
+                let (symbol, hue, _) = row_mark(&view.row, driven_by);
                 print_paged(&coloured_symbol(&sanitize(&text), symbol, Some(hue)), paging);
             }
         }

@@ -16,7 +16,7 @@ use forge_api::{Error, start::quoted};
 const RUN: &str = "run";
 
 /// Names that people know from other programs, and the command that does it here.
-const COMMAND_HABITS: [(&str, &str); 22] = [
+const COMMAND_HABITS: [(&str, &str); 27] = [
     ("accept", "approve"),
     ("begin", "run"),
     ("continue", "resume"),
@@ -28,16 +28,21 @@ const COMMAND_HABITS: [(&str, &str); 22] = [
     ("follow", "attach"),
     ("history", "log"),
     ("kill", "stop"),
+    ("login", "agents"),
     ("new", "run"),
     ("path", "open"),
     ("prompt", "brief"),
     ("ps", "status"),
+    ("push", "pr"),
     ("remove", "clean"),
+    ("review", "show"),
     ("rm", "clean"),
     ("settings", "config"),
+    ("skip", "override"),
     ("start", "run"),
     ("tail", "log"),
     ("usage", "stats"),
+    ("waive", "override"),
     ("yes", "approve"),
 ];
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use forge_api::follow::RunSnapshot;
 use forge_core::{
     event::Answer,
+    id::gate_label,
     view::{AnswerWords, ChangeKind, QuestionView, capitalized},
 };
 
@@ -318,7 +319,7 @@ const fn writing_prompt(option: &AnswerOption) -> &'static str {
 fn confirmation_lines(option: &AnswerOption, words: &str, columns: usize) -> Vec<ScreenLine> {
     let mut lines = Vec::new();
     if let Answer::Waive { gate } = &option.answer {
-        lines.push(line(BOLD, &format!(" Override {gate} in your name?")));
+        lines.push(line(BOLD, &format!(" Override {} in your name?", check_phrase(gate))));
         for text in wrap(words, columns.saturating_sub(4)).iter().take(OPTION_LINES) {
             lines.push(line(PLAIN, &format!("   {text}")));
         }
@@ -329,6 +330,14 @@ fn confirmation_lines(option: &AnswerOption, words: &str, columns: usize) -> Vec
         lines.push(line(PLAIN, &format!("   {text}")));
     }
     lines
+}
+
+/// Returns the name of a check inside of a sentence.
+fn check_phrase(gate: &str) -> String {
+    match gate_label(gate) {
+        label if label == gate => format!("`{gate}`"),
+        label => format!("the {label}"),
+    }
 }
 
 /// Builds the lines of a question. Long texts in it get as many lines as fit, and a few in any case.

@@ -8,7 +8,7 @@ use forge_api::{
 };
 use forge_core::{
     event::Colour,
-    id::UnitId,
+    id::{UnitId, gate_label},
     view::{ProofState, RemainingFinding, RemarkView, ResultView, RunRow, Standing, short_commit},
 };
 
@@ -24,7 +24,7 @@ pub(crate) fn result_text(view: &ResultView, driven_by: DrivenBy, width: usize) 
     let (symbol, state) = if row.standing == Standing::Going && driven_by == DrivenBy::Nothing {
         ("■", "not running")
     } else {
-        let (symbol, _, word) = row_mark(row);
+        let (symbol, _, word) = row_mark(row, driven_by);
         (symbol, word)
     };
     let id = format::short_id(&row.run);
@@ -52,8 +52,9 @@ pub(crate) fn result_text(view: &ResultView, driven_by: DrivenBy, width: usize) 
     }
     for waived in &view.waived {
         let words = if waived.words.is_empty() { "no reason given" } else { &waived.words };
-        let what = format!("{} of {} by {}: {words}", waived.gate, waived.unit, waived.who);
-        push("OVERRIDE", &what);
+        let check = gate_label(&waived.gate);
+        let what = format!("{check} of {}, by {}: {words}", waived.unit, waived.who);
+        push("override", &what);
     }
     push_section(
         &mut text,

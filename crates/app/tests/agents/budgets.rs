@@ -32,7 +32,7 @@ fn one_big_turn_over_the_cap_is_stopped_and_nobody_is_started_again() {
     assert_eq!(adds_up(&world, &run).known, 1_000_000, "over by one turn");
     has(
         &world.refused(&["resume", &run]),
-        &["the budget of $0.10 is used up: $1.00 is spent or reserved", "--budget AMOUNT"],
+        &["the budget of $0.10 is used up: $1.00 is spent or reserved", "--budget 2"],
     );
     assert_eq!(begun(&world), ["work#1"]);
 }

@@ -581,7 +581,7 @@ fn commands_that_nobody_allowed_are_shown_and_start_nothing() {
     let run = ["run", "--flow", "one", "do it"];
     let said = finish(&mut world.command_as_it_is(&run));
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["sh check.sh", "help: forge config approve --flow one"]);
+    has(&said.err, &["sh check.sh", "help: forge config allow --flow one"]);
     assert!(world.is_untouched());
     world.approve("one");
     assert_eq!(finish(&mut world.command_as_it_is(&run)).code, DONE);

@@ -47,8 +47,9 @@ fn revise_takes_words_with_or_without_quotes_and_a_run_in_front_of_them() {
 fn reject_fails_the_run_and_does_not_reopen_it() {
     let (world, run) = waiting();
     let said = world.forge(&["reject", short(&run), "-m", "not needed"]);
-    assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["is rejected", "the run is failed"]);
+    assert_eq!(said.code, FAILED, "{said}");
+    has(&said.err, &["write is rejected"]);
+    has(&said.out, &["✗ Failed", "Why     failed: write, rejected by", "Next    forge log "]);
     assert_eq!(world.view(&run)["standing"], "failed");
     has(&world.ok(&["log", &run]), &["not needed"]);
 }
@@ -105,7 +106,7 @@ fn several_questions_are_listed_and_one_is_picked_by_its_number() {
     );
     assert_eq!(world.forge(&["approve", "--question", "Q2"]).code, WAITS);
     assert_eq!(world.view(&run)["asked"][0]["question"], "Q1");
-    assert_eq!(world.forge(&["reject", "--question", "Q1"]).code, DONE);
+    assert_eq!(world.forge(&["reject", "--question", "Q1"]).code, FAILED);
     assert_eq!(world.view(&run)["standing"], "failed");
 }
 

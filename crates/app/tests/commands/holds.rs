@@ -202,7 +202,7 @@ fn a_run_whose_budget_is_used_up_is_parked_until_it_gets_more() {
     assert_eq!(said.code, PARKED, "{said}");
     let run = world.latest();
     has(&said.out, &["$0.01 of the run's $0.02 spent; the next call could cost more than is left"]);
-    has(&said.out, &["■ Out of budget", " --budget AMOUNT"]);
+    has(&said.out, &["■ Out of budget", " --budget 1"]);
     let before = world.records(&run);
     has(&world.refused(&["resume", &run]), &["$0.02", "--budget", "help: forge resume"]);
     has(

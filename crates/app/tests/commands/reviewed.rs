@@ -298,9 +298,9 @@ fn a_verify_that_a_person_waived_by_name_lands_without_another_proof_and_is_show
         assert_eq!(said.code, DONE, "{said}");
         assert_eq!(proofs(&world), before, "nobody asks again what was waived: {said}");
         assert_eq!(landed(&world, &run, "src/b.txt"), "broken");
-        has(&notes(&world, &run), &["merged without proof: `verify` was overridden"]);
+        has(&notes(&world, &run), &["merged unverified: the checks were overridden"]);
         let shown = world.ok(&["show", &run]);
-        has(&shown, &["OVERRIDE verify of build by ada: it was red before"]);
+        has(&shown, &["override checks of build, by ada: it was red before"]);
         assert!(!shown.contains("verified: "), "{shown}");
     }
 }

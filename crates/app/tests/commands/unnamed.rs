@@ -131,10 +131,10 @@ fn an_answer_that_is_none_is_refused_with_all_that_can_be_said() {
     for words in [&["answer", "Q1", "yes"][..], &["answer", &waits, "Q1", "yes"]] {
         has(
             &world.refused(words),
-            &["`yes` is not an answer to Q1", "it can be approve, revise, give-up"],
+            &["`yes` is not an answer to Q1", "help: forge approve ", "or: forge reject "],
         );
     }
-    has(&world.refused(&["answer", &waits, "Q1"]), &["the answer to Q1 is missing"]);
+    has(&world.refused(&["answer", &waits, "Q1"]), &["needs an answer"]);
     has(&world.refused(&["answer", "Q1", "waive"]), &["name the check to override"]);
     has(&world.ok(&["answer", "Q1", "revise", "-x", "more"]), &["Q1 is answered"]);
     has(&world.ok(&["log", &waits]), &["-x more"]);
@@ -173,7 +173,7 @@ fn an_answer_without_a_question_is_refused_with_one_that_is_open() {
         has(&refused, &[&format!("or: forge revise {} \"WORDS\"", short(&run))]);
         assert!(!refused.contains("required arguments"), "{refused}");
     }
-    has(&world.refused(&["answer", "Q1"]), &["the answer to Q1 is missing: one of approve"]);
+    has(&world.refused(&["answer", "Q1"]), &["needs an answer", "help: forge approve "]);
     world.ok(&["answer", &run, "Q1", "approve"]);
     has(&world.refused(&["answer", &run]), &["has no open question"]);
 }

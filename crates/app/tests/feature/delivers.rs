@@ -130,7 +130,7 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     let run = world.latest();
     assert_eq!(said.code, WAITS, "{said}");
     has(&said.all(), &["Q1 · build.T1/implement: It is done, and nothing changed. Is that right?"]);
-    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["revise, waive, give-up"]);
+    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["revise, override, reject"]);
     world.ok(&["answer", &run, "Q1", "waive", "land", "it greets already"]);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS, "each task is asked about");
     world.ok(&["answer", &run, "Q2", "waive", "land", "and parts"]);

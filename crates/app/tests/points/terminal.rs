@@ -58,7 +58,7 @@ fn at_a_terminal_red_tests_are_overridden_only_with_a_reason_and_a_confirmation_
     person.press("\r");
     person.until_sees("Type a few words first.");
     person.press("it is flaky\r");
-    person.until_sees("Override verify in your name?");
+    person.until_sees("Override the checks in your name?");
     person.press("\r");
     // At the end it is red in the same way, and nobody is asked again.
     assert_eq!(person.end(), DONE, "{}", person.screen());

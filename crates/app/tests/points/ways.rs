@@ -233,7 +233,12 @@ fn by_keys(person: &mut Person, says: Says) {
             person.press("o");
             person.until_sees("Why do you override it?");
             write(person, why);
-            person.until_sees(&format!("Override {gate} in your name?"));
+            let check = match gate {
+                "verify" => "the checks".to_owned(),
+                "land" => "the merge".to_owned(),
+                other => format!("`{other}`"),
+            };
+            person.until_sees(&format!("Override {check} in your name?"));
             person.press(ENTER);
         }
     }

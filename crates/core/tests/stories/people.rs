@@ -319,11 +319,11 @@ fn every_refusal_says_what_and_why() {
     let options = vec![Choice::Retry, Choice::GiveUp];
     assert_eq!(
         said(Refusal::NotAnOption { choice: Choice::Approve, options }),
-        "`approve` is not a valid answer; possible: retry, give-up"
+        "`approve` is not a valid answer; possible: retry, reject"
     );
     assert_eq!(
         said(Refusal::WrongGate { said: "x".into(), gate: "verify".into() }),
-        "only `verify` can be overridden here, not `x`"
+        "only `checks` can be overridden here, not `x`"
     );
     assert_eq!(
         said(Refusal::WordsMissing),
