@@ -116,8 +116,12 @@ impl Money {
 
     /// Does the same without the cents of a round amount: `3`, `2.50`.
     pub fn to_short_decimal(self) -> String {
-        let text = self.to_decimal();
-        text.strip_suffix(".00").map(str::to_owned).unwrap_or(text)
+        without_cents(self.to_decimal())
+    }
+
+    /// Formats dollars without the cents of a round amount: `$3`, `$2.50`.
+    pub fn to_short_text(self) -> String {
+        without_cents(self.to_string())
     }
 
     /// Returns a budget to continue with after this much is spent or was allowed: twice of it, in whole dollars.
@@ -132,6 +136,10 @@ impl Money {
     pub fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
+}
+
+fn without_cents(text: String) -> String {
+    text.strip_suffix(".00").map(str::to_owned).unwrap_or(text)
 }
 
 impl fmt::Display for Money {

@@ -207,7 +207,7 @@ impl DecideArgs {
         };
         let known = forge.records(&run, 1)?.last().map_or(0, |(number, _)| *number);
         let sent = forge.send(&run, &answer)?;
-        let unit = &question.unit;
+        let unit = format::unit_label(&question.unit);
         let done = match verb {
             Verb::Approve => format!("{id}: {unit} is approved"),
             Verb::Revise => format!("{id}: {unit} is sent back with your words"),
@@ -234,7 +234,9 @@ impl DecideArgs {
                 Error::usage(what, format!("forge status {id}"))
             });
         }
-        let line = |one: &QuestionView| format!("{}  {}: {}", one.question, one.unit, one.text);
+        let line = |one: &QuestionView| {
+            format!("{}  {}: {}", one.question, format::unit_label(&one.unit), one.text)
+        };
         match asked {
             [one] => Ok(one),
             [] => {
@@ -274,7 +276,7 @@ impl DecideArgs {
         let id = format::short_id(run);
         let standing = forge.view(run)?.row.standing;
         let next = match (sent, standing.course()) {
-            (Sent::ToDriver, _) => "the run continues in its own process".to_owned(),
+            (Sent::ToDriver, _) => "The run continues in its own process.".to_owned(),
             // The same end as that of `forge resume`, which starts nothing then.
             (Sent::Journaled, Course::Over) if standing == Standing::Done && !self.no_resume => {
                 return self.drive_args.resume(forge, run, Takeover::Resume { budget: None });
@@ -287,9 +289,9 @@ impl DecideArgs {
                 return report_outcome(forge, outcome, self.drive_args.output_format());
             }
             (Sent::Journaled, _) if forge.is_attended(run) => {
-                "the run continues where it is shown".to_owned()
+                "The run continues where it is shown.".to_owned()
             }
-            (Sent::Journaled, _) if self.no_resume => format!("next: forge resume {id}"),
+            (Sent::Journaled, _) if self.no_resume => format!("Next: forge resume {id}"),
             (Sent::Journaled, Course::Driven | Course::Asking | Course::Held) => {
                 terminal_output::print_stderr(done);
                 if let DriveMode::Here(form @ OutputFormat::Sentences) = self.drive_args.mode() {
@@ -300,7 +302,7 @@ impl DecideArgs {
                 return self.drive_args.resume(forge, run, Takeover::Resume { budget: None });
             }
         };
-        terminal_output::print(&format!("{done}; {next}"));
+        terminal_output::print(&format!("{done}. {next}"));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -33,9 +33,10 @@ use crate::{
     terminal_info, terminal_output,
     text::{
         answer_text::OpenQuestions,
-        end_card::{end_card, with_colour},
+        end_card::{CardEnd, end_card, with_colour},
         plan_text::plan_text,
         question_text::{QuestionLayout, question_text},
+        state_words::MergeState,
         status_text::next_command,
     },
 };
@@ -247,6 +248,24 @@ pub(crate) fn report_outcome(
     outcome: RunOutcome,
     form: OutputFormat,
 ) -> Result<ExitCode, Error> {
+    report_outcome_with(forge, outcome, form, Project::Kept)
+}
+
+/// What becomes of the project of a run after the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Project {
+    Kept,
+    /// It is removed, so no command would work; for the demo.
+    Removed,
+}
+
+/// Does the same, and names the next commands only if they will work.
+pub(crate) fn report_outcome_with(
+    forge: &Forge,
+    outcome: RunOutcome,
+    form: OutputFormat,
+    project: Project,
+) -> Result<ExitCode, Error> {
     if let Some(behind) = &outcome.behind {
         terminal_output::print_note(&format!("the files of the run are not up to date: {behind}"));
     }
@@ -286,7 +305,14 @@ pub(crate) fn report_outcome(
                 None => Vec::new(),
             };
             let width = terminal_info::terminal_width();
-            let card = end_card(&view, &result, &files, width);
+            let end = match project {
+                Project::Kept => {
+                    let head = view.head.as_deref();
+                    CardEnd::NextCommands(MergeState::new(forge, standing, head))
+                }
+                Project::Removed => CardEnd::Nothing,
+            };
+            let card = end_card(&view, &result, &files, end, width);
             let card = with_colour(&sanitize(&card), standing, terminal_info::stdout_colours());
             terminal_output::print_progress_raw(&format!("\n{card}"));
             for question in &view.asked {
@@ -360,7 +386,7 @@ fn detach(forge: &Forge, run: &str, takeover: Takeover) -> Result<ExitCode, Erro
 /// Returns what the user can do about a fact, if anything.
 fn hint_for(run: &str, fact: &Event) -> Option<String> {
     if let Event::QuestionAsked(_) = fact {
-        return Some(format!("          answer: forge attach {}", format::short_id(run)));
+        return Some(format!("          Next: forge attach {}", format::short_id(run)));
     }
     if let Event::RunHeld { hold: Hold::Interrupted { .. } } = fact {
         return Some("          agents have 10s to finish; Ctrl-C again kills them".to_owned());

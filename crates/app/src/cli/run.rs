@@ -164,8 +164,11 @@ impl RunArgs {
                 return Err(Error::usage("no request given", "forge run -n \"what you want\""));
             }
             (None, None, None) => {
-                let otherwise = format!("forge run {EXAMPLE_REQUEST}");
-                edit_text("request.md", EDITOR_HINT.as_bytes(), &otherwise)?
+                let otherwise = Error::usage(
+                    "no request given",
+                    format!("forge run {EXAMPLE_REQUEST}\n   or: forge run -F request.md"),
+                );
+                edit_text("request.md", EDITOR_HINT.as_bytes(), otherwise)?
             }
         };
         let text = String::from_utf8(bytes).map_err(|_| {

@@ -100,9 +100,8 @@ fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> Scr
     if is_active {
         parts.extend(time_left(snapshot).map(|ms| format!("~{} left", format::duration(ms))));
     }
-    let budget = view.budget.map(|budget| format!(" of {}", short_budget(&budget.to_string())));
+    let budget = view.budget.map(|budget| format!(" of {}", budget.to_short_text()));
     let amount = amount_so_far(snapshot).to_short_text();
-    let amount = if amount == "-" { "$0".to_owned() } else { amount };
     parts.push(format!("{amount}{}", budget.unwrap_or_default()));
     let (closed, all) = stages(snapshot);
     parts.push(format!("{closed}/{all} stages"));
@@ -130,11 +129,6 @@ fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> Scr
         text.push_str(&next);
     }
     line(PLAIN, &format!(" {text}"))
-}
-
-/// Leaves the cents of a round budget out.
-fn short_budget(text: &str) -> &str {
-    text.strip_suffix(".00").unwrap_or(text)
 }
 
 pub(crate) const fn is_active(standing: Standing) -> bool {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use forge_api::follow::RunSnapshot;
+use forge_api::{follow::RunSnapshot, forge::Forge};
 use forge_core::{
     event::{End, Event, Outcome, Ruling},
     verdict::Verdict,
@@ -41,6 +41,20 @@ impl DrivenBy {
     /// Returns true if a run could continue but has no driver.
     pub(crate) fn is_missing(self, snapshot: &RunSnapshot) -> bool {
         self == Self::Nothing && snapshot.view.row.standing.course() == Course::Driven
+    }
+}
+
+/// Whether the branch that is checked out has the result of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MergeState {
+    Open,
+    Merged,
+}
+
+impl MergeState {
+    pub(crate) fn new(forge: &Forge, standing: Standing, head: Option<&str>) -> Self {
+        let is_merged = |head| standing == Standing::Done && forge.is_merged(head);
+        if head.is_some_and(is_merged) { Self::Merged } else { Self::Open }
     }
 }
 

@@ -6,7 +6,7 @@ use forge_core::{
     view::{Course, RunRow, RunView, Standing},
 };
 
-use super::state_words::{DrivenBy, row_mark};
+use super::state_words::{DrivenBy, MergeState, row_mark};
 use crate::format;
 
 /// Formats the standing of a run with the time until which it lasts.
@@ -16,6 +16,16 @@ pub(crate) fn standing_text(row: &RunRow, now: Time) -> String {
             format!("{} until {}", row.standing.label(), format::future_time(until, now))
         }
         None => row_mark(row, DrivenBy::Nothing).2.to_owned(),
+    }
+}
+
+/// Returns the commands that make use of a result.
+pub(crate) fn result_commands(id: &str, merge: MergeState) -> String {
+    match merge {
+        MergeState::Open => {
+            format!("forge diff {id} · forge merge {id} · forge pr {id} · forge show {id}")
+        }
+        MergeState::Merged => format!("forge show {id} · forge clean"),
     }
 }
 

@@ -72,7 +72,7 @@ fn a_request_alone_is_a_run_with_the_only_agent_the_found_checks_and_the_default
         &said.out,
         &[
             "✓ Done · ",
-            &format!("Branch  {branch} · 1 file +1 -0 · 1 commit"),
+            &format!("Branch  {branch} · 1 file +1 -0"),
             "Checks  ✓ make test",
             &format!(
                 "Next    forge diff {id} · forge merge {id} · forge pr {id} · forge show {id}"

@@ -117,9 +117,9 @@ fn at_a_terminal_one_of_several_runs_is_picked_with_the_arrows() {
     let second = world.latest();
     let mut person = Person::at(&world, &["pause"]);
     person.until_sees("Which run?");
-    has(&person.screen(), &["> 1", short(&second), short(&first)]);
+    has(&person.screen(), &["❯ 1", short(&second), short(&first)]);
     person.press("\x1b[B");
-    person.until_sees("> 2");
+    person.until_sees("❯ 2");
     person.press("\r");
     assert_eq!(person.end(), DONE, "{}", person.screen());
     assert_eq!(world.view(&first)["standing"], "paused");
@@ -129,6 +129,13 @@ fn at_a_terminal_one_of_several_runs_is_picked_with_the_arrows() {
     person.press("\x03");
     assert_eq!(person.end(), WAITS, "{}", person.screen());
     assert_eq!(world.view(&second)["standing"], "waiting");
+    for (answer, code, standing) in [("n\r", WAITS, "waiting"), ("y\r", DONE, "abandoned")] {
+        let mut person = Person::at(&world, &["abandon", &second]);
+        person.until_sees("Abandon it for good? It cannot be resumed");
+        person.press(answer);
+        assert_eq!(person.end(), code, "{}", person.screen());
+        assert_eq!(world.view(&second)["standing"], standing);
+    }
 }
 
 #[test]
@@ -210,7 +217,7 @@ fn a_setting_is_printed_as_a_program_needs_it_and_an_agent_is_chosen_for_the_use
     has(&world.refused(&["config", "get", "limits.budgt"]), &["did you mean `limits.budget`?"]);
     let path = world.ok(&["config", "path"]);
     assert_eq!(path.trim(), world.repo.join("forge.toml").to_str().unwrap());
-    has(&world.refused(&["config", "edit"]), &["no editor", "help: EDITOR=vi"]);
+    has(&world.refused(&["config", "edit"]), &["no editor", "help: forge config set"]);
     has(&world.refused(&["agents", "use", "cluade"]), &["did you mean `claude`?"]);
     has(&world.ok(&["agents", "use", "scripted"]), &["scripted is your agent now"]);
     assert_eq!(world.ok(&["config", "get", "agent"]).trim(), "scripted");
@@ -250,7 +257,8 @@ fn without_a_command_and_without_a_terminal_the_runs_are_listed_and_outside_of_a
     assert_eq!((said.code, &said.out), (DONE, &world.ok(&["status"])), "{said}");
     let outside = finish(world.command::<&str>(&[]).current_dir(world.repo.parent().unwrap()));
     assert_eq!((outside.code, outside.out.as_str()), (2, ""), "{outside}");
-    assert_eq!(outside.err, world.ok(&["-h"]));
+    assert!(outside.err.starts_with(&world.ok(&["-h"])), "{outside}");
+    has(&outside.err, &["This is not in a git repository. Try: forge demo"]);
 }
 
 #[test]

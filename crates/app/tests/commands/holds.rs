@@ -157,7 +157,7 @@ fn an_abandoned_run_is_over_for_good() {
     let mut running = world.start(&["run", "do it"]);
     running.until_says("write started");
     let run = world.latest();
-    has(&world.ok(&["abandon", &run]), &["is abandoned", ".git/forge/runs/"]);
+    has(&world.ok(&["abandon", &run]), &["is abandoned", "Next: forge show "]);
     let said = running.end();
     assert_eq!(said.code, FAILED, "{said}");
     has(&said.out, &["the run was abandoned"]);
@@ -273,7 +273,7 @@ fn a_price_that_nobody_told_is_unknown_and_never_zero() {
     world.scenario("[[play]]\n");
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work finished (cost unknown)", "unknown (1 call)"]);
+    has(&said.out, &["work finished (cost unknown)", "· cost unknown"]);
     has(&world.ok(&["status"]), &["unknown"]);
     assert_eq!(world.view(&world.latest())["unknown_costs"], 1);
 }

@@ -341,7 +341,8 @@ fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen()
     plain.until_sees("the run is done");
     assert_eq!(plain.end(), DONE);
     let printed = world.ok(&["attach", &run]);
-    has(&printed, &["the run is done", "✓ Done"]);
+    has(&printed, &["✓ Done"]);
+    assert!(!printed.contains("write started"), "what happened is in the log: {printed}");
     assert!(!plain.bytes().contains("\x1b[?1049h"), "no screen of its own");
     let refused = Person::at(&world, &["attach", &run]).end();
     assert_eq!(refused, DONE, "a run that is over is shown as it is");

@@ -26,7 +26,7 @@ pub(crate) fn short(run: &str) -> &str {
 fn is_alone(said: &Said, run: &str) {
     assert_eq!(said.code, WRONG, "{said}");
     let run = short(run);
-    has(&said.err, &[&format!("{run} is not running"), "help: ", &format!("forge resume {run}")]);
+    has(&said.err, &[&format!("{run} is not running"), "help: forge ", run]);
     assert!(!said.all().contains("going"), "{said}");
 }
 
@@ -42,7 +42,7 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     // Nobody drives it, so that only who names it can stop it.
     has(&world.refused(&["stop"]), &["no run can be stopped", "help: forge status"]);
     has(&world.ok(&["stop", &waits]), &[&format!("{} is stopped", short(&waits))]);
-    has(&world.refused(&["stop", &waits]), &["the run is already stopped"]);
+    has(&world.refused(&["stop", &waits]), &[" is already stopped"]);
     has(&world.refused(&["attach"]), &[&format!("{} is not running", short(&waits))]);
     has(&world.ok(&["answer", "Q1", "approve"]), &["Q1 is answered"]);
     assert_eq!(world.forge(&["resume"]).code, DONE);
@@ -87,7 +87,7 @@ fn a_run_that_would_go_on_and_that_nobody_drives_is_not_said_to_work() {
     let said = world.ok(&["status", &waits]);
     has(&said, &["not running"]);
     assert!(!said.contains("● running"), "{said}");
-    has(&world.ok(&["status"]), &["not running", "\nResume: forge resume "]);
+    has(&world.ok(&["status"]), &["not running", "\nNext: forge resume "]);
     world.ok(&["stop", &waits]);
     assert!(!world.ok(&["status"]).contains("not running"));
 }

@@ -38,13 +38,13 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         ],
     );
     left.shows(&[
-        "Q1 · build.T1/implement: ",
+        "Q1 · T1 implement: ",
         "summary   it greets",
         "verdict   changes requested (review: 1 major)",
         "F6 major: design.md:1: major thing 1",
         "changed   src/greet",
-        &format!("forge show {} --diff build.T1/implement", short_id(run)),
-        &format!("forge edit {} --code build.T1/implement", short_id(run)),
+        &format!("forge show {} --diff T1/implement", short_id(run)),
+        &format!("forge edit {} --code T1/implement", short_id(run)),
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3, "two retries");
     has(&project.world.ok(&["show", run, "--diff", "build.T1/implement"]), &["+hello"]);
@@ -143,7 +143,7 @@ fn tests_that_stay_red_after_a_task_are_shown_to_a_person_who_cannot_just_approv
     left.shows(&[
         "not ok 1 - something is broken",
         "changed   src/greet",
-        &format!("forge show {} --diff build.T1/implement", short_id(run)),
+        &format!("forge show {} --diff T1/implement", short_id(run)),
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3);
     left.refuses(&["Q1", "approve"], &["approve", "retry, revise, override, reject"])

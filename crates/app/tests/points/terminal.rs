@@ -48,7 +48,7 @@ fn at_a_terminal_red_tests_are_overridden_only_with_a_reason_and_a_confirmation_
  {
     let project = Project::new(&breaks(9));
     let mut person = Person::at(&project.world, &run(&["--effort", "S", "--auto"]));
-    let asked = person.until_sees("Q1 · build.T1/implement");
+    let asked = person.until_sees("Q1 · T1 implement");
     assert!(!asked.contains("approve"), "{asked}");
     // What cannot be answered here does nothing.
     person.press("a");

@@ -184,9 +184,7 @@ impl Settings {
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             return Err(Error::usage(
                 format!("{place}: unknown agent `{name}`{near}"),
-                format!(
-                    "name a known one, or set its program: `[agents.{name}] command = [\"…\"]`"
-                ),
+                "forge agents",
             ));
         };
         match &table.command {
