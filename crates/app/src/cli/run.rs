@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{terminal_info, terminal_output};
 
-/// Start a run, and drive it until it is done or needs you
+/// Start a run, and show it until it is done or needs you
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct RunArgs {

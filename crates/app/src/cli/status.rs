@@ -136,11 +136,11 @@ fn list_text(
         let id = format::short_id(&row.run);
         let branch = row.branch.as_deref().filter(|_| has_result(row));
         let last = row.asks.as_deref().or(branch).unwrap_or_default();
-        let stage = row.stage.as_deref().filter(|_| stage_width > 0).unwrap_or_default();
+        let shown = row.stage.as_deref().filter(|_| stage_width > 0).unwrap_or_default();
         let line = format!(
             "{symbol} {id:<6}{}{}{}{:>COST_WIDTH$}{:>AGE_WIDTH$}{}",
             text_width::pad(state, STATE_WIDTH),
-            text_width::pad(&format::one_line(stage, stage_width.saturating_sub(1)), stage_width),
+            text_width::pad(&format::one_line(shown, stage_width.saturating_sub(1)), stage_width),
             text_width::pad(&format::one_line(&row.title, title_width), title_width),
             row.amount().to_short_text(),
             format::age(row.changed_at, now),

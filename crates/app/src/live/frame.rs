@@ -98,7 +98,7 @@ pub(crate) fn frame(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Scree
     );
     if let Some(stream) = stream {
         lines.push(ScreenLine::default());
-        lines.push(titled_rule(format::short_unit_name(stream.unit), width));
+        lines.push(titled_rule(&format::unit_label(stream.unit), width));
         let first = stream.lines.len().saturating_sub(room.saturating_sub(rows.len() + 2));
         lines.extend(stream.lines.iter().skip(first).cloned());
     }

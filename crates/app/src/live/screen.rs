@@ -35,7 +35,7 @@ use super::{
     signals::ScreenSignals,
     status_message::StatusMessage,
     terminal::{self, RawTerminal},
-    terminal_features::TerminalFeatures,
+    terminal_features::{Motion, TerminalFeatures},
     unsent_text::UnsentText,
     window_state::window_state,
 };
@@ -426,7 +426,8 @@ impl<'a> LiveScreen<'a> {
         }
         if let Some(snapshot) = &self.last_snapshot {
             let width = terminal_info::terminal_width();
-            for line in final_lines(snapshot, self.context(), width, LAST_LINES_MAX) {
+            let context = ScreenContext { motion: Motion::Off, ..self.context() };
+            for line in final_lines(snapshot, context, width, LAST_LINES_MAX) {
                 terminal_output::print_progress_raw(&to_ansi(&line, self.features));
             }
         }
