@@ -415,7 +415,7 @@ impl Probed {
     /// Returns the cost, if it is known, in words for a person.
     pub fn cost(&self) -> String {
         match self.spent.cost {
-            Cost::Known(money) => money.to_string(),
+            Cost::Known(money) => money.to_short_text(),
             Cost::Estimated(money) => format!("about {money}"),
             Cost::Unknown => "at an unknown cost".to_owned(),
         }

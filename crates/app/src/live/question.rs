@@ -11,6 +11,7 @@ use forge_api::follow::RunSnapshot;
 use forge_core::{
     event::Answer,
     id::gate_label,
+    verdict::Severity,
     view::{AnswerWords, ChangeKind, QuestionView, capitalized},
 };
 
@@ -88,6 +89,15 @@ pub(crate) enum DialogResult {
 }
 
 impl QuestionDialog {
+    /// Returns the dialog of a question. Of a critical finding, changes are what is asked for first.
+    pub(crate) fn new(question: &QuestionView) -> Self {
+        let is_critical = question.findings.iter().any(|one| one.severity == Severity::Critical);
+        let revise =
+            answer_options(question).iter().position(|option| option.answer == Answer::Revise);
+        let selected = revise.filter(|_| is_critical).unwrap_or_default();
+        Self { selected, ..Self::default() }
+    }
+
     /// Shows a message above the keys.
     pub(crate) fn set_message(&mut self, message: StatusMessage) {
         self.message = Some(message);

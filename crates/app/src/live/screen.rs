@@ -320,7 +320,8 @@ impl<'a> LiveScreen<'a> {
             self.approval_due = Some((id.clone(), Instant::now() + after));
         }
         let message = self.message.take();
-        let dialog = self.dialogs.entry(id.clone()).or_default();
+        let dialog =
+            self.dialogs.entry(id.clone()).or_insert_with(|| QuestionDialog::new(question));
         if let Some(message) = message {
             dialog.set_message(message);
         }

@@ -431,7 +431,7 @@ fn a_high_screen_shows_what_the_latest_agent_does_below_the_tree() {
     let stream = || Some(UnitStream { unit: "build.T5/implement", lines: lines.clone() });
     let high = ScreenSize { width: 80, height: 45 };
     let shown = text(&frame(&snapshot, &FrameOptions { stream: stream(), ..options(high) }).lines);
-    has_all(&shown, &["─ T5/implement ──", "tool   Edit  src/main.rs", "says   Now the tests."]);
+    has_all(&shown, &["─ T5 implement ──", "tool   Edit  src/main.rs", "says   Now the tests."]);
     let low = text(&frame(&snapshot, &FrameOptions { stream: stream(), ..options(SMALL) }).lines);
     assert!(!low.contains("Now the tests."), "{low}");
 }

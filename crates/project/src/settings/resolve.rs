@@ -184,7 +184,9 @@ impl Settings {
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             return Err(Error::usage(
                 format!("{place}: unknown agent `{name}`{near}"),
-                "forge agents",
+                format!(
+                    "name a known one, or set its program: `[agents.{name}] command = [\"…\"]`"
+                ),
             ));
         };
         match &table.command {
