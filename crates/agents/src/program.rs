@@ -127,11 +127,13 @@ pub(crate) struct ProgramStream {
     provider: &'static str,
     /// The last totals, for each model.
     totals: Vec<Use>,
+    /// The last words, for an ending that says nothing.
+    said: Option<String>,
 }
 
 impl ProgramStream {
     pub(crate) fn new(provider: &'static str, earlier: &Earlier) -> Self {
-        Self { provider, totals: earlier.uses.clone() }
+        Self { provider, totals: earlier.uses.clone(), said: None }
     }
 
     fn signal(&mut self, line: ProtocolLine) -> Signal {
@@ -142,7 +144,9 @@ impl ProgramStream {
                 Signal::Began { session: session.filter(|id| is_session(id)), model, version }
             }
             ProtocolLine::Said { text } => {
-                Signal::Said { text: truncate(&text, TEXT_CHARACTERS_MAX) }
+                let text = truncate(&text, TEXT_CHARACTERS_MAX);
+                self.said = Some(first_line(&text)).filter(|text| !text.is_empty());
+                Signal::Said { text }
             }
             ProtocolLine::UsedTool { name, about } => {
                 Signal::UsedTool { name: first_line(&name), about: first_line(&about) }
@@ -151,7 +155,7 @@ impl ProgramStream {
             ProtocolLine::Spent(spent) => Signal::Spent(self.spent(spent)),
             ProtocolLine::Limited(limited) => Signal::Limit(limit(limited)),
             ProtocolLine::Ended { ok, what } => Signal::Ended(Box::new(Ended {
-                word: word(ok, what),
+                word: word(ok, what.or_else(|| self.said.take())),
                 uses: None,
                 answer: None,
                 session: None,
@@ -229,7 +233,7 @@ fn word(ok: Option<bool>, what: Option<String>) -> Word {
         None | Some(true) => Word::Well,
         Some(false) => {
             let what = what.map(|what| truncate(&what, WHAT_CHARACTERS_MAX));
-            let what = what.unwrap_or_else(|| "it says that it failed".to_owned());
+            let what = what.unwrap_or_else(|| "it reported a failure".to_owned());
             Word::Badly(Limit { class: ErrorClass::Unknown, until_ms: None, delay_ms: None, what })
         }
     }

@@ -78,6 +78,15 @@ pub enum Sent {
     Journaled,
 }
 
+/// What a process that takes a run over makes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takeover {
+    /// A person resumes it, perhaps with a new budget: what is held, or waits for a limit, is tried at once.
+    Resume { budget: Option<Money> },
+    /// It continues as another process leaves it.
+    AsItIs,
+}
+
 /// The projections that were rebuilt from the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Rebuilt {
@@ -206,18 +215,18 @@ impl Forge {
     pub fn resume(
         &self,
         prefix: &str,
-        budget: Option<Money>,
+        takeover: Takeover,
         began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
     ) -> Result<RunOutcome, Error> {
-        self.resume_hearing(prefix, budget, &mut Signals::listen()?, began, tell)
+        self.resume_hearing(prefix, takeover, &mut Signals::listen()?, began, tell)
     }
 
     /// Does the same for a user interface that handles signals itself.
     pub fn resume_hearing(
         &self,
         prefix: &str,
-        budget: Option<Money>,
+        takeover: Takeover,
         signals: &mut Signals,
         began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
@@ -227,6 +236,9 @@ impl Forge {
         let lock = match RunLock::acquire(&self.home.dir, &id) {
             Ok(lock) => lock,
             Err(StoreError::Held { run, pid }) => {
+                let Takeover::Resume { budget } = takeover else {
+                    return Ok(RunOutcome::elsewhere(id));
+                };
                 let resume = Command::Resume { by: person(), budget };
                 if budget.is_some() {
                     self.send_to_driver(&id, &resume)?;
@@ -253,8 +265,13 @@ impl Forge {
         }
         // Whoever resumes after the last answer finds that there is nothing left to do. A run that
         // only lost its driver goes on as it is.
-        let is_done = *driver.run().phase() == Phase::Over(End::Done) && budget.is_none();
-        if !is_done {
+        let is_done = *driver.run().phase() == Phase::Over(End::Done);
+        let resumed = match takeover {
+            Takeover::Resume { budget: None } if is_done => None,
+            Takeover::Resume { budget } => Some(budget),
+            Takeover::AsItIs => None,
+        };
+        if let Some(budget) = resumed {
             let input = Input::Command(Command::Resume { by: person(), budget });
             match driver.submit(&input, tell)? {
                 Ok(()) | Err(Refusal::AlreadyGoing) => {}

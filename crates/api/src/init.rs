@@ -357,7 +357,6 @@ pub fn settings_text(head: &str, project: &DetectedProject, tried: &[Tried]) -> 
 fn trial(text: &mut String, head: &str, tried: &[Tried]) {
     let today = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
     if tried.is_empty() {
-        let _ = writeln!(text, "\n# Nothing was tried.");
         return;
     }
     let _ = writeln!(text, "\n# Tried on {today} at {}:", short_commit(head));

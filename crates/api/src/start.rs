@@ -487,7 +487,7 @@ impl Forge {
             Allowed::FromNowOn => self.approve(settings, &commands).map(|_| ()),
             Allowed::No => Err(Error::person(
                 "you have not allowed the commands that this repository wants to run",
-                format!("forge config approve --flow {}", found.flow.name),
+                format!("forge config allow --flow {}", found.flow.name),
             )),
         }
     }

@@ -26,7 +26,7 @@ use forge_core::{
     run::{Phase, State},
     view::{Names, sentence},
 };
-use forge_driver::{Error, local_executor::wait_for, signals::Signals};
+use forge_driver::{Error, local_executor::wait_for, run_id::short_id, signals::Signals};
 use forge_keeper::AttemptStatus;
 use forge_project::settings::Frozen;
 use rustix::event::{PollFd, PollFlags};
@@ -282,7 +282,7 @@ impl Watcher<'_> {
             }
             State::Failed { .. } => return Some((format!("{unit} has failed"), resume)),
             State::Asking { question } => {
-                let next = format!("forge status {}", self.id);
+                let next = format!("forge status {}", short_id(self.id));
                 return Some((format!("{unit} needs your answer to {question}"), Some(next)));
             }
             State::Waiting | State::Working | State::Judging { .. } => {}

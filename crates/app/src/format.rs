@@ -1,6 +1,6 @@
 //! How values look: times, durations, numbers, and texts that are cut or wrapped.
 
-use forge_core::Time;
+use forge_core::{Time, id::UnitId};
 
 pub(crate) use forge_api::run_id::short_id;
 
@@ -103,6 +103,22 @@ pub(crate) fn hanging_indent(prefix: &str, text: &str, width: usize) -> String {
     format!("{prefix}{}", text_width::wrap(text, column, column, width, LongWords::Whole))
 }
 
+/// Wraps parts that are joined by ` · ` after a prefix. Parts are whole, as commands have to be.
+pub(crate) fn hanging_parts(prefix: &str, text: &str, width: usize) -> String {
+    let indent = text_width::width(prefix);
+    let (mut lines, mut line) = (Vec::new(), prefix.to_owned());
+    for (at, part) in text.split(" · ").enumerate() {
+        if at > 0 && text_width::width(&line) + 3 + text_width::width(part) > width {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+        } else if at > 0 {
+            line.push_str(" · ");
+        }
+        line.push_str(part);
+    }
+    lines.push(line);
+    lines.join("\n")
+}
+
 /// Cuts a line to a width without joining its spaces.
 pub(crate) fn cut_end(line: &str, width: usize) -> String {
     text_width::cut(line.trim_end(), width)
@@ -111,6 +127,11 @@ pub(crate) fn cut_end(line: &str, width: usize) -> String {
 /// Formats a duration in whole seconds: `42s`, `12m07s`, `1h02m`.
 pub(crate) fn duration(ms: u64) -> String {
     if ms < 1_000 { "0s".to_owned() } else { forge_core::view::span(ms) }
+}
+
+/// Returns the name of a unit in sentences: `T2 implement`.
+pub(crate) fn unit_label(unit: &str) -> String {
+    unit.parse::<UnitId>().map_or_else(|_| unit.to_owned(), |unit| unit.label())
 }
 
 /// Returns the last item and stage of a unit's name; the unit is shown below its `each` anyway.

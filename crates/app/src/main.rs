@@ -62,6 +62,7 @@ enum CliCommand {
     Revise(cli::decide::ReviseArgs),
     Reject(cli::decide::RejectArgs),
     Retry(cli::decide::RetryArgs),
+    Override(cli::decide::OverrideArgs),
     Answer(cli::answer::AnswerArgs),
     Pause(cli::stop::PauseArgs),
     #[command(visible_alias = "cancel")]
@@ -158,6 +159,7 @@ fn execute(command: CliCommand) -> Result<ExitCode, forge_api::Error> {
         CliCommand::Revise(command) => command.run(),
         CliCommand::Reject(command) => command.run(),
         CliCommand::Retry(command) => command.run(),
+        CliCommand::Override(command) => command.run(),
         CliCommand::Answer(command) => command.run(),
         CliCommand::Pause(command) => command.run(),
         CliCommand::Stop(command) => command.run(),

@@ -11,6 +11,8 @@ use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termi
 
 use crate::{format, terminal_info};
 
+/// The columns before each line: its mark and its number.
+pub(crate) const MARK_WIDTH: usize = 4;
 /// Rows of the screen that are not for lines: the question, the keys, and the prompt of the shell.
 const OTHER_ROWS: usize = 3;
 /// The most bytes that one press of a key sends.
@@ -125,7 +127,7 @@ fn frame(question: &str, lines: &[String], keys: &[PickerKey], choice: MarkedLin
     let width = terminal_info::terminal_width();
     let mut text = format!("{question}\n");
     for (position, line) in lines.iter().enumerate().skip(from).take(rows) {
-        let mark = if position == choice.line { '>' } else { ' ' };
+        let mark = if position == choice.line { '❯' } else { ' ' };
         let number = if position < 9 { (position + 1).to_string() } else { " ".to_owned() };
         text.push_str(&format::cut_end(&format!("{mark} {number} {line}"), width));
         text.push('\n');

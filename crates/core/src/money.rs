@@ -114,11 +114,32 @@ impl Money {
         text[..digits].to_owned()
     }
 
+    /// Does the same without the cents of a round amount: `3`, `2.50`.
+    pub fn to_short_decimal(self) -> String {
+        without_cents(self.to_decimal())
+    }
+
+    /// Formats dollars without the cents of a round amount: `$3`, `$2.50`.
+    pub fn to_short_text(self) -> String {
+        without_cents(self.to_string())
+    }
+
+    /// Returns a budget to continue with after this much is spent or was allowed: twice of it, in whole dollars.
+    #[must_use]
+    pub fn next_budget(self) -> Self {
+        const DOLLAR: u64 = 1_000_000;
+        Self(self.0.saturating_mul(2).div_ceil(DOLLAR).max(1).saturating_mul(DOLLAR))
+    }
+
     /// Returns the smaller of what is left and zero.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
+}
+
+fn without_cents(text: String) -> String {
+    text.strip_suffix(".00").map(str::to_owned).unwrap_or(text)
 }
 
 impl fmt::Display for Money {

@@ -267,7 +267,7 @@ fn overlay(
         parents: &[onto.to_owned()],
         identity: &CommitIdentity::forge(),
         when_ms: repository.commit_time_ms(onto)?,
-        message: "A trial of the checks\n",
+        message: "Forge: trial of the checks\n",
     };
     let commit = object_writer::write_commit(common_dir, &commit, Outlasts::Process)?;
     repository.pin_for(pin, &commit, Outlasts::Process)?;

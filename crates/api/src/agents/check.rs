@@ -291,7 +291,7 @@ impl Probe<'_> {
             AgentEnd::Done => match self.one_shot(None).result(summary, folder) {
                 Ok(_) => (ProbeState::Ready, None, None),
                 Err(flaw) => {
-                    let next = "see what it printed; its brief is beside it".to_owned();
+                    let next = format!("cat {}", folder.transcript().display());
                     bad(ProbeState::NoResult, &flaw, next)
                 }
             },
@@ -309,7 +309,7 @@ impl Probe<'_> {
                 bad(ProbeState::TooSlow, &what, again)
             }
             AgentEnd::Stopped(Watchdog::Output) => {
-                let next = "see what it printed".to_owned();
+                let next = format!("cat {}", folder.transcript().display());
                 bad(ProbeState::Broken, "it printed more than allowed", next)
             }
             AgentEnd::NotStarted { why } => {
@@ -360,7 +360,8 @@ impl Probe<'_> {
                 } else {
                     String::new()
                 };
-                (ProbeState::Broken, format!("{what}\n{words}"), "see what it printed".into())
+                let next = format!("cat {}", folder.transcript().display());
+                (ProbeState::Broken, format!("{what}\n{words}"), next)
             }
         };
         (state, Some(what.trim().to_owned()), Some(next))
@@ -414,7 +415,7 @@ impl Probed {
     /// Returns the cost, if it is known, in words for a person.
     pub fn cost(&self) -> String {
         match self.spent.cost {
-            Cost::Known(money) => money.to_string(),
+            Cost::Known(money) => money.to_short_text(),
             Cost::Estimated(money) => format!("about {money}"),
             Cost::Unknown => "at an unknown cost".to_owned(),
         }

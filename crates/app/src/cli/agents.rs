@@ -11,7 +11,7 @@ use forge_api::{
     },
     start::Allowed,
 };
-use forge_core::view::sanitize;
+use forge_core::view::{sanitize, span};
 
 use super::{
     common::{INTERRUPTED, current_dir, print_json},
@@ -204,8 +204,7 @@ fn check_text(probed: &Probed, width: usize) -> String {
     let version = probed.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let mut text = format!("{}{version} {}", probed.agent, probed.state.as_str());
     if probed.state == ProbeState::Ready {
-        let seconds = probed.took_ms.div_ceil(100);
-        let mut facts = vec![format!("{}.{} s", seconds / 10, seconds % 10), probed.cost()];
+        let mut facts = vec![span(probed.took_ms), probed.cost()];
         facts.extend(probed.model.as_ref().map(|model| format!("model {model}")));
         let _ = write!(text, " ({})", facts.join(", "));
         return text;

@@ -17,17 +17,14 @@ use super::{
 use crate::{
     format, terminal_output,
     text::{
-        answer_text::{OpenQuestions, answer_commands},
+        answer_text::{OpenQuestions, answer_commands, is_check_name},
         status_text::next_command,
     },
 };
 
 /// Answer a question by its number, without continuing the run
 #[derive(Args)]
-#[command(
-    override_usage = "forge answer [RUN] QUESTION CHOICE [WORDS]...",
-    after_help = "Example: forge answer oqmd Q1 approve"
-)]
+#[command(override_usage = "forge answer [RUN] QUESTION CHOICE [WORDS]...")]
 pub(crate) struct AnswerArgs {
     /// Name the run; the only one that asks by default
     run: Option<String>,
@@ -46,10 +43,10 @@ enum AnswerChoice {
     Approve,
     Revise,
     Retry,
-    #[value(alias = "override")]
-    Waive,
-    #[value(alias = "reject")]
-    GiveUp,
+    #[value(alias = "waive")]
+    Override,
+    #[value(alias = "give-up")]
+    Reject,
 }
 
 /// An answer as parsed from the command line.
@@ -83,16 +80,14 @@ impl AnswerArgs {
             })?;
             (run, question, choice)
         };
-        let wrong =
-            |what: String| Error::usage(what, format!("forge status {}", format::short_id(&run)));
-        let all = offered(forge, &run, question)?;
+        let id = format::short_id(&run);
         let Some(choice) = choice else {
-            return Err(wrong(format!("the answer to {question} is missing: one of {all}")));
+            let what = format!("{question} of {id} needs an answer");
+            return Err(Error::usage(what, possible_answers(forge, &run, question)?));
         };
         let Ok(choice) = AnswerChoice::from_str(&choice, true) else {
-            return Err(wrong(format!(
-                "`{choice}` is not an answer to {question}; it can be {all}"
-            )));
+            let what = format!("`{choice}` is not an answer to {question}");
+            return Err(Error::usage(what, possible_answers(forge, &run, question)?));
         };
         Ok(ParsedAnswer { run, question, choice, words })
     }
@@ -104,18 +99,15 @@ impl AnswerArgs {
             AnswerChoice::Approve => event::Answer::Approve,
             AnswerChoice::Revise => event::Answer::Revise,
             AnswerChoice::Retry => event::Answer::Retry,
-            AnswerChoice::GiveUp => event::Answer::GiveUp,
-            AnswerChoice::Waive => {
+            AnswerChoice::Reject => event::Answer::GiveUp,
+            AnswerChoice::Override => {
                 if words.is_empty() {
                     return Err(Error::usage(
                         "name the check to override",
-                        format!(
-                            "forge answer {} {question} override CHECK \"why\"",
-                            format::short_id(&run)
-                        ),
+                        possible_answers(&forge, &run, question)?,
                     ));
                 }
-                event::Answer::Waive { gate: words.remove(0) }
+                event::Answer::Waive { gate: named_gate(&forge, &run, question, words.remove(0))? }
             }
         };
         let words = words.join(" ");
@@ -134,7 +126,7 @@ impl AnswerArgs {
                     }
                     Course::Driven => {
                         format!(
-                            "{question} is answered; continue with: forge resume {}",
+                            "{question} is answered. Next: forge resume {}",
                             format::short_id(&run)
                         )
                     }
@@ -142,12 +134,12 @@ impl AnswerArgs {
                         let asked = view.asked.iter().map(|asked| asked.question.as_str());
                         let asked = asked.collect::<Vec<&str>>().join(", ");
                         format!(
-                            "{question} is answered; {asked} waits for you: forge status {}",
+                            "{question} is answered; {asked} waits for you. Next: forge status {}",
                             format::short_id(&run)
                         )
                     }
                     Course::Held | Course::Failed => match next_command(&view) {
-                        Some(next) => format!("{now}\nnext: {next}"),
+                        Some(next) => format!("{now}\nNext: {next}"),
                         None => now,
                     },
                     Course::Over => now,
@@ -158,19 +150,27 @@ impl AnswerArgs {
     }
 }
 
-/// Lists the answers that a question offers; all that there are, if it is not open.
-fn offered(forge: &Forge, run: &str, question: QuestionId) -> Result<String, Error> {
-    let asked = forge.view(run)?.asked;
-    let asked = asked.into_iter().find(|asked| asked.question == question.to_string());
-    let names: Vec<String> = if let Some(asked) = asked {
-        let first = |answer: &str| answer.split(' ').next().unwrap_or_default().to_owned();
-        asked.options.iter().map(|option| first(&option.answer)).collect()
-    } else {
-        let all = AnswerChoice::value_variants().iter();
-        let all = all.filter_map(AnswerChoice::to_possible_value);
-        all.map(|value| value.get_name().to_owned()).collect()
-    };
-    Ok(names.join(", "))
+/// Returns the commands that answer a question; if it is not open, the one that lists those that are.
+fn possible_answers(forge: &Forge, run: &str, question: QuestionId) -> Result<String, Error> {
+    let (id, all) = (format::short_id(run), forge.view(run)?.asked);
+    let asked = all.iter().find(|asked| asked.question == question.to_string());
+    Ok(match asked {
+        Some(asked) => answer_commands(id, asked, OpenQuestions::new(&all)),
+        None => format!("forge status {id}"),
+    })
+}
+
+/// Returns the gate that a word names, which may be its name on screens.
+fn named_gate(
+    forge: &Forge,
+    run: &str,
+    question: QuestionId,
+    word: String,
+) -> Result<String, Error> {
+    let mut asked = forge.view(run)?.asked.into_iter();
+    let asked = asked.find(|asked| asked.question == question.to_string());
+    let gate = asked.and_then(|asked| asked.gate);
+    Ok(gate.filter(|gate| is_check_name(&word, gate)).unwrap_or(word))
 }
 
 /// Builds the error for an incomplete answer; it lists the answers to the first open question of `run`, or of any run.

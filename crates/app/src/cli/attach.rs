@@ -12,7 +12,7 @@ use forge_api::{
     forge::{Forge, RunOutcome},
     run_loop::DriveEnd,
 };
-use forge_core::view::{Course, Standing};
+use forge_core::view::{Course, RunView};
 
 use super::{
     choose_run::{RunAction, choose_run},
@@ -24,6 +24,7 @@ use crate::{
     format,
     live::{self, ScreenExit, ScreenTask},
     terminal_output,
+    text::status_text::next_command,
 };
 
 /// How long a driver may take to exit after the last fact of its run.
@@ -56,21 +57,22 @@ impl AttachArgs {
         if !self.plain && live::is_supported() {
             return show_screen(&forge, &run);
         }
-        let standing = forge.view(&run)?.row.standing;
-        match standing.course() {
-            // An ended run is printed as it is; no more facts will follow.
+        let view = forge.view(&run)?;
+        match view.row.standing.course() {
+            // No more facts will follow.
             Course::Failed | Course::Over => {}
             Course::Driven | Course::Asking | Course::Held => {
                 if !has_driver_or_screen(&forge, &run) {
-                    return Err(not_driven(&run, standing));
+                    return Err(not_driven(&view));
                 }
+                let mut absent_looks = 0;
+                log::follow(&forge, &run, &mut || {
+                    absent_looks =
+                        if has_driver_or_screen(&forge, &run) { 0 } else { absent_looks + 1 };
+                    absent_looks < ABSENT_LOOKS_MAX
+                })?;
             }
         }
-        let mut absent_looks = 0;
-        log::follow(&forge, &run, &mut || {
-            absent_looks = if has_driver_or_screen(&forge, &run) { 0 } else { absent_looks + 1 };
-            absent_looks < ABSENT_LOOKS_MAX
-        })?;
         wait_for_driver(&forge, &run);
         let how = DriveEnd::Stopped(forge.view(&run)?.row.standing);
         let outcome = RunOutcome { run, how, left: None, behind: None };
@@ -89,13 +91,16 @@ fn show_screen(forge: &Forge, run: &str) -> Result<ExitCode, Error> {
 }
 
 /// Builds the error for a run that could continue but has no driver.
-fn not_driven(run: &str, standing: Standing) -> Error {
-    let run = format::short_id(run);
-    let (why, next) = match standing.course() {
-        Course::Asking => (": it needs your answer", format!("forge status {run}, then ")),
-        Course::Driven | Course::Held | Course::Failed | Course::Over => ("", String::new()),
+fn not_driven(view: &RunView) -> Error {
+    let (run, standing) = (format::short_id(&view.row.run), view.row.standing);
+    let what = match standing.course() {
+        Course::Driven => format!("{run} is not running"),
+        Course::Asking | Course::Held | Course::Failed | Course::Over => {
+            format!("{run} is not running ({})", standing.label())
+        }
     };
-    Error::usage(format!("{run} is not running{why}"), format!("{next}forge resume {run}"))
+    let next = next_command(view).unwrap_or_else(|| format!("forge status {run}"));
+    Error::usage(what, next)
 }
 
 fn has_driver_or_screen(forge: &Forge, run: &str) -> bool {

@@ -4,6 +4,8 @@
 //!
 //! Invariant: if several runs qualify, the user picks one at the terminal, or has to name it.
 
+use std::collections::BTreeSet;
+
 use forge_api::{
     Error,
     clock::now,
@@ -11,18 +13,31 @@ use forge_api::{
 };
 use forge_core::{
     Time,
-    view::{Course, RunRow, sanitize},
+    view::{Course, RunRow, Standing, sanitize},
 };
 
 use super::prompt::can_ask;
-use crate::{format, picker::pick, text::status_text::standing_text, text_width};
+use crate::{
+    format,
+    picker::{self, pick},
+    terminal_info,
+    text::{
+        state_words::{DrivenBy, listed_mark},
+        status_text::standing_text,
+    },
+    text_width,
+};
 
 /// The most runs that are listed if several qualify.
 const LISTED_MAX: usize = 10;
-/// The columns of the state of a run in a list.
+/// The most columns of the state of a run.
 const STATE_WIDTH: usize = 15;
-/// The columns of the title of a run in a list.
-const TITLE_WIDTH: usize = 46;
+/// The columns of cost and age.
+const COST_WIDTH: usize = 9;
+const AGE_WIDTH: usize = 4;
+
+/// All columns but the title, with the spaces between them.
+const OTHERS_WIDTH: usize = 2 + 4 + 2 + STATE_WIDTH + 2 + 2 + COST_WIDTH + 2 + AGE_WIDTH;
 
 /// An action that needs a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +143,10 @@ pub(crate) fn choose_run(
             let unmerged = forge.unmerged_runs()?;
             let is_one = |row: &&RunRow| unmerged.iter().any(|one| one.run == row.run);
             let unmerged: Vec<&RunRow> = rows.iter().filter(is_one).collect();
-            // What cannot be done with the latest run is the best answer there is.
-            if unmerged.is_empty() {
+            // That the latest result is merged, or changed nothing, is the best answer there is.
+            if unmerged.is_empty()
+                && rows.iter().any(|row| row.run == latest && row.standing == Standing::Done)
+            {
                 return Ok(latest);
             }
             [unmerged, Vec::new()]
@@ -137,7 +154,7 @@ pub(crate) fn choose_run(
     };
     match choices.iter().find(|choices| !choices.is_empty()).map(Vec::as_slice) {
         Some([row]) => Ok(row.run.clone()),
-        Some(rows) => pick_run(rows, action),
+        Some(rows) => pick_run(forge, rows, action),
         None => {
             let what = match action {
                 RunAction::Attach => "no run is running or needs you".to_owned(),
@@ -147,12 +164,12 @@ pub(crate) fn choose_run(
                 RunAction::Answer { .. } | RunAction::Decide { .. } => {
                     "no run has an open question".to_owned()
                 }
-                RunAction::Resume
-                | RunAction::Pause
-                | RunAction::Stop
-                | RunAction::Abandon
-                | RunAction::Merge
-                | RunAction::PullRequest => format!("no run can be {}", action.words().1),
+                RunAction::Resume | RunAction::Pause | RunAction::Stop | RunAction::Abandon => {
+                    format!("no run can be {}", action.words().1)
+                }
+                RunAction::Merge | RunAction::PullRequest => {
+                    "no run has a result to merge".to_owned()
+                }
             };
             Err(Error::usage(what, "forge status"))
         }
@@ -160,9 +177,11 @@ pub(crate) fn choose_run(
 }
 
 /// Lets the person at the terminal pick one of several runs; without a terminal they are listed.
-fn pick_run(rows: &[&RunRow], action: RunAction) -> Result<String, Error> {
+fn pick_run(forge: &Forge, rows: &[&RunRow], action: RunAction) -> Result<String, Error> {
     let now = now();
-    let lines: Vec<String> = rows.iter().map(|row| run_line(row, now)).collect();
+    let width = terminal_info::terminal_width().saturating_sub(picker::MARK_WIDTH);
+    let line = |row: &&RunRow| run_line(forge, row, &BTreeSet::new(), now, width);
+    let lines: Vec<String> = rows.iter().map(line).collect();
     let (command, past_participle) = action.words();
     if can_ask() {
         let picked = pick("Which run?", &lines, &[]);
@@ -182,14 +201,31 @@ fn pick_run(rows: &[&RunRow], action: RunAction) -> Result<String, Error> {
     ))
 }
 
-/// Formats a run for a list: short id, state, title, age.
-pub(crate) fn run_line(row: &RunRow, now: Time) -> String {
-    let title = format::one_line(&sanitize(&row.title), TITLE_WIDTH);
+/// Formats a run: its symbol, short id, state, title, cost, age.
+pub(crate) fn run_line(
+    forge: &Forge,
+    row: &RunRow,
+    merged: &BTreeSet<String>,
+    now: Time,
+    width: usize,
+) -> String {
+    let driven_by = match row.standing.course() {
+        Course::Driven => DrivenBy::from_lock(forge.is_driven(&row.run)),
+        Course::Asking | Course::Held | Course::Failed | Course::Over => DrivenBy::AnotherProcess,
+    };
+    let (symbol, _, word) = listed_mark(row, driven_by, merged);
+    let state = match row.until {
+        Some(_) if driven_by != DrivenBy::Nothing => standing_text(row, now),
+        Some(_) | None => word.to_owned(),
+    };
+    let room = width.saturating_sub(OTHERS_WIDTH).max(10);
+    let title = format::one_line(&sanitize(&row.title), room);
     format!(
-        "{}  {:<STATE_WIDTH$}  {}  {:>4} ago",
+        "{symbol} {}  {:<STATE_WIDTH$}  {}  {:>COST_WIDTH$}  {:>AGE_WIDTH$}",
         format::short_id(&row.run),
-        standing_text(row, now),
-        text_width::pad(&title, TITLE_WIDTH),
+        format::one_line(&state, STATE_WIDTH),
+        text_width::pad(&title, room),
+        row.amount().to_short_text(),
         format::age(row.changed_at, now),
     )
 }

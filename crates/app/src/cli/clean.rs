@@ -57,8 +57,10 @@ impl CleanArgs {
         });
         if !kept.is_empty() {
             let bytes = kept.iter().map(|run| run.bytes).sum();
+            let hint =
+                if Verbosity::chosen() >= Verbosity::Verbose { "" } else { " (-v lists them)" };
             terminal_output::print(&format!(
-                "Kept {} of {}: not merged, or not finished (-v lists them).",
+                "Kept {} of {}: not merged, or not finished{hint}.",
                 byte_size(bytes),
                 n(&kept)
             ));

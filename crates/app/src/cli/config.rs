@@ -18,7 +18,7 @@ use forge_core::view::Standing;
 
 use super::{
     common::{open_forge, print_json},
-    editor::{edit_file, editor},
+    editor::{edit_file, text_editor},
     prompt::{Confirmation, can_ask, confirm_commands},
 };
 use crate::{format, terminal_info, terminal_output, text_width};
@@ -80,7 +80,8 @@ enum ConfigSubcommand {
     /// Print the JSON Schema of forge.toml, for editors
     Schema,
     /// Allow the commands that this repository makes Forge run
-    Approve {
+    #[command(alias = "approve")]
+    Allow {
         /// Allow the commands of this flow, too [default: as set]
         #[arg(long, value_name = "NAME")]
         flow: Option<String>,
@@ -157,7 +158,7 @@ impl ConfigArgs {
                 print_change(target, &file, &change)?;
             }
             ConfigSubcommand::Schema => print_json(&settings::schema()),
-            ConfigSubcommand::Approve { flow } => return approve(flow.as_deref()),
+            ConfigSubcommand::Allow { flow } => return approve(flow.as_deref()),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -188,12 +189,10 @@ fn get(key: &str) -> Result<(), Error> {
 fn edit(target: SettingsTarget) -> Result<(), Error> {
     refuse_agents()?;
     let path = target.file()?.path().to_owned();
-    let (Some(editor), true) = (editor(), can_ask()) else {
-        let what = "no editor: EDITOR is not set, or this is not a terminal";
-        return Err(Error::usage(
-            what,
-            format!("EDITOR=vi forge config edit ({})", path.display()),
-        ));
+    let editor = if can_ask() { text_editor() } else { None };
+    let Some(editor) = editor else {
+        let what = format!("no editor can be opened without a terminal for {}", path.display());
+        return Err(Error::usage(what, "forge config set KEY VALUE"));
     };
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| Error::file(folder, &error))?;

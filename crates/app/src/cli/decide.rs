@@ -1,4 +1,4 @@
-//! `forge approve`, `revise`, `reject` and `retry`: answer the open question of a run, and continue it.
+//! `forge approve`, `revise`, `reject`, `retry` and `override`: answer the open question of a run, and continue it.
 //!
 //! Not here: `forge answer`, which names the question and continues nothing.
 //!
@@ -9,12 +9,13 @@ use std::process::ExitCode;
 use clap::Args;
 use forge_api::{
     Error,
-    forge::{Forge, Sent},
+    forge::{Forge, RunOutcome, Sent, Takeover},
     person::person,
+    run_loop::DriveEnd,
 };
 use forge_core::{
     Command,
-    event::Answer,
+    event::{Answer, Choice},
     id::QuestionId,
     view::{Course, QuestionView, Standing},
 };
@@ -22,14 +23,16 @@ use forge_core::{
 use super::{
     choose_run::{RunAction, choose_run},
     common::open_forge,
-    drive_mode::{DriveArgs, DriveMode, OutputFormat},
+    drive_mode::{DriveArgs, DriveMode, OutputFormat, report_outcome},
     prompt::can_ask,
 };
 use crate::{
     format,
     picker::pick,
     terminal_output,
-    text::answer_text::{OpenQuestions, answer_commands, answer_options},
+    text::answer_text::{
+        OpenQuestions, answer_commands, answer_options, is_check_name, typed_check,
+    },
 };
 
 /// Approve what a run asks about, and continue it
@@ -79,7 +82,18 @@ pub(crate) struct RetryArgs {
     rest: DecideArgs,
 }
 
-/// Flags that all four share.
+/// Override a check in your name, and continue the run
+#[derive(Args)]
+#[command(override_usage = "forge override [OPTIONS] [RUN] CHECK WHY...")]
+pub(crate) struct OverrideArgs {
+    /// Name the check, then say why; a run can be named first
+    #[arg(required = true, value_name = "WORDS")]
+    words: Vec<String>,
+    #[command(flatten)]
+    rest: DecideArgs,
+}
+
+/// Flags that all of them share.
 #[derive(Args)]
 struct DecideArgs {
     /// Name the question, if several are open
@@ -94,29 +108,29 @@ struct DecideArgs {
 
 /// An answer that has a command of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verb {
+enum Verb<'a> {
     Approve,
     Revise,
     Reject,
     Retry,
+    Override {
+        /// The check that is named.
+        check: &'a str,
+    },
 }
 
-impl Verb {
+impl Verb<'_> {
     const fn command(self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Revise => "revise",
-            Self::Reject => "reject",
-            Self::Retry => "retry",
-        }
+        self.choice().command()
     }
 
-    const fn answer(self) -> Answer {
+    const fn choice(self) -> Choice {
         match self {
-            Self::Approve => Answer::Approve,
-            Self::Revise => Answer::Revise,
-            Self::Reject => Answer::GiveUp,
-            Self::Retry => Answer::Retry,
+            Self::Approve => Choice::Approve,
+            Self::Revise => Choice::Revise,
+            Self::Reject => Choice::GiveUp,
+            Self::Retry => Choice::Retry,
+            Self::Override { .. } => Choice::Waive,
         }
     }
 }
@@ -152,29 +166,54 @@ impl RetryArgs {
     }
 }
 
+impl OverrideArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        let is_run = |word: &str| open_forge().is_ok_and(|forge| forge.resolve(word).is_ok());
+        let (run, rest) = match self.words.as_slice() {
+            [run, rest @ ..] if !rest.is_empty() && is_run(run) => (Some(run.as_str()), rest),
+            words => (None, words),
+        };
+        let (check, why) = rest.split_first().expect("a run is not the only word");
+        self.rest.decide(Verb::Override { check }, run, why.join(" "))
+    }
+}
+
 impl DecideArgs {
-    fn decide(&self, verb: Verb, run: Option<&str>, words: String) -> Result<ExitCode, Error> {
+    fn decide(&self, verb: Verb<'_>, run: Option<&str>, words: String) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = choose_run(&forge, run, RunAction::Decide { verb: verb.command() })?;
         let id = format::short_id(&run);
         let asked = forge.view(&run)?.asked;
         let question = self.choose_question(id, verb, &asked)?;
         let offered = answer_options(question);
-        let Some(option) = offered.iter().find(|option| option.answer == verb.answer()) else {
+        let Some(option) = offered.iter().find(|option| option.answer.choice() == verb.choice())
+        else {
             return Err(not_offered(id, verb, question, OpenQuestions::new(&asked)));
         };
+        if let (Verb::Override { check }, Answer::Waive { gate }) = (verb, &option.answer)
+            && !is_check_name(check, gate)
+        {
+            let name = typed_check(gate);
+            let why = format!("{check} {words}");
+            let next = format!("forge override {id} {name} \"{}\"", why.trim_end());
+            return Err(Error::usage(format!("name what you override: `{name}`"), next));
+        }
         let number = question.question.parse().expect("a view names questions as they are");
-        let answer =
-            Command::Answer { question: number, answer: verb.answer(), words, by: person() };
+        let answer = Command::Answer {
+            question: number,
+            answer: option.answer.clone(),
+            words,
+            by: person(),
+        };
         let known = forge.records(&run, 1)?.last().map_or(0, |(number, _)| *number);
         let sent = forge.send(&run, &answer)?;
-        let unit = &question.unit;
+        let unit = format::unit_label(&question.unit);
         let done = match verb {
             Verb::Approve => format!("{id}: {unit} is approved"),
             Verb::Revise => format!("{id}: {unit} is sent back with your words"),
             Verb::Reject => format!("{id}: {unit} is rejected"),
             // It may be the work or only a review that is repeated.
-            Verb::Retry => format!("{id}: {}", option.does),
+            Verb::Retry | Verb::Override { .. } => format!("{id}: {}", option.does),
         };
         self.proceed(&forge, &run, sent, &done, known)
     }
@@ -183,7 +222,7 @@ impl DecideArgs {
     fn choose_question<'a>(
         &self,
         id: &str,
-        verb: Verb,
+        verb: Verb<'_>,
         asked: &'a [QuestionView],
     ) -> Result<&'a QuestionView, Error> {
         if let Some(named) = &self.question {
@@ -195,7 +234,9 @@ impl DecideArgs {
                 Error::usage(what, format!("forge status {id}"))
             });
         }
-        let line = |one: &QuestionView| format!("{}  {}: {}", one.question, one.unit, one.text);
+        let line = |one: &QuestionView| {
+            format!("{}  {}: {}", one.question, format::unit_label(&one.unit), one.text)
+        };
         match asked {
             [one] => Ok(one),
             [] => {
@@ -235,20 +276,22 @@ impl DecideArgs {
         let id = format::short_id(run);
         let standing = forge.view(run)?.row.standing;
         let next = match (sent, standing.course()) {
-            (Sent::ToDriver, _) => "the run continues in its own process".to_owned(),
+            (Sent::ToDriver, _) => "The run continues in its own process.".to_owned(),
             // The same end as that of `forge resume`, which starts nothing then.
             (Sent::Journaled, Course::Over) if standing == Standing::Done && !self.no_resume => {
-                return self.drive_args.resume(forge, run, None);
+                return self.drive_args.resume(forge, run, Takeover::Resume { budget: None });
             }
-            (Sent::Journaled, Course::Failed) => {
-                let label = standing.label();
-                format!("the run is {label}\nNext: forge log {id} · forge resume {id}")
+            // Resumed, it would be opened again.
+            (Sent::Journaled, Course::Failed | Course::Over) => {
+                terminal_output::print_stderr(done);
+                let how = DriveEnd::Stopped(standing);
+                let outcome = RunOutcome { run: run.to_owned(), how, left: None, behind: None };
+                return report_outcome(forge, outcome, self.drive_args.output_format());
             }
-            (Sent::Journaled, Course::Over) => format!("the run is {}", standing.label()),
             (Sent::Journaled, _) if forge.is_attended(run) => {
-                "the run continues where it is shown".to_owned()
+                "The run continues where it is shown.".to_owned()
             }
-            (Sent::Journaled, _) if self.no_resume => format!("continue it: forge resume {id}"),
+            (Sent::Journaled, _) if self.no_resume => format!("Next: forge resume {id}"),
             (Sent::Journaled, Course::Driven | Course::Asking | Course::Held) => {
                 terminal_output::print_stderr(done);
                 if let DriveMode::Here(form @ OutputFormat::Sentences) = self.drive_args.mode() {
@@ -256,16 +299,16 @@ impl DecideArgs {
                         form.print_record(run, &record);
                     }
                 }
-                return self.drive_args.resume(forge, run, None);
+                return self.drive_args.resume(forge, run, Takeover::Resume { budget: None });
             }
         };
-        terminal_output::print(&format!("{done}; {next}"));
+        terminal_output::print(&format!("{done}. {next}"));
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Builds the error for an answer that a question does not offer; it names those that it does.
-fn not_offered(id: &str, verb: Verb, question: &QuestionView, open: OpenQuestions) -> Error {
+fn not_offered(id: &str, verb: Verb<'_>, question: &QuestionView, open: OpenQuestions) -> Error {
     let number = &question.question;
     let what = format!("{number} of {id} does not offer {}: {}", verb.command(), question.text);
     Error::usage(what, answer_commands(id, question, open))

@@ -29,7 +29,7 @@ use forge_core::{
     view::Standing,
 };
 
-use super::drive_mode::{OutputFormat, report_outcome, report_screen_exit};
+use super::drive_mode::{OutputFormat, Project, report_outcome_with};
 use crate::{
     live::{self, OnSilence, ScreenExit, ScreenTask},
     terminal_output,
@@ -46,7 +46,7 @@ pub(crate) struct DemoArgs {
     /// Keep the project in this folder, which must be empty or new
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Print one line for each fact, as fast as possible
+    /// Print log lines, as fast as possible
     #[arg(long)]
     fast: bool,
     /// Set in the process that has no settings of the person
@@ -81,7 +81,11 @@ impl DemoArgs {
         };
         let begun = forge.begin(&request, &mut DemoPrompts)?;
         let run = begun.run.clone();
-        let code = if is_on_screen { watch(&forge, begun)? } else { print_facts(&forge, begun)? };
+        let code = if is_on_screen {
+            watch(&forge, begun, self.project())?
+        } else {
+            print_facts(&forge, begun, self.project())?
+        };
         let is_done = forge.view(&run)?.row.standing == Standing::Done;
         self.print_farewell(&dir, is_done);
         Ok(code)
@@ -114,39 +118,48 @@ impl DemoArgs {
         failed(command.exec())
     }
 
+    const fn project(&self) -> Project {
+        match self.dir {
+            Some(_) => Project::Kept,
+            None => Project::Removed,
+        }
+    }
+
     fn print_farewell(&self, dir: &Path, is_done: bool) {
         let folder = dir.display();
         if self.dir.is_some() {
             let next = if is_done { "forge status, log, show, diff" } else { "forge resume" };
-            terminal_output::print(&format!("\nThe project is in {folder}. Try there: {next}"));
+            terminal_output::print(&format!("\nThe project is in {folder}. Next there: {next}"));
         } else {
             terminal_output::print(match fs::remove_dir_all(dir) {
                 Ok(()) => {
-                    "\nThe demo project was removed, so these commands no longer work.\nKeep it next time: forge demo --dir DIR"
+                    "\nThat was the demo; its project is removed. Keep it with: forge demo --dir DIR"
                 }
                 Err(_) => "\nThe project could not be removed.",
             });
         }
-        terminal_output::print("Your own project: cd there, then forge \"what you want\"");
+        terminal_output::print("Now your own project: cd there, then forge \"what you want\"");
     }
 }
 
 /// Prints one line for each fact.
-fn print_facts(forge: &Forge, begun: StartedRun) -> Result<ExitCode, Error> {
+fn print_facts(forge: &Forge, begun: StartedRun, project: Project) -> Result<ExitCode, Error> {
     let run = begun.run.clone();
     let format = OutputFormat::Sentences;
     format.print_started(&run);
     let outcome = begun.drive(&mut |record: &Record| format.print_record(&run, record))?;
-    report_outcome(forge, outcome, format)
+    report_outcome_with(forge, outcome, format, project)
 }
 
 /// Shows the live screen. A run that the person leaves is stopped: its project may be removed.
-fn watch(forge: &Forge, begun: StartedRun) -> Result<ExitCode, Error> {
+fn watch(forge: &Forge, begun: StartedRun, project: Project) -> Result<ExitCode, Error> {
     let run = begun.let_go()?;
     let on_silence = OnSilence::Approve { after: APPROVED_AFTER };
     let exit = live::show_with(forge, &run, ScreenTask::Drive { budget: None }, on_silence)?;
     match exit {
-        ScreenExit::Finished(_) => report_screen_exit(forge, &run, exit),
+        ScreenExit::Finished(outcome) => {
+            report_outcome_with(forge, *outcome, OutputFormat::Sentences, project)
+        }
         ScreenExit::Detached | ScreenExit::Closed(_) | ScreenExit::NotDriven => {
             forge.send(&run, &Command::Stop { by: person() })?;
             forge.wait_for_calls(&run)?;

@@ -12,7 +12,7 @@ use std::{
 use clap::Args;
 use forge_api::{
     Error,
-    forge::{Forge, LeftRun, RunOutcome},
+    forge::{Forge, LeftRun, RunOutcome, Takeover},
     run_loop::DriveEnd,
     settings::Switch,
     start::{Request, StartedRun},
@@ -20,7 +20,7 @@ use forge_api::{
 use forge_core::{
     event::{Event, Hold, Record},
     money::Money,
-    view::{LogLevel, Names, RunLine, Standing, sanitize, sentence},
+    view::{Course, LogLevel, Names, RunLine, Standing, sanitize, sentence},
 };
 
 use super::{
@@ -33,9 +33,11 @@ use crate::{
     terminal_info, terminal_output,
     text::{
         answer_text::OpenQuestions,
-        end_card::{end_card, with_colour},
+        end_card::{CardEnd, end_card, with_colour},
         plan_text::plan_text,
         question_text::{QuestionLayout, question_text},
+        state_words::MergeState,
+        status_text::next_command,
     },
 };
 
@@ -141,17 +143,18 @@ impl DriveArgs {
         &self,
         forge: &Forge,
         run: &str,
-        budget: Option<Money>,
+        takeover: Takeover,
     ) -> Result<ExitCode, Error> {
-        match self.mode() {
-            DriveMode::Here(form) => {
+        match (self.mode(), takeover) {
+            (DriveMode::Here(form), _) => {
                 let mut tell = |record: &Record| form.print_record(run, record);
                 let outcome =
-                    forge.resume(run, budget, &mut |run| form.print_started(run), &mut tell)?;
+                    forge.resume(run, takeover, &mut |run| form.print_started(run), &mut tell)?;
                 report_outcome(forge, outcome, form)
             }
-            DriveMode::Screen => drive_on_screen(forge, run, budget),
-            DriveMode::Detached => detach(forge, run, budget),
+            (DriveMode::Screen, Takeover::Resume { budget }) => drive_on_screen(forge, run, budget),
+            (DriveMode::Screen, Takeover::AsItIs) => drive_on_screen(forge, run, None),
+            (DriveMode::Detached, _) => detach(forge, run, takeover),
         }
     }
 
@@ -182,7 +185,7 @@ impl DriveArgs {
                 report_outcome(forge, outcome, form)
             }
             DriveMode::Screen => drive_on_screen(forge, &begun.let_go()?, None),
-            DriveMode::Detached => detach(forge, &begun.let_go()?, None),
+            DriveMode::Detached => detach(forge, &begun.let_go()?, Takeover::AsItIs),
         }
     }
 }
@@ -216,18 +219,24 @@ pub(crate) fn report_screen_exit(
     let id = format::short_id(run);
     match exit {
         ScreenExit::Finished(outcome) => report_outcome(forge, *outcome, OutputFormat::Sentences),
-        ScreenExit::Detached => detach(forge, run, None),
+        ScreenExit::Detached => detach(forge, run, Takeover::AsItIs),
         ScreenExit::Closed(standing) => {
-            let text = if standing == Standing::Paused {
-                format!("Paused. Continue: forge resume {id}")
-            } else {
-                format!("Still running. Look again: forge attach {id}")
+            let (text, code) = match standing.course() {
+                Course::Driven | Course::Asking => {
+                    (format!("Still running. Next: forge attach {id}"), ExitCode::SUCCESS)
+                }
+                Course::Held | Course::Failed | Course::Over => {
+                    let next = next_command(&forge.view(run)?);
+                    let next = next.map(|next| format!(" Next: {next}")).unwrap_or_default();
+                    let text = format!("Not running ({}).{next}", standing.label());
+                    (text, ExitCode::from(standing.exit_code()))
+                }
             };
             terminal_output::print_progress(&format!("\n{text}"));
-            Ok(ExitCode::SUCCESS)
+            Ok(code)
         }
         ScreenExit::NotDriven => {
-            terminal_output::print_progress(&format!("\nNot running. Resume: forge resume {id}"));
+            terminal_output::print_progress(&format!("\nNot running. Next: forge resume {id}"));
             Ok(ExitCode::from(Standing::Going.exit_code()))
         }
     }
@@ -239,6 +248,24 @@ pub(crate) fn report_outcome(
     outcome: RunOutcome,
     form: OutputFormat,
 ) -> Result<ExitCode, Error> {
+    report_outcome_with(forge, outcome, form, Project::Kept)
+}
+
+/// What becomes of the project of a run after the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Project {
+    Kept,
+    /// It is removed, so no command would work; for the demo.
+    Removed,
+}
+
+/// Does the same, and names the next commands only if they will work.
+pub(crate) fn report_outcome_with(
+    forge: &Forge,
+    outcome: RunOutcome,
+    form: OutputFormat,
+    project: Project,
+) -> Result<ExitCode, Error> {
     if let Some(behind) = &outcome.behind {
         terminal_output::print_note(&format!("the files of the run are not up to date: {behind}"));
     }
@@ -248,7 +275,7 @@ pub(crate) fn report_outcome(
         DriveEnd::DrivenElsewhere => {
             let id = format::short_id(&outcome.run);
             terminal_output::print_progress(&format!(
-                "{id} is running in another process. Follow it: forge attach {id}"
+                "{id} is running in another process. Next: forge attach {id}"
             ));
             return Ok(ExitCode::SUCCESS);
         }
@@ -270,7 +297,14 @@ pub(crate) fn report_outcome(
                 None => Vec::new(),
             };
             let width = terminal_info::terminal_width();
-            let card = end_card(&view, &result, &files, width);
+            let end = match project {
+                Project::Kept => {
+                    let head = view.head.as_deref();
+                    CardEnd::NextCommands(MergeState::new(forge, standing, head))
+                }
+                Project::Removed => CardEnd::Nothing,
+            };
+            let card = end_card(&view, &result, &files, end, width);
             let card = with_colour(&sanitize(&card), standing, terminal_info::stdout_colours());
             terminal_output::print_progress_raw(&format!("\n{card}"));
             for question in &view.asked {
@@ -291,7 +325,7 @@ pub(crate) fn report_outcome(
 }
 
 /// Starts a driver process with a session of its own and without a terminal.
-pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<ExitCode, Error> {
+fn detach(forge: &Forge, run: &str, takeover: Takeover) -> Result<ExitCode, Error> {
     let folder = forge.home.run(run);
     let log = folder.join(DRIVER_LOG);
     let file = |error| Error::file(&log, &error);
@@ -304,8 +338,14 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
     let program = env::current_exe().map_err(cannot)?;
     let mut command = Command::new(program);
     command.args(["resume", run, "--plain", "--own-session"]);
-    if let Some(budget) = budget {
-        command.args(["--budget", &budget.to_decimal()]);
+    match takeover {
+        Takeover::Resume { budget: None } => {}
+        Takeover::Resume { budget: Some(budget) } => {
+            command.args(["--budget", &budget.to_decimal()]);
+        }
+        Takeover::AsItIs => {
+            command.arg("--as-it-is");
+        }
     }
     let spawned = command.stdin(Stdio::null()).stdout(out).stderr(err).spawn();
     let mut child = spawned.map_err(cannot)?;
@@ -329,7 +369,7 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
     }
     terminal_output::print(&format!("run {}", format::short_id(run)));
     terminal_output::print(&format!(
-        "Running in the background. Follow it: forge attach {}",
+        "Running in the background. Next: forge attach {}",
         format::short_id(run)
     ));
     Ok(ExitCode::SUCCESS)
@@ -338,7 +378,7 @@ pub(crate) fn detach(forge: &Forge, run: &str, budget: Option<Money>) -> Result<
 /// Returns what the user can do about a fact, if anything.
 fn hint_for(run: &str, fact: &Event) -> Option<String> {
     if let Event::QuestionAsked(_) = fact {
-        return Some(format!("          answer: forge attach {}", format::short_id(run)));
+        return Some(format!("          Next: forge attach {}", format::short_id(run)));
     }
     if let Event::RunHeld { hold: Hold::Interrupted { .. } } = fact {
         return Some("          agents have 10s to finish; Ctrl-C again kills them".to_owned());

@@ -27,7 +27,7 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
         "approvals",
         match dry.approvals {
             Approvals::Automatic => "automatic, if every review passes",
-            Approvals::ByPeople => "by people",
+            Approvals::ByPeople => "yours",
         },
     );
     if let Some(branch) = &dry.branch {
@@ -49,13 +49,7 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
         0 => String::new(),
         n => format!(", and {n} for each task"),
     };
-    row(
-        "calls",
-        &format!(
-            "{}{each} if nothing is sent back; at most {}",
-            dry.calls_usual.once, dry.calls_max
-        ),
-    );
+    row("calls", &format!("{}{each} if nothing is sent back", dry.calls_usual.once));
     if let Some(estimate) = &dry.estimate {
         row("estimate", &estimate_text(estimate));
     }

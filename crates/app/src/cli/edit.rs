@@ -58,7 +58,7 @@ impl EditArgs {
             Sent::Journaled => "saved; its checks run again when the run continues",
         });
         if sent == Sent::Journaled {
-            terminal_output::print(&format!("next: forge resume {id}"));
+            terminal_output::print(&format!("Next: forge resume {id}"));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -94,9 +94,11 @@ impl EditArgs {
             }
             Some(path) => fs::read(path).map_err(|error| Error::file(path, &error))?,
             None => {
-                let otherwise =
-                    format!("forge edit {} {name} --file NEW --why REASON", format::short_id(run));
-                edit_text(&found.name, &found.content, &otherwise)?
+                let otherwise = Error::usage(
+                    "no editor can be opened without a terminal",
+                    format!("forge edit {} {name} --file NEW --why REASON", format::short_id(run)),
+                );
+                edit_text(&found.name, &found.content, otherwise)?
             }
         };
         if content == found.content {

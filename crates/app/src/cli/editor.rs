@@ -15,6 +15,15 @@ pub(super) fn editor() -> Option<String> {
     named.into_iter().find(|editor| !editor.trim().is_empty())
 }
 
+/// Returns the editor for a text: the user's, or the one that git would open.
+pub(super) fn text_editor() -> Option<String> {
+    editor().or_else(|| {
+        let output = Command::new("git").args(["var", "GIT_EDITOR"]).output().ok()?;
+        let name = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        (output.status.success() && !name.is_empty()).then_some(name)
+    })
+}
+
 /// Opens a file in the user's editor and waits until it is closed.
 pub(super) fn edit_file(editor: &str, path: &Path) -> Result<(), Error> {
     let line = format!("{editor} \"$1\"");
@@ -25,12 +34,12 @@ pub(super) fn edit_file(editor: &str, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Opens `content` in the user's editor and returns the edited text. `otherwise` is the command that needs no editor.
-pub(super) fn edit_text(name: &str, content: &[u8], otherwise: &str) -> Result<Vec<u8>, Error> {
-    let (Some(editor), true) = (editor(), io::stdin().is_terminal()) else {
-        let what = "no editor can be opened: EDITOR is not set, or this is not a terminal";
-        return Err(Error::usage(what, otherwise));
-    };
+/// Opens `content` in the user's editor and returns the edited text; `otherwise` is the error where that cannot be.
+pub(super) fn edit_text(name: &str, content: &[u8], otherwise: Error) -> Result<Vec<u8>, Error> {
+    if !io::stdin().is_terminal() {
+        return Err(otherwise);
+    }
+    let Some(editor) = text_editor() else { return Err(otherwise) };
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
     let path = env::temp_dir().join(format!("forge-edit-{}-{plain}", std::process::id()));

@@ -32,8 +32,15 @@ impl GlobalArgs {
         Verbosity::from_flags(self.quiet, self.verbose).choose();
         let Some(dir) = &self.working_dir else { return Ok(()) };
         env::set_current_dir(dir).map_err(|error| {
-            let what = format!("cannot change to the folder {}: {error}", dir.display());
-            Error::usage(what, format!("ls -d {}", dir.display()))
+            let why = if error.kind() == std::io::ErrorKind::NotFound {
+                "it does not exist".to_owned()
+            } else {
+                error.to_string()
+            };
+            let what = format!("cannot open the folder {}: {why}", dir.display());
+            let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = parent.map_or_else(|| ".".into(), |parent| parent.display().to_string());
+            Error::usage(what, format!("ls {parent}"))
         })
     }
 }

@@ -46,8 +46,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Decide",
         &[
-            "approve", "revise", "reject", "retry", "answer", "pause", "stop", "abandon", "edit",
-            "rewind",
+            "approve", "revise", "reject", "retry", "override", "answer", "pause", "stop",
+            "abandon", "edit", "rewind",
         ],
     ),
     ("Take over", &["diff", "open", "merge", "pr", "clean"]),
@@ -76,7 +76,7 @@ Exit codes:
 const GLOBAL: &str = "All commands take -C, -q, -v and --color; see forge --help.";
 
 /// An example or more for each command.
-const EXAMPLES: [(&str, &[&str]); 48] = [
+const EXAMPLES: [(&str, &[&str]); 49] = [
     (
         "forge",
         &[
@@ -108,6 +108,7 @@ const EXAMPLES: [(&str, &[&str]); 48] = [
     ("man", &["forge man", "forge man --dir /usr/local/share/man/man1"]),
     ("merge", &["forge merge", "forge merge oqmd --yes"]),
     ("open", &["forge open", "forge open oqmd T2", "cd \"$(forge open --print)\""]),
+    ("override", &["forge override oqmd checks \"the test is wrong; fixed in the next change\""]),
     ("pause", &["forge pause"]),
     ("pr", &["forge pr", "forge pr oqmd --print"]),
     ("reject", &["forge reject -m \"not needed any more\""]),
@@ -141,7 +142,7 @@ const EXAMPLES: [(&str, &[&str]); 48] = [
     ("config edit", &["forge config edit --user"]),
     ("config path", &["forge config path --local"]),
     ("config schema", &["forge config schema"]),
-    ("config approve", &["forge config approve"]),
+    ("config allow", &["forge config allow"]),
 ];
 
 /// Adds to the definitions of the commands what their help has besides.

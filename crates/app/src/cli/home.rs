@@ -10,35 +10,18 @@ use std::{
     process::ExitCode,
 };
 
-use forge_api::{clock::now, forge::Forge};
-use forge_core::{
-    Time,
-    view::{Course, RunRow, sanitize},
-};
+use forge_api::clock::now;
+use forge_core::view::{Course, RunRow};
 
-use super::{common::open_forge, prompt::can_ask};
+use super::{choose_run::run_line, common::open_forge, prompt::can_ask};
 use crate::{
-    format,
-    picker::{PickedLine, pick},
+    picker::{self, PickedLine, pick},
     terminal_info, terminal_output,
-    text::{
-        state_words::{DrivenBy, has_result, listed_mark},
-        status_text::standing_text,
-    },
-    text_width,
+    text::state_words::has_result,
 };
 
 /// The most runs that have ended and are listed.
 const ENDED_MAX: usize = 8;
-/// The most columns of the state of a run.
-const STATE_WIDTH: usize = 15;
-/// The columns of cost and age.
-const COST_WIDTH: usize = 9;
-const AGE_WIDTH: usize = 4;
-
-/// All columns but the title, with the mark, the number and the spaces between them.
-const OTHERS_WIDTH: usize = 4 + 2 + 4 + 2 + STATE_WIDTH + 2 + 2 + COST_WIDTH + 2 + AGE_WIDTH;
-
 /// A command for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HomeAction {
@@ -61,11 +44,11 @@ pub(crate) fn choose() -> HomeAction {
         return HomeAction::List;
     }
     let now = now();
-    let width = terminal_info::terminal_width();
+    let width = terminal_info::terminal_width().saturating_sub(picker::MARK_WIDTH);
     let merged =
         if rows.iter().any(has_result) { forge.merged_branches() } else { BTreeSet::new() };
     let lines: Vec<String> =
-        rows.iter().map(|row| line(&forge, row, &merged, now, width)).collect();
+        rows.iter().map(|row| run_line(&forge, row, &merged, now, width)).collect();
     let picked = pick("Your runs", &lines, &[('a', "answer"), ('d', "diff")]);
     let Some(PickedLine { line, key }) = picked else { return HomeAction::Leave };
     let row = &rows[line];
@@ -94,31 +77,9 @@ fn listed(rows: Vec<RunRow>, is_driven: impl Fn(&str) -> bool) -> Vec<RunRow> {
     rows
 }
 
-/// Formats a run: its symbol, short id, state, title, cost, age.
-fn line(forge: &Forge, row: &RunRow, merged: &BTreeSet<String>, now: Time, width: usize) -> String {
-    let driven_by = match row.standing.course() {
-        Course::Driven => DrivenBy::from_lock(forge.is_driven(&row.run)),
-        Course::Asking | Course::Held | Course::Failed | Course::Over => DrivenBy::AnotherProcess,
-    };
-    let (symbol, _, word) = listed_mark(row, driven_by, merged);
-    let state = match row.until {
-        Some(_) if driven_by != DrivenBy::Nothing => standing_text(row, now),
-        Some(_) | None => word.to_owned(),
-    };
-    let room = width.saturating_sub(OTHERS_WIDTH).max(10);
-    let title = format::one_line(&sanitize(&row.title), room);
-    format!(
-        "{symbol} {}  {:<STATE_WIDTH$}  {}  {:>COST_WIDTH$}  {:>AGE_WIDTH$}",
-        format::short_id(&row.run),
-        format::one_line(&state, STATE_WIDTH),
-        text_width::pad(&title, room),
-        row.amount().to_short_text(),
-        format::age(row.changed_at, now),
-    )
-}
-
 /// Prints the short help, for a `forge` without a command where there is nothing to list.
 pub(crate) fn print_help(help: &str) -> ExitCode {
     terminal_output::print_stderr(help.trim_end());
+    terminal_output::print_stderr("\nThis is not in a git repository. Try: forge demo");
     ExitCode::from(2)
 }

@@ -59,12 +59,8 @@ impl InitArgs {
         }
         let path = forge.write_settings(&text, &project)?;
         let are_allowed = !project.setup.is_empty() || !project.verify.is_empty();
-        let allowed = if are_allowed { ", and allowed its commands here" } else { "" };
-        terminal_output::print(&format!("wrote {}{allowed}", path.display()));
-        terminal_output::print(
-            "Runs also work without this file. Commit it to share these settings, and edit it to \
-             change them.",
-        );
+        let allowed = if are_allowed { " and allowed its commands on this machine" } else { "" };
+        terminal_output::print(&format!("Wrote {}{allowed}.", path.display()));
         if tried.iter().any(|one| one.colour == Colour::Red && one.purpose == Purpose::SetUp) {
             // Its next commands would start a run that fails.
             return Err(Error::surroundings(
@@ -81,8 +77,10 @@ impl InitArgs {
                 "a check already fails on the current commit; forge.toml notes it",
             );
         }
-        terminal_output::print("next: git add forge.toml && git commit -m \"Settings for Forge\"");
-        terminal_output::print("then: forge \"what you want\"");
+        terminal_output::print("Commit it before the next run, which reads it from the commit.");
+        terminal_output::print(
+            "Next: git add forge.toml && git commit -m \"Set up Forge\" · forge \"what you want\"",
+        );
         Ok(ExitCode::SUCCESS)
     }
 }

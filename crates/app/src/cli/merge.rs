@@ -87,10 +87,16 @@ impl MergeArgs {
                 terminal_output::print("Nothing was merged.");
                 Ok(ExitCode::from(Standing::Waiting.exit_code()))
             }
-            Confirmation::NoTerminal => Err(Error::person(
-                "a merge changes your checkout, so it needs your yes",
-                format!("forge merge {id} --yes"),
-            )),
+            Confirmation::NoTerminal => Err(match unproved {
+                None => Error::person(
+                    "a merge changes your checkout, so it needs your yes",
+                    format!("forge merge {id} --yes"),
+                ),
+                Some(why) => Error::person(
+                    format!("a merge needs your yes, and {why}"),
+                    format!("forge merge {id} --yes --unverified"),
+                ),
+            }),
         }
     }
 }

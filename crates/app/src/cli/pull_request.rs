@@ -43,16 +43,15 @@ impl PullRequestArgs {
         let draft = forge.pull_request(&run)?;
         let Some(remote) = draft.remote.as_ref().filter(|_| !self.print && is_installed(GH)) else {
             print_draft(&draft);
-            let lack = match &draft.remote {
-                None => "no remote is set",
-                Some(_) => "gh is not installed",
+            if self.print {
+                return Ok(ExitCode::SUCCESS);
+            }
+            let (lack, next) = match &draft.remote {
+                None => ("no remote is set", "git remote add origin URL".to_owned()),
+                Some(_) => ("gh is not installed", line(&draft.push())),
             };
-            return if self.yes {
-                let what = format!("{lack}, so nothing was pushed and no pull request was opened");
-                Err(Error::surroundings(what, "do the steps above by hand"))
-            } else {
-                Ok(ExitCode::SUCCESS)
-            };
+            let what = format!("{lack}, so nothing was pushed and no pull request was opened");
+            return Err(Error::surroundings(what, next));
         };
         let (push, create) = (draft.push(), draft.create());
         terminal_output::print(&sanitize(&format!(
@@ -94,7 +93,7 @@ fn print_draft(draft: &PullRequestDraft) {
     if let Some(file) = &draft.file {
         steps.push(format!("the text above is in {}", file.display()));
     }
-    terminal_output::print_stderr(&sanitize(&format!("\nnext:\n  {}", steps.join("\n  "))));
+    terminal_output::print_stderr(&sanitize(&format!("\nNext:\n  {}", steps.join("\n  "))));
 }
 
 /// Runs a command of the user's, who sees it and may answer it.

@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use forge_api::{Error, change_settings::WantedSettings, import_run::Named, start::Request};
+use forge_api::{
+    Error, change_settings::WantedSettings, forge::Takeover, import_run::Named, start::Request,
+};
 
 use super::{
     choose_run::{RunAction, choose_run},
@@ -32,6 +34,9 @@ pub(crate) struct ResumeArgs {
     /// Change a setting from here on
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Continue it as another process leaves it: what waits for a limit waits on
+    #[arg(long, hide = true, conflicts_with = "budget")]
+    as_it_is: bool,
     #[command(flatten)]
     drive_args: DriveArgs,
 }
@@ -76,7 +81,8 @@ impl ResumeArgs {
                 }
             }
         }
-        self.drive_args.resume(&forge, &run, budget)
+        let takeover = if self.as_it_is { Takeover::AsItIs } else { Takeover::Resume { budget } };
+        self.drive_args.resume(&forge, &run, takeover)
     }
 
     fn wanted_settings(&self) -> Result<WantedSettings, Error> {

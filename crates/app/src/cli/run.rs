@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{terminal_info, terminal_output};
 
-/// Start a run, and drive it until it is done or needs you
+/// Start a run, and show it until it is done or needs you
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct RunArgs {
@@ -164,8 +164,11 @@ impl RunArgs {
                 return Err(Error::usage("no request given", "forge run -n \"what you want\""));
             }
             (None, None, None) => {
-                let otherwise = format!("forge run {EXAMPLE_REQUEST}");
-                edit_text("request.md", EDITOR_HINT.as_bytes(), &otherwise)?
+                let otherwise = Error::usage(
+                    "no request given",
+                    format!("forge run {EXAMPLE_REQUEST}\n   or: forge run -F request.md"),
+                );
+                edit_text("request.md", EDITOR_HINT.as_bytes(), otherwise)?
             }
         };
         let text = String::from_utf8(bytes).map_err(|_| {

@@ -9,12 +9,13 @@ use forge_core::view::sanitize;
 use super::common::{open_forge, print_json, run_and_name};
 use crate::{
     document::{Document, DocumentFormat},
+    format,
     pager::{self, Paging, print_paged},
     terminal_info,
     terminal_output::{self, coloured_symbol},
     text::{
-        result_text::{MergeState, artifact_document, change_documents, next_steps, result_text},
-        state_words::{DrivenBy, row_mark},
+        result_text::{artifact_document, change_documents, next_steps, result_text},
+        state_words::{DrivenBy, MergeState, row_mark},
     },
 };
 
@@ -74,14 +75,13 @@ impl ShowArgs {
                 print_json(&view);
             } else {
                 let driven_by = DrivenBy::from_lock(forge.is_driven(&run));
-                let mut text = result_text(&view, driven_by, terminal_info::terminal_width());
-                let is_merged = view.head.as_ref().is_some_and(|head| forge.is_merged(head));
-                let merge = if is_merged { MergeState::Merged } else { MergeState::Open };
-                let next = next_steps(&view, merge);
-                if !next.is_empty() {
-                    text = format!("{text}\n\n{}", next.join("\n"));
+                let merge = MergeState::new(&forge, view.row.standing, view.head.as_deref());
+                let width = terminal_info::terminal_width();
+                let mut text = result_text(&view, driven_by, merge, width);
+                if let Some(next) = next_steps(&view, merge) {
+                    text = format!("{text}\n\n{}", format::hanging_parts("Next: ", &next, width));
                 }
-                let (symbol, hue, _) = row_mark(&view.row);
+                let (symbol, hue, _) = row_mark(&view.row, driven_by);
                 print_paged(&coloured_symbol(&sanitize(&text), symbol, Some(hue)), paging);
             }
         }

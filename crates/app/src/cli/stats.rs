@@ -107,21 +107,29 @@ fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
     let used = if tokens.total() == 0 {
         "unknown tokens".to_owned()
     } else {
-        format!(
-            "{} input tokens, {} output, {} cache read, {} cache write",
-            short(tokens.input),
-            short(tokens.output),
-            short(tokens.cache_read),
-            short(tokens.cache_write),
-        )
+        let parts = [
+            (tokens.input, "in"),
+            (tokens.output, "out"),
+            (tokens.cache_read, "cache read"),
+            (tokens.cache_write, "cache write"),
+        ];
+        let parts = parts.iter().filter(|(number, _)| *number > 0);
+        parts
+            .map(|(number, what)| format!("{} {what}", short(*number)))
+            .collect::<Vec<_>>()
+            .join(" · ")
     };
-    let calls = format::count(total.calls, "call");
-    let sum = if tokens.total() == 0 && total.known.0 == 0 && total.estimated.0 == 0 {
-        format!("{calls}{since}; no agent reported cost or tokens")
+    let unknown = match total.amount().unknown_calls {
+        0 => String::new(),
+        n => format!(" ({n} of unknown cost)"),
+    };
+    let calls = format!("{}{unknown}", format::count(total.calls, "call"));
+    let sum = if tokens.total() == 0 && total.amount().to_short_text() == "unknown" {
+        format!("{}{since}; no agent reported cost or tokens", format::count(total.calls, "call"))
     } else {
-        format!("{}{since}, {calls}, {used}", total.amount().to_text())
+        format!("{}{since} · {calls} · {used}", total.amount().to_short_text())
     };
-    let mut text = format::wrap(&sum, 0, width);
+    let mut text = format::hanging_parts("", &sum, width);
     let estimate = (total.estimated.0 > 0).then(|| {
         let what =
             format!("~ is estimated from tokens, by the list prices of {}", view.prices_as_of);
@@ -162,7 +170,11 @@ fn table_text(table: &StatsView, most: usize, width: usize) -> String {
             &table.rows[..table.rows.len() - left_out]
         }
     };
-    let names: Vec<String> = rows.iter().map(|row| sanitize(&row.key)).collect();
+    let name = |row: &StatsRow| match table.by {
+        Axis::Run => format::short_id(&row.key).to_owned(),
+        Axis::Stage | Axis::Role | Axis::Model | Axis::Agent | Axis::Day => sanitize(&row.key),
+    };
+    let names: Vec<String> = rows.iter().map(name).collect();
     let longest = names.iter().map(|name| text_width::width(name)).max().unwrap_or(0);
     let room = width.saturating_sub(COLUMNS + 2 + BAR_WIDTH).max(KEY_WIDTH_MIN);
     let key = longest.clamp(KEY_WIDTH_MIN, room);
@@ -251,7 +263,7 @@ mod tests {
         let text = overview(&view(), TableLength::OneScreen, 80);
         assert!(text.lines().count() <= OVERVIEW_LINES, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        assert!(text.contains("2026-10-30") && !text.contains("2026-10-01 "), "{text}");
+        assert!(text.contains("2026-10-30") && !text.contains("2026-10-01  "), "{text}");
         assert!(text.contains("and 4 models more (--by model)"), "{text}");
         assert!(!text.contains('\u{1b}'), "names steer nothing: {text}");
         let text = overview(&view(), TableLength::All, 80);

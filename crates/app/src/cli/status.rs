@@ -3,7 +3,12 @@
 use std::{collections::BTreeSet, fmt::Write as _, process::ExitCode};
 
 use clap::Args;
-use forge_api::{Error, clock::now, follow::RunSnapshot, forge::RUNS_MAX};
+use forge_api::{
+    Error,
+    clock::now,
+    follow::RunSnapshot,
+    forge::{Forge, RUNS_MAX},
+};
 use forge_core::{
     Time,
     view::{Course, RunRow, Standing, sanitize, short_commit},
@@ -18,8 +23,8 @@ use crate::{
     text::{
         answer_text::OpenQuestions,
         question_text::{QuestionLayout, question_text},
-        state_words::{DrivenBy, has_result, listed_mark},
-        status_text::next_command,
+        state_words::{DrivenBy, MergeState, has_result, listed_mark},
+        status_text::{next_command, result_commands},
     },
     text_width,
 };
@@ -70,14 +75,12 @@ impl StatusArgs {
                 } else {
                     BTreeSet::new()
                 };
-                terminal_output::print_raw(&list_text(
-                    &rows,
-                    all,
-                    &lacks_driver,
-                    &merged,
-                    now(),
-                    terminal_info::terminal_width(),
-                ));
+                let width = terminal_info::terminal_width();
+                let mut text = list_text(&rows, all, &lacks_driver, &merged, now(), width);
+                if let Some(next) = next_of_list(&forge, &rows, &lacks_driver)? {
+                    let _ = write!(text, "\n\nNext: {next}");
+                }
+                terminal_output::print_raw(&text);
             }
             return Ok(ExitCode::SUCCESS);
         };
@@ -89,7 +92,9 @@ impl StatusArgs {
             let snapshot = RunSnapshot { view, ..forge.follow(&run)?.look()? };
             let driven_by = DrivenBy::from_lock(forge.is_driven(&run));
             let width = terminal_info::terminal_width();
-            let text = run_text(&snapshot, driven_by, width, TerminalFeatures::detect());
+            let row = &snapshot.view.row;
+            let merge = MergeState::new(&forge, row.standing, snapshot.view.head.as_deref());
+            let text = run_text(&snapshot, driven_by, merge, width, TerminalFeatures::detect());
             terminal_output::print_raw(&text);
         }
         Ok(ExitCode::SUCCESS)
@@ -100,8 +105,10 @@ impl StatusArgs {
 const STATE_WIDTH: usize = 15;
 const STAGE_WIDTH: usize = 12;
 const COST_WIDTH: usize = 9;
-const AGE_WIDTH: usize = 9;
-/// From this width on, the list has a column for questions and branches.
+const AGE_WIDTH: usize = 6;
+/// The column in which states begin, and questions below them.
+const STATE_COLUMN: usize = 8;
+/// From this width on, the list has columns for stages, and for questions and branches.
 const WIDE: usize = 120;
 
 /// Formats the list; it is sanitized.
@@ -116,9 +123,10 @@ fn list_text(
     if rows.is_empty() {
         return "No runs yet. Start one: forge \"what you want\"".to_owned();
     }
-    let last_width = if width >= WIDE { width * 3 / 10 } else { 0 };
-    let fixed = 2 + 6 + STATE_WIDTH + STAGE_WIDTH + COST_WIDTH + 2 + AGE_WIDTH;
-    let title_width = width.saturating_sub(fixed + last_width + 2).max(10);
+    let (stage_width, last_width) =
+        if width >= WIDE { (STAGE_WIDTH, width * 3 / 10) } else { (0, 0) };
+    let fixed = STATE_COLUMN + STATE_WIDTH + stage_width + COST_WIDTH + AGE_WIDTH;
+    let title_width = width.saturating_sub(fixed + last_width).max(10);
     let mut lines = Vec::new();
     for row in rows {
         let (symbol, hue, state) = {
@@ -128,40 +136,54 @@ fn list_text(
         let id = format::short_id(&row.run);
         let branch = row.branch.as_deref().filter(|_| has_result(row));
         let last = row.asks.as_deref().or(branch).unwrap_or_default();
+        let shown = row.stage.as_deref().filter(|_| stage_width > 0).unwrap_or_default();
         let line = format!(
-            "{symbol} {id:<6}{}{}{}{:>COST_WIDTH$}  {:>AGE_WIDTH$}{}",
+            "{symbol} {id:<6}{}{}{}{:>COST_WIDTH$}{:>AGE_WIDTH$}{}",
             text_width::pad(state, STATE_WIDTH),
-            text_width::pad(
-                &format::one_line(row.stage.as_deref().unwrap_or_default(), STAGE_WIDTH - 1),
-                STAGE_WIDTH
-            ),
+            text_width::pad(&format::one_line(shown, stage_width.saturating_sub(1)), stage_width),
             text_width::pad(&format::one_line(&row.title, title_width), title_width),
             row.amount().to_short_text(),
-            format!("{} ago", format::age(row.changed_at, now)),
+            format::age(row.changed_at, now),
             if last_width > 0 { format!("  {last}") } else { String::new() },
         );
         let line = sanitize(&format::cut_end(&line, width));
         lines.push(coloured_symbol(&line, symbol, Some(hue)));
         if let (Some(asks), 0) = (&row.asks, last_width) {
-            lines.push(sanitize(&format::cut_end(&format!("         {asks}"), width)));
+            let indent = " ".repeat(STATE_COLUMN);
+            lines.push(sanitize(&format::hanging_indent(&indent, asks, width)));
         }
     }
     let more = all.saturating_sub(rows.len() as u64);
     if more > 0 {
         lines.push(format!("and {more} more runs (--json shows all)"));
     }
-    if let Some(row) = rows.iter().find(|row| row.asks.is_some()) {
-        lines.push(format!("\nAnswer: forge attach {}", format::short_id(&row.run)));
-    } else if let Some(row) = rows.iter().find(|row| lacks_driver(row)) {
-        lines.push(format!("\nResume: forge resume {}", format::short_id(&row.run)));
-    }
     lines.join("\n")
+}
+
+/// Returns the next command for the first run of a list that needs one.
+fn next_of_list(
+    forge: &Forge,
+    rows: &[RunRow],
+    lacks_driver: &dyn Fn(&RunRow) -> bool,
+) -> Result<Option<String>, Error> {
+    if let Some(row) = rows.iter().find(|row| row.asks.is_some()) {
+        return Ok(Some(format!("forge attach {}", format::short_id(&row.run))));
+    }
+    let is_held = |row: &&RunRow| lacks_driver(row) || row.standing.course() == Course::Held;
+    // What failed is of interest while nothing came after it.
+    let has_failed = |row: &&RunRow| row.standing.course() == Course::Failed;
+    let row = rows.iter().find(is_held).or_else(|| rows.first().filter(has_failed));
+    match row {
+        Some(row) => Ok(next_command(&forge.view(&row.run)?)),
+        None => Ok(None),
+    }
 }
 
 /// Formats one run: the tree of the live screen, where its result is, and its questions.
 fn run_text(
     snapshot: &RunSnapshot,
     driven_by: DrivenBy,
+    merge: MergeState,
     width: usize,
     features: TerminalFeatures,
 ) -> String {
@@ -175,8 +197,54 @@ fn run_text(
         let question = question_text(&view.row.run, question, layout, width);
         let _ = write!(text, "\n\n{}", sanitize(&question));
     }
-    if let (Some(next), DrivenBy::Nothing) = (next_command(view), driven_by) {
-        let _ = write!(text, "\n\nNext: {next}");
+    let next = match (view.row.standing, &view.head) {
+        (Standing::Done, Some(_)) => Some(result_commands(format::short_id(&view.row.run), merge)),
+        (_, _) => next_command(view),
+    };
+    if let (Some(next), DrivenBy::Nothing) = (next, driven_by) {
+        let _ = write!(text, "\n\n{}", format::hanging_parts("Next: ", &next, width));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = 1_794_751_530_000;
+
+    fn row(id: &str, standing: &str, title: &str) -> RunRow {
+        serde_json::from_value(serde_json::json!({
+            "run": format!("20261115-x-{id}"), "flow": "quick", "title": title,
+            "standing": standing, "stage": "implement", "questions": 0, "working": 0,
+            "spent": 1_600_000, "unknown_costs": 1, "started_at": NOW - 200_000,
+            "changed_at": NOW - 120_000,
+        }))
+        .expect("it is a row")
+    }
+
+    #[test]
+    fn the_request_has_most_of_the_room_and_nothing_else_is_cut() {
+        let mut asks = row("ckqv", "waiting", "Add a file named a");
+        asks.asks =
+            Some("The review ended twice without a verdict, and said nothing. What now?".into());
+        let rows = [row("hkpi", "parked", "Make the sum better: costly"), asks];
+        let list = |width| list_text(&rows, 2, &|_| false, &BTreeSet::new(), NOW, width);
+        assert_eq!(
+            list(80),
+            "\
+■ hkpi  out of budget  Make the sum better: costly                 $1.60+?    2m
+? ckqv  needs you      Add a file named a                          $1.60+?    2m
+        The review ended twice without a verdict, and said nothing. What now?"
+        );
+        assert_eq!(
+            list(60),
+            "\
+■ hkpi  out of budget  Make the sum better: …  $1.60+?    2m
+? ckqv  needs you      Add a file named a      $1.60+?    2m
+        The review ended twice without a verdict, and said
+        nothing. What now?"
+        );
+        assert!(list(140).contains("implement"), "{}", list(140));
+    }
 }

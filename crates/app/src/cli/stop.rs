@@ -4,11 +4,15 @@ use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::{Error, forge::Sent, person::person};
-use forge_core::Command;
+use forge_core::{
+    Command,
+    view::{Standing, sanitize},
+};
 
 use super::{
     choose_run::{RunAction, choose_run},
     common::open_forge,
+    prompt::{Confirmation, confirm},
 };
 use crate::{format, terminal_output};
 
@@ -31,6 +35,9 @@ pub(crate) struct StopArgs {
 pub(crate) struct AbandonArgs {
     /// Name the run; the only unfinished one by default
     run: Option<String>,
+    /// Abandon it without asking
+    #[arg(long, short)]
+    yes: bool,
 }
 
 impl PauseArgs {
@@ -43,7 +50,7 @@ impl PauseArgs {
             Sent::ToDriver => format!("{id} is paused: running agents finish, nothing new starts"),
             Sent::Journaled => format!("{id} is paused"),
         });
-        terminal_output::print(&format!("continue it:  forge resume {id}"));
+        terminal_output::print(&format!("Next: forge resume {id}"));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -52,14 +59,17 @@ impl StopArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Stop)?;
+        let (before, was_driven) = (forge.view(&run)?.row.standing, forge.is_driven(&run));
         forge.send(&run, &Command::Stop { by: person() })?;
         let id = format::short_id(&run);
         terminal_output::print(&match forge.wait_for_calls(&run)? {
+            0 if before.is_stopped() && !was_driven => {
+                format!("{id} was not running ({})", before.label())
+            }
             0 => format!("{id} is stopped"),
             alive => format!("{id} is being stopped; {}", still_running(alive, id)),
         });
-        terminal_output::print(&format!("continue it:  forge resume {id}"));
-        terminal_output::print(&format!("abandon it:   forge abandon {id}"));
+        terminal_output::print(&format!("Next: forge resume {id} · forge abandon {id}"));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -68,16 +78,24 @@ impl AbandonArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Abandon)?;
+        let id = format::short_id(&run);
+        if !self.yes {
+            let row = forge.view(&run)?.row;
+            let question = format!(
+                "{id}  {}\nAbandon it for good? It cannot be resumed; its commits are kept. [y/N]",
+                sanitize(&row.title)
+            );
+            // A script that names the command means it.
+            if confirm(&question) == Confirmation::Refused {
+                terminal_output::print("Nothing was abandoned.");
+                return Ok(ExitCode::from(Standing::Waiting.exit_code()));
+            }
+        }
         forge.send(&run, &Command::Abandon { by: person() })?;
-        let folder = forge.home.run(&run);
         let alive = forge.wait_for_calls(&run)?;
-        terminal_output::print(&format!(
-            "{} is abandoned; its files are in {}",
-            format::short_id(&run),
-            folder.display()
-        ));
+        terminal_output::print(&format!("{id} is abandoned\nNext: forge show {id}"));
         if alive > 0 {
-            terminal_output::print(&still_running(alive, format::short_id(&run)));
+            terminal_output::print(&still_running(alive, id));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -16,7 +16,7 @@ use forge_api::{Error, start::quoted};
 const RUN: &str = "run";
 
 /// Names that people know from other programs, and the command that does it here.
-const COMMAND_HABITS: [(&str, &str); 22] = [
+const COMMAND_HABITS: [(&str, &str); 27] = [
     ("accept", "approve"),
     ("begin", "run"),
     ("continue", "resume"),
@@ -28,16 +28,21 @@ const COMMAND_HABITS: [(&str, &str); 22] = [
     ("follow", "attach"),
     ("history", "log"),
     ("kill", "stop"),
+    ("login", "agents"),
     ("new", "run"),
     ("path", "open"),
     ("prompt", "brief"),
     ("ps", "status"),
+    ("push", "pr"),
     ("remove", "clean"),
+    ("review", "show"),
     ("rm", "clean"),
     ("settings", "config"),
+    ("skip", "override"),
     ("start", "run"),
     ("tail", "log"),
     ("usage", "stats"),
+    ("waive", "override"),
     ("yes", "approve"),
 ];
 
@@ -275,9 +280,11 @@ impl<'a> CommandLine<'a> {
         if value.is_empty() {
             return Error::usage(format!("`{flag}` needs a value"), self.help());
         }
-        let mut what = format!("`{value}` is not a valid value of {flag}");
-        if !valid.is_empty() {
-            what = format!("{what}; possible values: {}", valid.join(", "));
+        let mut what = format!("`{value}` is not a valid {flag}");
+        if let [others @ .., last] = valid {
+            let others = others.join(", ");
+            let all = if others.is_empty() { last.clone() } else { format!("{others} or {last}") };
+            what = format!("{what}; use {all}");
         } else if let Some(reason) = reason {
             let reason = reason.replace("invalid digit found in string", "it is not a number");
             what = format!("{what}: {reason}");
@@ -400,12 +407,12 @@ mod tests {
             ),
             (
                 &["status", "--color", "nevr"],
-                "possible values: auto, always, never",
+                "use auto, always or never",
                 "forge status --color never",
             ),
             (
                 &["status", "--color=nevr"],
-                "possible values: auto, always, never",
+                "use auto, always or never",
                 "forge status --color=never",
             ),
         ] {
@@ -430,10 +437,10 @@ mod tests {
                 "unexpected argument `b` for `forge status`",
                 "forge status --help",
             ),
-            (&["stats", "--days", "0"], "`0` is not a valid value of --days", "forge stats --help"),
+            (&["stats", "--days", "0"], "`0` is not a valid --days", "forge stats --help"),
             (
                 &["log", "-n", "x"],
-                "`x` is not a valid value of --lines: it is not a number",
+                "`x` is not a valid --lines: it is not a number",
                 "forge log --help",
             ),
             (

@@ -35,7 +35,7 @@ pub(crate) fn stream_frame<'a>(
         let text = format!(" Nothing yet. Earlier output: forge watch {run} {unit}");
         stream.push(line(PLAIN, &text));
     }
-    lines.push(titled_rule(format::short_unit_name(unit), width));
+    lines.push(titled_rule(&format::unit_label(unit), width));
     let last = stream.len() - back.min(stream.len().saturating_sub(room));
     lines.extend(stream.drain(..last).skip(last.saturating_sub(room)));
     while lines.len() + 1 < height {

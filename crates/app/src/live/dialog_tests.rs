@@ -57,6 +57,19 @@ fn a_question_shows_everything_and_no_single_key_answers_it() {
 }
 
 #[test]
+fn of_a_critical_finding_changes_are_marked_first_and_else_the_approval() {
+    let mut snapshot = asking();
+    for (severity, marked) in [("major", "❯ a  approve"), ("critical", "❯ r  request changes")]
+    {
+        let finding = serde_json::json!({ "id": "F1", "severity": severity, "what": "a hole" });
+        snapshot.view.asked[0].findings = vec![serde_json::from_value(finding).expect("it is one")];
+        let dialog = QuestionDialog::new(&snapshot.view.asked[0]);
+        let text = shown(&dialog, &snapshot);
+        assert!(text.contains(marked), "{marked}: {text}");
+    }
+}
+
+#[test]
 fn arrows_and_enter_choose_and_an_unknown_key_says_which_keys_there_are() {
     let snapshot = asking();
     let mut dialog = QuestionDialog::default();
@@ -278,7 +291,7 @@ fn an_override_asks_for_a_reason_and_names_the_gate_where_it_is_confirmed() {
     assert_eq!(press(&mut dialog, &snapshot, &typed("because I say so\n")), DialogResult::Pending);
     keep("question", "override", &dialog, &snapshot);
     let confirm = shown(&dialog, &snapshot);
-    assert!(confirm.contains("Override checkpoint-a in your name?"), "{confirm}");
+    assert!(confirm.contains("Override `checkpoint-a` in your name?"), "{confirm}");
     // Whoever goes back finds the reason.
     press(&mut dialog, &snapshot, &[KeyPress::Escape]);
     assert!(shown(&dialog, &snapshot).contains(" > because I say so"));

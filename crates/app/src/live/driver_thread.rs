@@ -7,7 +7,7 @@ use std::{
 
 use forge_api::{
     Error,
-    forge::{Forge, RunOutcome},
+    forge::{Forge, RunOutcome, Takeover},
     signals::{SignalSender, Signals},
 };
 use forge_core::money::Money;
@@ -24,12 +24,13 @@ impl DriverThread {
         let (mut receiver, signals) = Signals::channel()?;
         let forge = Forge { home: forge.home.clone() };
         let run = run.to_owned();
+        let takeover = Takeover::Resume { budget };
         let (started, has_started) = channel();
         let thread = thread::spawn(move || {
             let mut on_start = |_: &str| {
                 let _ignored = started.send(());
             };
-            forge.resume_hearing(&run, budget, &mut receiver, &mut on_start, &mut |_| {})
+            forge.resume_hearing(&run, takeover, &mut receiver, &mut on_start, &mut |_| {})
         });
         // Resuming would undo an answer that arrives before the driver holds the run; a question that was given up
         // would be asked again. If the driver cannot get the run, its thread ends.

@@ -10,7 +10,7 @@
 //! Invariant: the states that are shown are those of `forge status`.
 
 use forge_api::follow::RunSnapshot;
-use forge_core::view::{Course, Standing};
+use forge_core::view::{Course, Standing, capitalized};
 
 use super::{
     ansi::to_ansi,
@@ -24,11 +24,23 @@ use super::{
 };
 use crate::{format, palette::Hue, text::state_words::DrivenBy};
 
-/// All keys of the tree. The footer names only those that do something now.
-pub(crate) const KEY_HELP: &str = "\
+/// Returns all keys of the tree. The footer names only those that do something now.
+pub(crate) const fn key_help(driven_by: DrivenBy) -> &'static str {
+    match driven_by {
+        DrivenBy::ThisProcess => {
+            "\
 ↑↓ select   Enter open the agent's output or the question   Esc deselect
 Tab next agent   a answer   p pause or continue   r resume if it is not running
-q leave   Ctrl-C stop the run   Ctrl-Z suspend, fg returns   ? these keys";
+q leave   Ctrl-C stop the run   Ctrl-Z suspend, fg returns   ? these keys"
+        }
+        DrivenBy::AnotherProcess | DrivenBy::Nothing => {
+            "\
+↑↓ select   Enter open the agent's output or the question   Esc deselect
+Tab next agent   a answer   p pause or continue   r resume if it is not running
+q leave   Ctrl-C leave   Ctrl-Z suspend, fg returns   ? these keys"
+        }
+    }
+}
 
 /// From this height on there is a pane with the stream of an agent.
 const PANE_SCREEN_HEIGHT: usize = 30;
@@ -86,7 +98,7 @@ pub(crate) fn frame(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Scree
     );
     if let Some(stream) = stream {
         lines.push(ScreenLine::default());
-        lines.push(titled_rule(format::short_unit_name(stream.unit), width));
+        lines.push(titled_rule(&format::unit_label(stream.unit), width));
         let first = stream.lines.len().saturating_sub(room.saturating_sub(rows.len() + 2));
         lines.extend(stream.lines.iter().skip(first).cloned());
     }
@@ -161,7 +173,8 @@ fn footer(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Vec<ScreenLine>
     if is_alone {
         footer.push(notice("■", "Not running. Press r to resume."));
     } else if is_stopped {
-        footer.push(notice("■", "Press r to resume."));
+        let state = capitalized(row.standing.label());
+        footer.push(notice("■", &format!("{state}. Press r to resume.")));
     } else if row.standing != Standing::Paused && !snapshot.view.asked.is_empty() {
         footer.push(notice("?", "Needs you. Press a to answer."));
     }

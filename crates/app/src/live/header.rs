@@ -13,7 +13,7 @@ use super::{
 use crate::{
     format,
     palette::Hue,
-    text::state_words::{DrivenBy, is_halted, row_mark},
+    text::state_words::{DrivenBy, is_halted, is_pausing, row_mark},
 };
 
 /// Below this height, optional lines are left out.
@@ -67,8 +67,11 @@ pub(crate) fn header(
 fn first_line(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> ScreenLine {
     let row = &snapshot.view.row;
     let is_alone = context.driven_by.is_missing(snapshot);
-    let (symbol, hue, label) =
-        if is_alone { ("■", Hue::Yellow, "not running") } else { row_mark(row) };
+    let (symbol, hue, label) = if is_alone {
+        ("■", Hue::Yellow, "not running")
+    } else {
+        row_mark(row, context.driven_by)
+    };
     let word = match row.until {
         Some(until) if !is_alone => {
             format!("{label} until {}", format::future_time(until, snapshot.now))
@@ -89,14 +92,16 @@ fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> Scr
     let (view, row) = (&snapshot.view, &snapshot.view.row);
     let is_alone = context.driven_by.is_missing(snapshot);
     let is_active = is_active(row.standing) && !is_alone;
-    let until = if is_active { snapshot.now } else { row.changed_at };
+    // While a person is asked, nothing works on it.
+    let is_at_work =
+        (is_active && row.standing != Standing::Waiting) || is_pausing(row, context.driven_by);
+    let until = if is_at_work { snapshot.now } else { row.changed_at };
     let mut parts = vec![format::duration(until.saturating_sub(row.started_at))];
     if is_active {
         parts.extend(time_left(snapshot).map(|ms| format!("~{} left", format::duration(ms))));
     }
-    let budget = view.budget.map(|budget| format!(" of {}", short_budget(&budget.to_string())));
+    let budget = view.budget.map(|budget| format!(" of {}", budget.to_short_text()));
     let amount = amount_so_far(snapshot).to_short_text();
-    let amount = if amount == "-" { "$0".to_owned() } else { amount };
     parts.push(format!("{amount}{}", budget.unwrap_or_default()));
     let (closed, all) = stages(snapshot);
     parts.push(format!("{closed}/{all} stages"));
@@ -124,11 +129,6 @@ fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> Scr
         text.push_str(&next);
     }
     line(PLAIN, &format!(" {text}"))
-}
-
-/// Leaves the cents of a round budget out.
-fn short_budget(text: &str) -> &str {
-    text.strip_suffix(".00").unwrap_or(text)
 }
 
 pub(crate) const fn is_active(standing: Standing) -> bool {

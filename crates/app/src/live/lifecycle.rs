@@ -107,9 +107,11 @@ impl LiveScreen<'_> {
             self.absent_looks = if is_driven { 0 } else { self.absent_looks + 1 };
             self.has_seen_driver |= is_driven;
         }
-        let is_alone = self.absent_looks >= ABSENT_LOOKS_MAX;
-        self.driven_by = if is_alone { DrivenBy::Nothing } else { DrivenBy::AnotherProcess };
         let standing = snapshot.view.row.standing;
+        // No driver follows that of a run which is held.
+        let looks = if standing.course() == Course::Held { 1 } else { ABSENT_LOOKS_MAX };
+        let is_alone = self.absent_looks >= looks;
+        self.driven_by = if is_alone { DrivenBy::Nothing } else { DrivenBy::AnotherProcess };
         match standing.course() {
             Course::Failed | Course::Over => Some(self.finished(standing)),
             // One that was stopped before stays, and can be resumed here.

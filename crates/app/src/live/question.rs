@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use forge_api::follow::RunSnapshot;
 use forge_core::{
     event::Answer,
+    id::gate_label,
+    verdict::Severity,
     view::{AnswerWords, ChangeKind, QuestionView, capitalized},
 };
 
@@ -87,6 +89,15 @@ pub(crate) enum DialogResult {
 }
 
 impl QuestionDialog {
+    /// Returns the dialog of a question. Of a critical finding, changes are what is asked for first.
+    pub(crate) fn new(question: &QuestionView) -> Self {
+        let is_critical = question.findings.iter().any(|one| one.severity == Severity::Critical);
+        let revise =
+            answer_options(question).iter().position(|option| option.answer == Answer::Revise);
+        let selected = revise.filter(|_| is_critical).unwrap_or_default();
+        Self { selected, ..Self::default() }
+    }
+
     /// Shows a message above the keys.
     pub(crate) fn set_message(&mut self, message: StatusMessage) {
         self.message = Some(message);
@@ -318,7 +329,7 @@ const fn writing_prompt(option: &AnswerOption) -> &'static str {
 fn confirmation_lines(option: &AnswerOption, words: &str, columns: usize) -> Vec<ScreenLine> {
     let mut lines = Vec::new();
     if let Answer::Waive { gate } = &option.answer {
-        lines.push(line(BOLD, &format!(" Override {gate} in your name?")));
+        lines.push(line(BOLD, &format!(" Override {} in your name?", check_phrase(gate))));
         for text in wrap(words, columns.saturating_sub(4)).iter().take(OPTION_LINES) {
             lines.push(line(PLAIN, &format!("   {text}")));
         }
@@ -329,6 +340,14 @@ fn confirmation_lines(option: &AnswerOption, words: &str, columns: usize) -> Vec
         lines.push(line(PLAIN, &format!("   {text}")));
     }
     lines
+}
+
+/// Returns the name of a check inside of a sentence.
+fn check_phrase(gate: &str) -> String {
+    match gate_label(gate) {
+        label if label == gate => format!("`{gate}`"),
+        label => format!("the {label}"),
+    }
 }
 
 /// Builds the lines of a question. Long texts in it get as many lines as fit, and a few in any case.

@@ -35,7 +35,7 @@ use super::{
     signals::ScreenSignals,
     status_message::StatusMessage,
     terminal::{self, RawTerminal},
-    terminal_features::TerminalFeatures,
+    terminal_features::{Motion, TerminalFeatures},
     unsent_text::UnsentText,
     window_state::window_state,
 };
@@ -320,7 +320,8 @@ impl<'a> LiveScreen<'a> {
             self.approval_due = Some((id.clone(), Instant::now() + after));
         }
         let message = self.message.take();
-        let dialog = self.dialogs.entry(id.clone()).or_default();
+        let dialog =
+            self.dialogs.entry(id.clone()).or_insert_with(|| QuestionDialog::new(question));
         if let Some(message) = message {
             dialog.set_message(message);
         }
@@ -426,7 +427,8 @@ impl<'a> LiveScreen<'a> {
         }
         if let Some(snapshot) = &self.last_snapshot {
             let width = terminal_info::terminal_width();
-            for line in final_lines(snapshot, self.context(), width, LAST_LINES_MAX) {
+            let context = ScreenContext { motion: Motion::Off, ..self.context() };
+            for line in final_lines(snapshot, context, width, LAST_LINES_MAX) {
                 terminal_output::print_progress_raw(&to_ansi(&line, self.features));
             }
         }

@@ -15,7 +15,7 @@ use forge_core::{
 
 use super::{
     external_program,
-    frame::KEY_HELP,
+    frame::key_help,
     input_box::InputResult,
     keys::KeyPress,
     question::DialogResult,
@@ -106,7 +106,9 @@ impl LiveScreen<'_> {
             KeyPress::Char('r') => self.take_over(snapshot),
             KeyPress::Char('q') | KeyPress::Ctrl('d') => return self.leave(snapshot),
             KeyPress::Escape => self.chosen = None,
-            KeyPress::Char('?') => self.message = Some(StatusMessage::until_key(KEY_HELP)),
+            KeyPress::Char('?') => {
+                self.message = Some(StatusMessage::until_key(key_help(self.driven_by)));
+            }
             KeyPress::Char(_)
             | KeyPress::Left
             | KeyPress::Right
@@ -122,7 +124,7 @@ impl LiveScreen<'_> {
             | KeyPress::NewLine
             | KeyPress::Ctrl(_)
             | KeyPress::Pasted(_) => {
-                let text = format!("Unknown key. All keys:\n{KEY_HELP}");
+                let text = format!("Unknown key. All keys:\n{}", key_help(self.driven_by));
                 self.message = Some(StatusMessage::until_key(text));
             }
         }

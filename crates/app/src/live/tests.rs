@@ -17,7 +17,7 @@ use forge_core::{
 use super::{
     agent_stream::{stream_frame, stream_lines},
     ansi::to_ansi,
-    frame::{FrameOptions, KEY_HELP, UnitStream, final_lines, frame},
+    frame::{FrameOptions, UnitStream, final_lines, frame, key_help},
     header::{ScreenContext, WhenLeft, header},
     line::{SanitizedLine as _, ScreenLine, ScreenSize},
     painter::Painter,
@@ -431,7 +431,7 @@ fn a_high_screen_shows_what_the_latest_agent_does_below_the_tree() {
     let stream = || Some(UnitStream { unit: "build.T5/implement", lines: lines.clone() });
     let high = ScreenSize { width: 80, height: 45 };
     let shown = text(&frame(&snapshot, &FrameOptions { stream: stream(), ..options(high) }).lines);
-    has_all(&shown, &["─ T5/implement ──", "tool   Edit  src/main.rs", "says   Now the tests."]);
+    has_all(&shown, &["─ T5 implement ──", "tool   Edit  src/main.rs", "says   Now the tests."]);
     let low = text(&frame(&snapshot, &FrameOptions { stream: stream(), ..options(SMALL) }).lines);
     assert!(!low.contains("Now the tests."), "{low}");
 }
@@ -587,6 +587,50 @@ fn a_run_that_stands_still_shows_no_stage_as_running() {
 }
 
 #[test]
+fn what_nobody_will_do_any_more_is_shown_as_the_run_is() {
+    for (standing, state, expected) in [
+        (Standing::Abandoned, UnitState::Asking, "■ implement       abandoned"),
+        (Standing::Paused, UnitState::Asking, "? implement       needs you"),
+        // Its call was interrupted, and it has to begin again.
+        (Standing::Interrupted, UnitState::Waiting, "■ implement       interrupted"),
+        (Standing::Failed, UnitState::Waiting, "· implement       not finished"),
+    ] {
+        let mut snapshot = held(snapshot(0), standing, "");
+        snapshot.view.units = vec![unit("implement", 0)];
+        (snapshot.view.units[0].state, snapshot.view.units[0].attempt) = (state, 1);
+        has_all(&text(&final_lines(&snapshot, HERE, 80, 60)), &[expected]);
+    }
+}
+
+#[test]
+fn a_run_whose_agents_still_work_after_a_pause_is_pausing_and_its_time_goes_on() {
+    let mut snapshot = building(12);
+    snapshot.view.row.standing = Standing::Paused;
+    let first = |snapshot: &RunSnapshot, driven_by: DrivenBy| {
+        let context = ScreenContext { driven_by, ..HERE };
+        let lines = frame(snapshot, &FrameOptions { context, ..options(SMALL) }).lines;
+        (lines[0].to_string(), lines[1].to_string())
+    };
+    let (state, time) = first(&snapshot, DrivenBy::ThisProcess);
+    assert!(state.ends_with("■ pausing"), "{state}");
+    snapshot.now += 60_000;
+    assert_ne!(first(&snapshot, DrivenBy::ThisProcess).1, time);
+    assert!(first(&snapshot, DrivenBy::Nothing).0.ends_with("■ paused"));
+    let paused = held(snapshot, Standing::Paused, "");
+    assert!(first(&paused, DrivenBy::ThisProcess).0.ends_with("■ paused"));
+}
+
+#[test]
+fn the_time_of_a_run_that_waits_for_a_person_stands_still() {
+    let mut snapshot = asking();
+    snapshot.view.row.standing = Standing::Waiting;
+    let second = |snapshot: &RunSnapshot| frame(snapshot, &options(SMALL)).lines[1].to_string();
+    let before = second(&snapshot);
+    snapshot.now += 3_600_000;
+    assert_eq!(second(&snapshot), before);
+}
+
+#[test]
 fn what_stays_in_the_scrollback_is_the_whole_tree_without_keys() {
     let lines = final_lines(&building(12), HERE, 80, 60);
     let shown = text(&lines);
@@ -667,10 +711,17 @@ fn five_hundred_frames_over_three_hundred_items_are_painted_whole_also_through_r
 #[test]
 fn all_keys_are_named_on_request_also_on_a_small_screen() {
     let snapshot = building(12);
-    let asks = FrameOptions { message: Some(KEY_HELP), ..options(SMALL) };
-    let shown = text(&frame(&snapshot, &asks).lines);
-    for line in KEY_HELP.lines() {
-        assert!(shown.contains(line), "{line}:\n{shown}");
+    for (driven_by, key) in [
+        (DrivenBy::ThisProcess, "Ctrl-C stop the run"),
+        (DrivenBy::AnotherProcess, "Ctrl-C leave"),
+        (DrivenBy::Nothing, "Ctrl-C leave"),
+    ] {
+        let asks = FrameOptions { message: Some(key_help(driven_by)), ..options(SMALL) };
+        let shown = text(&frame(&snapshot, &asks).lines);
+        for line in key_help(driven_by).lines() {
+            assert!(shown.contains(line), "{line}:\n{shown}");
+        }
+        has_all(&shown, &[key]);
     }
     let large = text(&frame(&snapshot, &options(LARGE)).lines);
     assert!(large.contains("? keys"), "{large}");

@@ -62,7 +62,7 @@ pub(crate) fn event_text(seen: &UnitEvent) -> EventText {
             (None, "end", format!("{turn}{how}{spent}"))
         }
         UnitEvent::Over { why, next } => {
-            let next = next.as_ref().map(|next| format!("\nnext: {next}"));
+            let next = next.as_ref().map(|next| format!("\nNext: {next}"));
             (None, "end", format!("{why}{}", next.unwrap_or_default()))
         }
     };

@@ -2,6 +2,7 @@
 
 use forge_core::{
     event::Answer,
+    id::gate_label,
     view::{AnswerWords, OptionView, QuestionView},
 };
 
@@ -75,8 +76,23 @@ pub(crate) fn answer_command(
         Answer::Revise => format!("forge revise {id}{named} \"WORDS\""),
         Answer::Retry => format!("forge retry {id}{named}{words}"),
         Answer::GiveUp => format!("forge reject {id}{named}"),
-        Answer::Waive { gate } => format!("forge answer {id} {number} waive {gate} \"WHY\""),
+        Answer::Waive { gate } => {
+            format!("forge override {id}{named} {} \"WHY\"", typed_check(gate))
+        }
     }
+}
+
+/// Returns the name of a check as a person types it: that of the screens, if it is one word.
+pub(crate) fn typed_check(gate: &str) -> &str {
+    match gate_label(gate) {
+        label if label.contains(' ') => gate,
+        label => label,
+    }
+}
+
+/// Returns true if a word names a check, by its name on screens or in its flow.
+pub(crate) fn is_check_name(word: &str, gate: &str) -> bool {
+    word == gate || word == gate_label(gate)
 }
 
 /// Returns the commands that answer a question, each on a line.

@@ -2,7 +2,7 @@
 //!
 //! Everything else is for `forge show`.
 //!
-//! Invariant: at most six lines, and what keeps a result from being trusted is in the first one.
+//! Invariant: what keeps a result from being trusted is in the first line, and no command is cut.
 
 use forge_api::merge::FileStat;
 use forge_core::{
@@ -11,46 +11,69 @@ use forge_core::{
 };
 
 use super::{
-    state_words::standing_symbol,
-    status_text::{next_command, standing_text},
+    state_words::{MergeState, standing_symbol},
+    status_text::{next_command, result_commands, standing_text},
 };
 use crate::{format, palette::Hue, terminal_info::Colours, text_width};
+
+/// The most lines of a reason.
+const WHY_LINES: usize = 3;
+
+/// The last line of a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CardEnd {
+    /// The commands that come next.
+    NextCommands(MergeState),
+    /// None, because the project is removed; for the demo.
+    Nothing,
+}
 
 /// Formats how a run ended or stopped.
 pub(crate) fn end_card(
     view: &RunView,
     result: &ResultView,
     files: &[FileStat],
+    end: CardEnd,
     width: usize,
 ) -> String {
     let row = &view.row;
     let id = format::short_id(&row.run);
-    let mut lines = vec![title(view, result, id, width)];
-    let mut push = |name: &str, text: &str| {
-        let indent = format!("  {name:<8}");
-        let line =
-            format!("{indent}{}", format::one_line(text, width.saturating_sub(indent.len())));
-        lines.push(line);
-    };
+    let mut lines = vec![title(view, result, end, width)];
     if row.standing != Standing::Done && !row.why.is_empty() {
-        push("Why", &row.why);
+        let prefix = "  Why     ";
+        let room = width.saturating_sub(prefix.len()) * WHY_LINES;
+        let why = format::hanging_indent(prefix, &format::one_line(&row.why, room), width);
+        lines.push(why);
     }
+    let mut push = |name: &str, text: &str| {
+        lines.push(format::hanging_parts(&format!("  {name:<8}"), text, width));
+    };
     if let (Some(branch), Some(_)) = (&row.branch, &view.head) {
-        push("Branch", &branch_text(branch, result, files));
+        push("Branch", &branch_text(branch, files));
     }
-    if row.standing == Standing::Done && !result.evidence.is_empty() {
-        push("Checks", &checks_text(result));
+    match result.proof {
+        ProofState::Unverified if row.standing == Standing::Done => {
+            push("Checks", "none: no check ran on this code");
+        }
+        ProofState::Verified | ProofState::Red if row.standing == Standing::Done => {
+            push("Checks", &checks_text(result));
+        }
+        ProofState::NothingLanded
+        | ProofState::Unverified
+        | ProofState::Verified
+        | ProofState::Red => {}
     }
     let notes = notes_text(result);
     if !notes.is_empty() {
         push("Notes", &notes.join(", "));
     }
-    let next = match (row.standing, &view.head) {
-        (Standing::Done, Some(_)) => {
-            Some(format!("forge diff {id} · forge merge {id} · forge pr {id} · forge show {id}"))
+    let next = match (end, row.standing, &view.head) {
+        (CardEnd::Nothing, _, _) => None,
+        (CardEnd::NextCommands(merge), Standing::Done, Some(_)) => Some(result_commands(id, merge)),
+        (CardEnd::NextCommands(_), Standing::Done | Standing::Abandoned, _) => {
+            Some(format!("forge show {id}"))
         }
-        (Standing::Done | Standing::Abandoned, _) => Some(format!("forge show {id}")),
-        (_, _) => next_command(view),
+        (CardEnd::NextCommands(_), _, _) => next_command(view),
     };
     if let Some(next) = next {
         push("Next", &next);
@@ -77,21 +100,24 @@ pub(crate) fn with_colour(card: &str, standing: Standing, colours: Colours) -> S
 
 /// Formats the first line: the standing with what has to be known first, time and cost, and the run's short id at the
 /// right edge.
-fn title(view: &RunView, result: &ResultView, id: &str, width: usize) -> String {
+fn title(view: &RunView, result: &ResultView, end: CardEnd, width: usize) -> String {
     let row = &view.row;
+    let id = format::short_id(&row.run);
     let took = format::duration(row.changed_at.saturating_sub(row.started_at));
     let doubt = doubt(row, result).filter(|_| row.standing == Standing::Done);
-    let (symbol, standing) = if let Some(doubt) = doubt {
-        ("!", format!("Done, but {doubt}"))
-    } else {
-        let text = capitalized(&standing_text(row, row.changed_at));
-        (standing_symbol(row.standing).0, text)
+    let (symbol, standing) = match (doubt, end) {
+        (Some(doubt), _) => ("!", format!("Done, {doubt}")),
+        (None, CardEnd::NextCommands(MergeState::Merged)) => ("✓", "Merged".to_owned()),
+        (None, CardEnd::NextCommands(MergeState::Open) | CardEnd::Nothing) => {
+            let text = capitalized(&standing_text(row, row.changed_at));
+            (standing_symbol(row.standing).0, text)
+        }
     };
     let budget = view.budget.filter(|_| row.standing == Standing::Parked);
-    let budget = budget.map(|budget| format!(" of {budget}")).unwrap_or_default();
-    let cost = match row.amount().to_text() {
-        text if text.starts_with("unknown") => format!("cost {text}"),
-        text => format!("{text}{budget}"),
+    let budget = budget.map(|budget| format!(" of {}", budget.to_short_text()));
+    let cost = match row.amount().to_short_text() {
+        text if text == "unknown" => format!("cost {text}"),
+        text => format!("{text}{}", budget.unwrap_or_default()),
     };
     let line = format!("{symbol} {standing} · {took} · {cost}");
     let line = format::cut_end(&line, width.saturating_sub(id.len() + 2));
@@ -102,26 +128,22 @@ fn title(view: &RunView, result: &ResultView, id: &str, width: usize) -> String 
 /// Returns what keeps a result from being trusted, if anything does.
 fn doubt(row: &RunRow, result: &ResultView) -> Option<String> {
     if !row.why.is_empty() {
-        return Some(row.why.clone());
+        return Some(format!("but {}", row.why));
     }
     match result.proof {
         ProofState::Verified | ProofState::NothingLanded => None,
-        ProofState::Unverified => Some("unverified: no check ran on this code".to_owned()),
-        ProofState::Red => Some("a check fails on this code".to_owned()),
+        ProofState::Unverified => Some("unverified".to_owned()),
+        ProofState::Red => Some("a check fails".to_owned()),
     }
 }
 
-fn branch_text(branch: &str, result: &ResultView, files: &[FileStat]) -> String {
+fn branch_text(branch: &str, files: &[FileStat]) -> String {
     let lines = files.iter().filter_map(|file| file.lines);
     let (added, removed) = lines.fold((0, 0), |sum, lines| (sum.0 + lines.0, sum.1 + lines.1));
-    let mut text = branch.to_owned();
-    if let Some(files) = count(files.len(), "file") {
-        text = format!("{text} · {files} +{added} -{removed}");
+    match count(files.len(), "file") {
+        Some(files) => format!("{branch} · {files} +{added} -{removed}"),
+        None => branch.to_owned(),
     }
-    if let Some(commits) = count(result.landed.len(), "commit") {
-        text = format!("{text} · {commits}");
-    }
-    text
 }
 
 fn checks_text(result: &ResultView) -> String {
@@ -129,7 +151,7 @@ fn checks_text(result: &ResultView) -> String {
         Colour::Green => format!("✓ {}", evidence.command),
         Colour::Red => format!("✗ {}", evidence.command),
     };
-    result.evidence.iter().map(check).collect::<Vec<_>>().join("   ")
+    result.evidence.iter().map(check).collect::<Vec<_>>().join(" · ")
 }
 
 fn notes_text(result: &ResultView) -> Vec<String> {

@@ -93,7 +93,7 @@ pub(crate) fn estimate_text(estimate: &Estimate) -> String {
         parts.push(money_range(*least, *most));
     }
     let basis = match earlier_runs {
-        0 => "rough, no earlier runs like this here".to_owned(),
+        0 => "rough, no earlier runs here".to_owned(),
         1 => "from 1 earlier run".to_owned(),
         n => format!("from {n} earlier runs"),
     };

@@ -66,7 +66,7 @@ pub(crate) fn question_text(
     let run = format::short_id(run);
     let mut writer = QuestionWriter { text: String::new(), run, layout, width };
     let asked = question.text.replace("forge resume RUN", &format!("forge resume {run}"));
-    let text = format!("{} · {}: {asked}", question.question, question.unit);
+    let text = format!("{} · {}: {asked}", question.question, format::unit_label(&question.unit));
     writer.text = text_width::wrap(&text, 0, 3, width, writer.long_words());
     writer.push_field("summary", &question.summary);
     if let Some(shown) = &question.shown {
@@ -257,7 +257,7 @@ impl QuestionWriter<'_> {
 
     /// Appends what changed, and the commands that show it.
     fn push_changes(&mut self, question: &QuestionView) {
-        let (run, unit) = (self.run, &question.unit);
+        let (run, unit) = (self.run, format::short_unit_name(&question.unit));
         if !question.changed.is_empty() {
             let (n, few) = (question.changed.len(), question.changed.iter().take(4).cloned());
             let more = if n > 4 { format!(" and {} more", n - 4) } else { String::new() };
@@ -269,7 +269,10 @@ impl QuestionWriter<'_> {
         match self.layout {
             QuestionLayout::Printed { .. } => {
                 for name in &question.artifacts {
-                    self.push_line(&format!("forge show {run} {}", artifact_path(unit, name)));
+                    self.push_line(&format!(
+                        "forge show {run} {}",
+                        artifact_path(&question.unit, name)
+                    ));
                 }
                 match question.change {
                     ChangeKind::Code => self.push_line(&format!("forge show {run} --diff {unit}")),

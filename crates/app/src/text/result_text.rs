@@ -8,24 +8,33 @@ use forge_api::{
 };
 use forge_core::{
     event::Colour,
-    id::UnitId,
+    id::{UnitId, gate_label},
     view::{ProofState, RemainingFinding, RemarkView, ResultView, RunRow, Standing, short_commit},
 };
 
-use super::state_words::{DrivenBy, row_mark};
+use super::state_words::{DrivenBy, MergeState, row_mark};
 use crate::{
     document::{Document, DocumentFormat},
     format,
 };
 
 /// Formats the result of a run.
-pub(crate) fn result_text(view: &ResultView, driven_by: DrivenBy, width: usize) -> String {
+pub(crate) fn result_text(
+    view: &ResultView,
+    driven_by: DrivenBy,
+    merge: MergeState,
+    width: usize,
+) -> String {
     let row = &view.row;
     let (symbol, state) = if row.standing == Standing::Going && driven_by == DrivenBy::Nothing {
         ("■", "not running")
     } else {
-        let (symbol, _, word) = row_mark(row);
+        let (symbol, _, word) = row_mark(row, driven_by);
         (symbol, word)
+    };
+    let state = match merge {
+        MergeState::Merged if row.doubt.is_none() => "merged",
+        MergeState::Merged | MergeState::Open => state,
     };
     let id = format::short_id(&row.run);
     let mut text = format!("{symbol} {id}  {state}{}", done_but(row));
@@ -33,7 +42,7 @@ pub(crate) fn result_text(view: &ResultView, driven_by: DrivenBy, width: usize) 
         let _ = write!(text, "\n{}", format::hanging_indent(&format!("  {name:<9}"), value, width));
     };
     push("request", &format::one_line(&view.request, width.saturating_sub(11)));
-    push("spent", &row.amount().to_text());
+    push("cost", &row.amount().to_text());
     if let Some(base) = &view.base {
         let from_branch = view.base_branch.as_deref().map(|branch| format!(" ({branch})"));
         push("from", &format!("{}{}", short_commit(base), from_branch.unwrap_or_default()));
@@ -52,8 +61,10 @@ pub(crate) fn result_text(view: &ResultView, driven_by: DrivenBy, width: usize) 
     }
     for waived in &view.waived {
         let words = if waived.words.is_empty() { "no reason given" } else { &waived.words };
-        let what = format!("{} of {} by {}: {words}", waived.gate, waived.unit, waived.who);
-        push("OVERRIDE", &what);
+        let check = gate_label(&waived.gate);
+        let what =
+            format!("{check} of {}, by {}: {words}", format::unit_label(&waived.unit), waived.who);
+        push("override", &what);
     }
     push_section(
         &mut text,
@@ -61,11 +72,12 @@ pub(crate) fn result_text(view: &ResultView, driven_by: DrivenBy, width: usize) 
         view.landed.iter().map(|landed| {
             let attempts = match landed.attempts {
                 1 => String::new(),
-                n => format!(", attempt {n}"),
+                n => format!("  ({n} attempts)"),
             };
             let title =
                 if landed.title.is_empty() { String::new() } else { format!("  {}", landed.title) };
-            format!("{}  {}{attempts}{title}", short_commit(&landed.commit), landed.unit)
+            let unit = format::unit_label(&landed.unit);
+            format!("{}  {unit}{title}{attempts}", short_commit(&landed.commit))
         }),
         width,
     );
@@ -74,6 +86,7 @@ pub(crate) fn result_text(view: &ResultView, driven_by: DrivenBy, width: usize) 
         &mut text,
         "open findings",
         view.noted.iter().map(|RemainingFinding { unit, finding, .. }| {
+            let unit = format::unit_label(unit);
             format!("{} {unit}: {}", finding.severity.as_str(), finding.to_line())
         }),
         width,
@@ -83,7 +96,7 @@ pub(crate) fn result_text(view: &ResultView, driven_by: DrivenBy, width: usize) 
         "from the agents",
         view.remarks.iter().map(|RemarkView { unit, remark }| {
             let (kind, words) = remark.parts();
-            format!("{kind}, {unit}: {words}")
+            format!("{kind}, {}: {words}", format::unit_label(unit))
         }),
         width,
     );
@@ -104,36 +117,25 @@ pub(crate) fn done_but(row: &RunRow) -> String {
     }
 }
 
-/// Whether the branch that is checked out has the result of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MergeState {
-    Open,
-    Merged,
-}
-
-/// Returns the commands that make use of the result.
-pub(crate) fn next_steps(view: &ResultView, merge: MergeState) -> Vec<String> {
-    let run = format::short_id(&view.row.run);
-    let mut next = Vec::new();
-    if view.head.is_some() {
-        next.push(format!("see the change    forge diff {run}"));
-    }
-    if let Some(artifact) = view.artifacts.first() {
-        next.push(format!("read an artifact  forge show {run} {}", artifact.name));
-    }
-    if let (Standing::Done, Some(_)) = (view.row.standing, &view.head) {
-        next.push(match merge {
-            MergeState::Open => format!("merge it          forge merge {run}"),
-            MergeState::Merged => "It is merged into your branch.".to_owned(),
-        });
-    }
-    next
+/// Returns the commands that come next, if there are any.
+pub(crate) fn next_steps(view: &ResultView, merge: MergeState) -> Option<String> {
+    let id = format::short_id(&view.row.run);
+    let artifact = view.artifacts.first().map(|one| format!("forge show {id} {}", one.name));
+    let result = match (view.row.standing, &view.head, merge) {
+        (_, None, _) => None,
+        (Standing::Done, Some(_), MergeState::Open) => {
+            Some(format!("forge diff {id} · forge merge {id}"))
+        }
+        (_, Some(_), _) => Some(format!("forge diff {id}")),
+    };
+    let parts: Vec<String> = result.into_iter().chain(artifact).collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
 /// Says whether the result is verified.
 pub(crate) const fn proof_text(proof: ProofState) -> &'static str {
     match proof {
-        ProofState::NothingLanded => "nothing was merged",
+        ProofState::NothingLanded => "none ran: there is no result yet",
         ProofState::Verified => "verified: Forge ran the checks on exactly this code",
         ProofState::Unverified => "UNVERIFIED: no check ran on this code",
         ProofState::Red => "FAILED: a check failed on exactly this code",

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use forge_api::follow::RunSnapshot;
+use forge_api::{follow::RunSnapshot, forge::Forge};
 use forge_core::{
     event::{End, Event, Outcome, Ruling},
     verdict::Verdict,
@@ -41,6 +41,20 @@ impl DrivenBy {
     /// Returns true if a run could continue but has no driver.
     pub(crate) fn is_missing(self, snapshot: &RunSnapshot) -> bool {
         self == Self::Nothing && snapshot.view.row.standing.course() == Course::Driven
+    }
+}
+
+/// Whether the branch that is checked out has the result of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MergeState {
+    Open,
+    Merged,
+}
+
+impl MergeState {
+    pub(crate) fn new(forge: &Forge, standing: Standing, head: Option<&str>) -> Self {
+        let is_merged = |head| standing == Standing::Done && forge.is_merged(head);
+        if head.is_some_and(is_merged) { Self::Merged } else { Self::Open }
     }
 }
 
@@ -92,15 +106,21 @@ pub(crate) const fn standing_symbol(standing: Standing) -> (&'static str, Hue) {
 }
 
 /// Returns the symbol of a run, its colour and its word: a result that cannot be trusted has no check mark.
-pub(crate) const fn row_mark(row: &RunRow) -> (&'static str, Hue, &'static str) {
+pub(crate) fn row_mark(row: &RunRow, driven_by: DrivenBy) -> (&'static str, Hue, &'static str) {
     let (symbol, hue) = standing_symbol(row.standing);
     match row.doubt {
+        _ if is_pausing(row, driven_by) => (symbol, hue, "pausing"),
         Some(ProofState::Red) => ("!", Hue::Yellow, "done, check red"),
         Some(ProofState::Unverified) => ("!", Hue::Yellow, "unverified"),
         Some(ProofState::Verified | ProofState::NothingLanded) | None => {
             (symbol, hue, row.standing.label())
         }
     }
+}
+
+/// Returns true if a run is paused, and agents that worked before may still end.
+pub(crate) fn is_pausing(row: &RunRow, driven_by: DrivenBy) -> bool {
+    row.standing == Standing::Paused && row.working > 0 && driven_by != DrivenBy::Nothing
 }
 
 /// Returns the same for a list, by who drives the run, and by the branches that are part of the user's.
@@ -112,7 +132,7 @@ pub(crate) fn listed_mark(
     if driven_by == DrivenBy::Nothing && row.standing.course() == Course::Driven {
         return ("■", Hue::Yellow, "not running");
     }
-    let (symbol, hue, word) = row_mark(row);
+    let (symbol, hue, word) = row_mark(row, driven_by);
     let is_merged = row.branch.as_ref().is_some_and(|branch| merged.contains(branch));
     (symbol, hue, if is_merged && has_result(row) { "merged" } else { word })
 }
@@ -125,10 +145,13 @@ pub(crate) fn has_result(row: &RunRow) -> bool {
 /// Returns the state of a unit: its tasks, or a word with its revision or attempt.
 pub(crate) fn unit_mark(unit: &UnitView, activity: UnitActivity) -> StateMark {
     let is_begun = matches!(unit.state, UnitState::Working | UnitState::Judging);
-    let (symbol, hue) = match (is_begun, activity) {
-        (true, UnitActivity::Halted(_) | UnitActivity::NotDriven) => ("■", Some(Hue::Yellow)),
-        (_, _) => unit_symbol(unit.state),
+    let is_halted = match activity {
+        UnitActivity::Halted(standing) => is_begun || halted_word(unit, standing).is_some(),
+        UnitActivity::NotDriven => is_begun,
+        UnitActivity::UnderWay => false,
     };
+    let (symbol, hue) =
+        if is_halted { ("■", Some(Hue::Yellow)) } else { unit_symbol(unit.state) };
     StateMark { symbol, hue, word: unit_word(unit, activity) }
 }
 
@@ -201,6 +224,17 @@ pub(crate) const fn waiting_word(course: Course) -> &'static str {
     }
 }
 
+/// Returns the word of a run that stands still for a unit of it that was begun, is not finished, and is asked about by
+/// nobody any more.
+fn halted_word(unit: &UnitView, standing: Standing) -> Option<&'static str> {
+    let is_halted = match (unit.state, standing.course()) {
+        (UnitState::Waiting, Course::Held | Course::Over) => unit.attempt > 0,
+        (UnitState::Asking, Course::Over) => true,
+        (_, _) => false,
+    };
+    is_halted.then(|| standing.label())
+}
+
 fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
     if let Some((closed, all)) = unit.items.filter(|(_, all)| *all > 0)
         && !matches!(unit.state, UnitState::Asking | UnitState::Skipped)
@@ -221,6 +255,16 @@ fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
             None => "in review".to_owned(),
         },
         (UnitState::Working, UnitActivity::UnderWay) => "running".to_owned(),
+        (UnitState::Waiting | UnitState::Asking, UnitActivity::Halted(standing))
+            if halted_word(unit, standing).is_some() =>
+        {
+            return standing.label().to_owned();
+        }
+        (UnitState::Waiting, UnitActivity::Halted(standing))
+            if standing.course() == Course::Failed && unit.attempt > 0 =>
+        {
+            "not finished".to_owned()
+        }
         (UnitState::Waiting, UnitActivity::Halted(standing)) => {
             waiting_word(standing.course()).to_owned()
         }

@@ -32,7 +32,7 @@ fn one_big_turn_over_the_cap_is_stopped_and_nobody_is_started_again() {
     assert_eq!(adds_up(&world, &run).known, 1_000_000, "over by one turn");
     has(
         &world.refused(&["resume", &run]),
-        &["the budget of $0.10 is used up: $1.00 is spent or reserved", "--budget AMOUNT"],
+        &["the budget of $0.10 is used up: $1.00 is spent or reserved", "--budget 2"],
     );
     assert_eq!(begun(&world), ["work#1"]);
 }
@@ -164,7 +164,7 @@ fn a_call_is_held_to_its_own_cap_and_a_stage_to_its() {
         assert_eq!(said.code, WAITS, "{said}");
         has(
             &said.out,
-            &[&format!("It reached its budget of {cap} before it had a result. What now?")],
+            &[&format!("The budget of {cap} was used up before there was a result. What now?")],
         );
         assert_eq!(begun(&world), ["work#1"], "it would spend the same again: {said}");
         let known = adds_up(&world, &world.latest()).known;

@@ -60,7 +60,7 @@ fn a_request_alone_is_a_run_with_the_only_agent_the_found_checks_and_the_default
             "Checks   make test (found in the project)",
             "Budget   stops at $10.00 (--budget), or after 60 calls of unknown price",
             "Estimate 2 calls",
-            "(rough, no earlier runs like this here)",
+            "(rough, no earlier runs here)",
         ],
     );
     let run = world.latest();
@@ -72,7 +72,7 @@ fn a_request_alone_is_a_run_with_the_only_agent_the_found_checks_and_the_default
         &said.out,
         &[
             "✓ Done · ",
-            &format!("Branch  {branch} · 1 file +1 -0 · 1 commit"),
+            &format!("Branch  {branch} · 1 file +1 -0"),
             "Checks  ✓ make test",
             &format!(
                 "Next    forge diff {id} · forge merge {id} · forge pr {id} · forge show {id}"

@@ -19,7 +19,7 @@ fn who_would_go_on_for_ever_is_stopped_at_the_cap_and_goes_on_in_its_session_wit
     let said = stage.run(&["--budget", BUDGET]);
     let run = stage.world.latest();
     assert_eq!(said.code, PARKED, "{said}");
-    has(&said.out, &["Out of budget", " --budget AMOUNT"]);
+    has(&said.out, &["Out of budget", " --budget "]);
     let view = stage.world.view(&run);
     let spent = view["spent"].as_u64().unwrap() + view["estimated"].as_u64().unwrap_or_default();
     assert!(spent <= BUDGET_MICROS + ANSWER_MICROS, "one turn over at most: {view:#}");

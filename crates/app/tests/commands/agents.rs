@@ -278,7 +278,7 @@ fn the_real_claude_answers() {
         return;
     };
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["claude 2.1.325 answers (", " s, <$0.01", "model claude-sonnet-4-5)"]);
+    has(&said.out, &["claude 2.1.325 answers (", "s, <$0.01", "model claude-sonnet-4-5)"]);
     has(&said.err, &["one tiny call to claude, which may cost a little (stopped at $0.05"]);
     assert!(world.left_behind().is_empty(), "{:?}", world.left_behind());
 }

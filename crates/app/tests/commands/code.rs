@@ -283,10 +283,7 @@ fn changed_guards_need_the_word_of_a_person() {
     world.scenario("[[play]]\nfiles = { \"tests/a_test.sh\" = \"true\\n\" }\n");
     let said = world.run("one", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(
-        &said.out,
-        &["Do you agree to these changes?", "`tests/a_test.sh` (test)", "approve", "revise"],
-    );
+    has(&said.out, &["Accept it?", "`tests/a_test.sh` (test)", "approve", "revise"]);
     let run = world.latest();
     world.ok(&["answer", &run, "Q1", "revise", "leave the test alone"]);
     let said = world.forge(&["resume", &run]);
@@ -361,7 +358,7 @@ fn a_run_that_changes_nothing_is_asked_about_and_done_only_if_a_person_says_so_b
     world.scenario("[[play]]\nresult = { summary = \"all done, believe me\" }\n");
     let said = world.run("one", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["It is done, and nothing changed. Is that right?"]);
+    has(&said.out, &["The work is done, and nothing changed. Is that right?"]);
     let run = world.latest();
     world.ok(&["answer", &run, "Q1", "waive", "land", "it is there already"]);
     let said = world.forge(&["resume", &run]);
@@ -581,7 +578,7 @@ fn commands_that_nobody_allowed_are_shown_and_start_nothing() {
     let run = ["run", "--flow", "one", "do it"];
     let said = finish(&mut world.command_as_it_is(&run));
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["sh check.sh", "help: forge config approve --flow one"]);
+    has(&said.err, &["sh check.sh", "help: forge config allow --flow one"]);
     assert!(world.is_untouched());
     world.approve("one");
     assert_eq!(finish(&mut world.command_as_it_is(&run)).code, DONE);

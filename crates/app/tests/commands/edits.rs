@@ -32,7 +32,7 @@ fn the_demo_goes_from_red_tests_to_a_verified_branch_and_keeps_it_all_in_its_fol
         "T1 implement sent back by checks",
         "T2 implement sent back by review",
         "T3 implement started",
-        "the run is done",
+        " is done",
     ] {
         assert!(said.out.contains(line), "{line}: {said}");
     }
@@ -192,7 +192,7 @@ fn changing_by_hand_needs_a_reason_a_change_and_a_run_that_is_not_over() {
     world.ok(&["answer", &run, "Q1", "approve"]);
     fs::write(same, "other").unwrap();
     let refused = world.refused(&["edit", &run, "draft.md", "--file", same, "--why", "x"]);
-    assert!(refused.contains("the run is done"), "{refused}");
+    assert!(refused.contains(" is done"), "{refused}");
 }
 
 #[test]

@@ -173,9 +173,9 @@ fn a_review_that_blocks_asks_a_person_who_can_overrule_it_by_name_or_end_the_run
     world.scenario(&blocks);
     let said = world.run("draft", &["--auto"]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["says it cannot be fixed", "no licence to write this", "waive review"]);
+    has(&said.out, &["says it cannot be fixed", "no licence to write this", "forge override "]);
     let run = world.latest();
-    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["revise, waive, give-up"]);
+    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["revise, override, reject"]);
     world.ok(&["answer", &run, "Q1", "waive", "review", "the licence came today"]);
     // Somebody objected, so the checkpoint is for a person, too.
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
@@ -348,7 +348,7 @@ fn an_agent_that_is_blocked_or_half_done_owes_nothing_else() {
     );
     let said = world.run("plan", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["plan partly done", "half of it", "It is blocked: no licence"]);
+    has(&said.out, &["plan partly done", "half of it", "The work is blocked: no licence"]);
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn what_an_abandoned_run_left_at_work_is_stopped_by_whoever_comes_next() {
         &world.ok(&["doctor"]),
         &["may still be running", &format!("forge stop {}", crate::unnamed::short(&run))],
     );
-    has(&world.refused(&["stop", &run]), &["the run was abandoned"]);
+    has(&world.refused(&["stop", &run]), &[" was abandoned"]);
     assert!(!world.ok(&["doctor"]).contains("at work"), "the call was swept and settled");
 }
 
@@ -471,4 +471,17 @@ fn a_paused_run_that_is_still_driven_goes_on_by_resume() {
     running.until_says("resumed the run");
     world.ok(&["stop", &run]);
     assert_eq!(running.end().code, INTERRUPTED);
+}
+
+#[test]
+fn an_agent_that_failed_is_asked_about_with_its_last_words() {
+    let world = World::new();
+    let (_, reviewer) = CONTENT.rsplit_once("[[play]]").expect("there are two");
+    world.scenario(&format!(
+        "scenario = 1\n[[play]]\nrole = \"writer\"\nsay = [\"API Error: 401 unauthorized\"]\n\
+         exit = 3\nno_result = true\n[[play]]{reviewer}"
+    ));
+    let said = world.run("draft", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["Q1 · write: No usable result: API Error: 401 unauthorized"]);
 }

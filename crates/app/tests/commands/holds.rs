@@ -157,7 +157,7 @@ fn an_abandoned_run_is_over_for_good() {
     let mut running = world.start(&["run", "do it"]);
     running.until_says("write started");
     let run = world.latest();
-    has(&world.ok(&["abandon", &run]), &["is abandoned", ".git/forge/runs/"]);
+    has(&world.ok(&["abandon", &run]), &["is abandoned", "Next: forge show "]);
     let said = running.end();
     assert_eq!(said.code, FAILED, "{said}");
     has(&said.out, &["the run was abandoned"]);
@@ -202,7 +202,7 @@ fn a_run_whose_budget_is_used_up_is_parked_until_it_gets_more() {
     assert_eq!(said.code, PARKED, "{said}");
     let run = world.latest();
     has(&said.out, &["$0.01 of the run's $0.02 spent; the next call could cost more than is left"]);
-    has(&said.out, &["■ Out of budget", " --budget AMOUNT"]);
+    has(&said.out, &["■ Out of budget", " --budget 1"]);
     let before = world.records(&run);
     has(&world.refused(&["resume", &run]), &["$0.02", "--budget", "help: forge resume"]);
     has(
@@ -273,7 +273,7 @@ fn a_price_that_nobody_told_is_unknown_and_never_zero() {
     world.scenario("[[play]]\n");
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["work finished (cost unknown)", "unknown (1 call)"]);
+    has(&said.out, &["work finished (cost unknown)", "· cost unknown"]);
     has(&world.ok(&["status"]), &["unknown"]);
     assert_eq!(world.view(&world.latest())["unknown_costs"], 1);
 }

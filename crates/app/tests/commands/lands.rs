@@ -136,7 +136,7 @@ fn what_does_not_land_twice_is_put_before_a_person() {
     has(
         &said.out,
         &[
-            "It conflicted twice with work that was merged meanwhile",
+            "This change conflicted twice with work that was merged meanwhile",
             "merged meanwhile:",
             "middle",
             "right",
@@ -294,7 +294,7 @@ fn a_run_that_blocks_asks_a_person_and_goes_on_when_told() {
     let (world, first, second) = two_runs("block");
     let said = second.end();
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["It is blocked: ", "may write the same paths", "retry"]);
+    has(&said.out, &["The work is blocked: ", "may write the same paths", "retry"]);
     world.go();
     assert_eq!(first.end().code, DONE);
     let run = world.ids().into_iter().find(|id| id.contains("the-second")).unwrap();

@@ -236,7 +236,7 @@ fn a_run_that_is_detached_goes_on_alone_and_whoever_attaches_can_answer_and_leav
     person.until_sees("❯ ● write");
     person.press("q");
     assert_eq!(person.end(), DONE);
-    person.until_sees("Look again: forge attach ");
+    person.until_sees("Still running. Next: forge attach ");
     world.go();
     let mut person = Person::at(&world, &["attach", &run]);
     person.until_sees("Is this the document you want?");
@@ -273,6 +273,56 @@ fn a_run_that_was_stopped_is_shown_and_resumed_from_its_screen() {
 }
 
 #[test]
+fn who_leaves_the_screen_of_a_run_that_was_stopped_reads_that_it_is_not_running() {
+    let world = World::new();
+    world.scenario(&slow());
+    world.ok(&["run", "--flow", "draft", "write something", "--detach"]);
+    let run = run_of(&world);
+    world.until_agents_started(&run, 1);
+    world.ok(&["stop", &run]);
+    let mut person = Person::at(&world, &["attach", &run]);
+    // The first frame knows it.
+    has(&person.until_sees("q leave"), &["Stopped. Press r to resume."]);
+    // Ctrl-C stops nothing here, and the help says so.
+    person.press("?");
+    has(&person.until_sees("Ctrl-Z suspend"), &["Ctrl-C leave"]);
+    person.press("q");
+    assert_eq!(person.end(), INTERRUPTED, "{}", person.screen());
+    person.until_sees("Not running (stopped). Next: forge resume ");
+}
+
+#[test]
+fn a_run_that_is_out_of_budget_is_shown_with_the_command_that_raises_it() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let said = world.run("draft", &["--auto", "--budget", "0.015"]);
+    assert_eq!(said.code, PARKED, "{said}");
+    let mut person = Person::at(&world, &["attach"]);
+    assert_eq!(person.end(), PARKED, "{}", person.screen());
+    person.until_sees("Out of budget");
+    person.until_sees(" --budget 1");
+}
+
+#[test]
+fn who_leaves_a_rate_limited_run_lets_it_wait_and_no_agent_is_called_again() {
+    let world = World::new();
+    let limited = "role = \"writer\"\nlimit = { kind = \"usage\", reset_in_ms = 3600000 }";
+    world.scenario(&CONTENT.replacen("role = \"writer\"", limited, 1));
+    let mut person = Person::at(&world, &RUN);
+    person.until_sees("rate-limited until ");
+    let run = run_of(&world);
+    person.press("q");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    until("the driver", || {
+        world.ok(&["status", &run]).contains("rate-limited until").then_some(())
+    });
+    assert_eq!(world.agents_started(&run), 1);
+    let story = world.story(&run);
+    assert!(!story.iter().any(|fact| fact.contains("resumed")), "{story:?}");
+    world.ok(&["stop", &run]);
+}
+
+#[test]
 fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen() {
     let world = World::new();
     world.scenario(&slow());
@@ -291,7 +341,8 @@ fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen()
     plain.until_sees("the run is done");
     assert_eq!(plain.end(), DONE);
     let printed = world.ok(&["attach", &run]);
-    has(&printed, &["the run is done", "✓ Done"]);
+    has(&printed, &["✓ Done"]);
+    assert!(!printed.contains("write started"), "what happened is in the log: {printed}");
     assert!(!plain.bytes().contains("\x1b[?1049h"), "no screen of its own");
     let refused = Person::at(&world, &["attach", &run]).end();
     assert_eq!(refused, DONE, "a run that is over is shown as it is");
@@ -308,7 +359,7 @@ fn who_pauses_a_run_and_leaves_finds_it_paused_and_the_same_key_continues_it() {
     person.press("d");
     has(&person.until_sees("Unknown key. All keys:"), &["p pause or continue"]);
     person.press("p");
-    has(&person.until_sees("p continue"), &["■ paused", "q leave"]);
+    has(&person.until_sees("p continue"), &["■ pausing", "q leave"]);
     person.press("p");
     has(&person.until_sees("p pause"), &["● running"]);
     person.press("p");
@@ -366,7 +417,7 @@ fn who_answers_a_run_that_no_process_drives_continues_it_with_the_answer() {
     assert_eq!(world.find_attempt(&run, "write#3"), None, "{alone}");
     person.press("q");
     assert_eq!(person.end(), PARKED, "{}", person.screen());
-    has(&person.screen(), &["Not running. Resume: forge resume"]);
+    has(&person.screen(), &["Not running. Next: forge resume"]);
     let mut person = Person::at(&world, &["attach", &run]);
     person.until_sees("Not running. Press r to resume.");
     person.press("r");

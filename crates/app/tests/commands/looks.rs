@@ -20,7 +20,7 @@ fn waiting() -> (World, String) {
     (world, run)
 }
 
-pub(crate) const COMMANDS: [&str; 34] = [
+pub(crate) const COMMANDS: [&str; 35] = [
     "demo",
     "init",
     "run",
@@ -35,6 +35,7 @@ pub(crate) const COMMANDS: [&str; 34] = [
     "revise",
     "reject",
     "retry",
+    "override",
     "answer",
     "pause",
     "stop",
@@ -88,7 +89,7 @@ fn the_help_of_every_command() {
 const INNER: [(&str, &[&str]); 3] = [
     ("flow", &["list", "show", "check"]),
     ("agents", &["check", "use"]),
-    ("config", &["get", "list", "explain", "set", "unset", "edit", "path", "schema", "approve"]),
+    ("config", &["get", "list", "explain", "set", "unset", "edit", "path", "schema", "allow"]),
 ];
 
 /// `cargo xtask schemas` writes the page.

@@ -186,7 +186,7 @@ fn a_script_that_the_checks_name_is_guarded_whatever_its_name() {
         let run = world.latest();
         if is_asked {
             assert_eq!(said.code, WAITS, "{command}: {said}");
-            has(&said.out, &["Do you agree to these changes?", script]);
+            has(&said.out, &["Accept it?", script]);
             assert_eq!(count(&world, &run, "landed"), 0);
         } else {
             assert_eq!(said.code, DONE, "{command}: {said}");
@@ -204,7 +204,7 @@ fn a_changed_test_file_that_is_too_large_to_be_compared_is_for_a_person_to_see()
     world.scenario("[[play]]\nfiles = { \"tests/large_test.txt\" = \"assert nothing\\n\" }\n");
     let said = world.run("one", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["Do you agree to these changes?", "tests/large_test.txt"]);
+    has(&said.out, &["Accept it?", "tests/large_test.txt"]);
 }
 
 /// Two tasks, the second after the first, each with one file of its own.
@@ -298,9 +298,9 @@ fn a_verify_that_a_person_waived_by_name_lands_without_another_proof_and_is_show
         assert_eq!(said.code, DONE, "{said}");
         assert_eq!(proofs(&world), before, "nobody asks again what was waived: {said}");
         assert_eq!(landed(&world, &run, "src/b.txt"), "broken");
-        has(&notes(&world, &run), &["merged without proof: `verify` was overridden"]);
+        has(&notes(&world, &run), &["merged without proof: the checks were overridden"]);
         let shown = world.ok(&["show", &run]);
-        has(&shown, &["OVERRIDE verify of build by ada: it was red before"]);
+        has(&shown, &["override checks of build, by ada: it was red before"]);
         assert!(!shown.contains("verified: "), "{shown}");
     }
 }
@@ -495,7 +495,7 @@ fn conflicting() -> (World, String) {
     touch("go-again");
     let said = running.end();
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["It conflicted twice with work that was merged meanwhile"]);
+    has(&said.out, &["This change conflicted twice with work that was merged meanwhile"]);
     let run = world.latest();
     (world, run)
 }
@@ -543,7 +543,7 @@ fn code_of_a_run_that_is_done_is_not_taken_in_and_nothing_is_left_of_it() {
     fs::write(world.work(&run).join("src/b.txt"), "too late\n").unwrap();
     let refs = world.git(&["for-each-ref"]);
     let refused = world.refused(&["edit", &run, "--code", "build", "--why", "an afterthought"]);
-    has(&refused, &["the run is done", "help: "]);
+    has(&refused, &[" is done", "help: "]);
     assert_eq!(world.git(&["for-each-ref"]), refs);
     assert_eq!(landed(&world, &run, "src/b.txt"), "b");
 }

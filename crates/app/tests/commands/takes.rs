@@ -117,6 +117,11 @@ fn a_merge_needs_a_yes_and_then_moves_the_branch() {
     has(&world.ok(&["status"]), &["  done  "]);
     has(&world.ok(&["merge", "-y"]), &["Merged into main"]);
     has(&world.ok(&["status"]), &["✓ ", "  merged  "]);
+    for said in [world.ok(&["resume", &run]), world.ok(&["status", &run])] {
+        has(&said, &[&format!("forge show {} · forge clean", short(&run))]);
+        assert!(!said.contains("forge merge"), "{said}");
+    }
+    has(&world.ok(&["show"]), &["merged"]);
     assert_eq!(world.git(&["rev-parse", "main"]), world.git(&["rev-parse", &branch(&world, &run)]));
     assert_eq!(fs::read_to_string(world.repo.join("src/b.txt")).unwrap(), "new\n");
     has(&world.ok(&["merge", &run]), &["main already contains the result", "already"]);
@@ -184,6 +189,9 @@ fn a_result_without_proof_needs_a_yes_of_its_own() {
     world.ok(&["answer", "Q1", "waive", "verify", "I looked"]);
     assert_eq!(world.forge(&["resume"]).code, DONE);
     let id = short(&world.latest()).to_owned();
+    let said = world.forge(&["merge"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.err, &["needs your yes, and the result is not verified", "--yes --unverified"]);
     let said = world.forge(&["merge", "-y"]);
     assert_eq!(said.code, WAITS, "{said}");
     has(&said.err, &["not verified", &format!("help: forge merge {id} --yes --unverified")]);
@@ -195,8 +203,10 @@ fn a_run_that_is_not_done_is_not_merged() {
     let world = World::new();
     world.scenario(crate::world::CONTENT);
     assert_eq!(world.run("draft", &[]).code, WAITS);
+    let run = world.latest();
     for command in ["merge", "pr"] {
-        has(&world.refused(&[command]), &["is not done (needs you)", "help: forge status"]);
+        has(&world.refused(&[command, &run]), &["is not done (needs you)", "help: forge status"]);
+        has(&world.refused(&[command]), &["no run has a result to merge", "help: forge status"]);
     }
 }
 
@@ -204,6 +214,10 @@ fn a_run_that_is_not_done_is_not_merged() {
 fn a_pull_request_is_printed_with_the_page_that_opens_it() {
     let (world, run) = done(CHECKED);
     has(&world.forge(&["pr", "--print"]).err, &["no remote is set"]);
+    has(
+        &world.refused(&["pr"]),
+        &["no remote is set, so nothing was pushed", "help: git remote add origin URL"],
+    );
     world.git(&["remote", "add", "origin", "https://me:s3cret@github.com/me/tool.git"]);
     let said = world.forge(&["pr", &run, "--print"]);
     assert_eq!(said.code, DONE, "{said}");

@@ -26,7 +26,7 @@ pub(crate) fn short(run: &str) -> &str {
 fn is_alone(said: &Said, run: &str) {
     assert_eq!(said.code, WRONG, "{said}");
     let run = short(run);
-    has(&said.err, &[&format!("{run} is not running"), "help: ", &format!("forge resume {run}")]);
+    has(&said.err, &[&format!("{run} is not running"), "help: forge ", run]);
     assert!(!said.all().contains("going"), "{said}");
 }
 
@@ -42,7 +42,7 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     // Nobody drives it, so that only who names it can stop it.
     has(&world.refused(&["stop"]), &["no run can be stopped", "help: forge status"]);
     has(&world.ok(&["stop", &waits]), &[&format!("{} is stopped", short(&waits))]);
-    has(&world.refused(&["stop", &waits]), &["the run is already stopped"]);
+    has(&world.refused(&["stop", &waits]), &[" is already stopped"]);
     has(&world.refused(&["attach"]), &[&format!("{} is not running", short(&waits))]);
     has(&world.ok(&["answer", "Q1", "approve"]), &["Q1 is answered"]);
     assert_eq!(world.forge(&["resume"]).code, DONE);
@@ -87,7 +87,7 @@ fn a_run_that_would_go_on_and_that_nobody_drives_is_not_said_to_work() {
     let said = world.ok(&["status", &waits]);
     has(&said, &["not running"]);
     assert!(!said.contains("● running"), "{said}");
-    has(&world.ok(&["status"]), &["not running", "\nResume: forge resume "]);
+    has(&world.ok(&["status"]), &["not running", "\nNext: forge resume "]);
     world.ok(&["stop", &waits]);
     assert!(!world.ok(&["status"]).contains("not running"));
 }
@@ -131,10 +131,10 @@ fn an_answer_that_is_none_is_refused_with_all_that_can_be_said() {
     for words in [&["answer", "Q1", "yes"][..], &["answer", &waits, "Q1", "yes"]] {
         has(
             &world.refused(words),
-            &["`yes` is not an answer to Q1", "it can be approve, revise, give-up"],
+            &["`yes` is not an answer to Q1", "help: forge approve ", "or: forge reject "],
         );
     }
-    has(&world.refused(&["answer", &waits, "Q1"]), &["the answer to Q1 is missing"]);
+    has(&world.refused(&["answer", &waits, "Q1"]), &["needs an answer"]);
     has(&world.refused(&["answer", "Q1", "waive"]), &["name the check to override"]);
     has(&world.ok(&["answer", "Q1", "revise", "-x", "more"]), &["Q1 is answered"]);
     has(&world.ok(&["log", &waits]), &["-x more"]);
@@ -173,7 +173,7 @@ fn an_answer_without_a_question_is_refused_with_one_that_is_open() {
         has(&refused, &[&format!("or: forge revise {} \"WORDS\"", short(&run))]);
         assert!(!refused.contains("required arguments"), "{refused}");
     }
-    has(&world.refused(&["answer", "Q1"]), &["the answer to Q1 is missing: one of approve"]);
+    has(&world.refused(&["answer", "Q1"]), &["needs an answer", "help: forge approve "]);
     world.ok(&["answer", &run, "Q1", "approve"]);
     has(&world.refused(&["answer", &run]), &["has no open question"]);
 }

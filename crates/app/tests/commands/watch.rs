@@ -70,7 +70,7 @@ fn afterwards_the_last_attempt_is_told_from_its_beginning_in_every_form() {
         &said,
         &["write started, agent scripted (ended)", "says   first line\n                 second"],
     );
-    has(&said, &["write needs your answer to Q1", &format!("next: forge status {run}")]);
+    has(&said, &["write needs your answer to Q1", "Next: forge status "]);
     assert!(!said.contains(['\u{1b}', '\u{7}']), "nothing steers the terminal: {said}");
     let transcript =
         |call: &str| fs::read_to_string(world.attempt(&run, call).join("transcript")).unwrap();
@@ -129,7 +129,7 @@ fn a_run_that_nobody_drives_is_not_waited_for() {
     world.go();
     let said = watch.end();
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["it is done", "the run is not running", &format!("next: forge resume {run}")]);
+    has(&said.out, &["it is done", "the run is not running", "Next: forge resume "]);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
 }
 

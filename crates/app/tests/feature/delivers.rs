@@ -45,7 +45,7 @@ fn with_effort_m_the_whole_is_reviewed_at_the_end() {
     has(&story, &["verify: nothing to merge", "review: nothing to merge", "record merged as"]);
     let branch = Project::branch(&run);
     let subjects = project.world.git(&["log", "--format=%s", &format!("main..{branch}")]);
-    let of_the_record = format!("Record run {run}");
+    let of_the_record = format!("Record run {}", run.rsplit('-').next().unwrap());
     assert_eq!(subjects.lines().collect::<Vec<_>>(), [of_the_record.as_str(), "Part", "Greet"]);
     let shown: Value = serde_json::from_str(&project.world.ok(&["show", &run, "--json"])).unwrap();
     let landed: Vec<&str> = shown["landed"]
@@ -129,8 +129,8 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     let said = project.run("S", &["--auto"]);
     let run = world.latest();
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.all(), &["Q1 · build.T1/implement: It is done, and nothing changed. Is that right?"]);
-    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["revise, waive, give-up"]);
+    has(&said.all(), &["Q1 · T1 implement: The work is done, and nothing changed. Is that right?"]);
+    has(&world.refused(&["answer", &run, "Q1", "approve"]), &["revise, override, reject"]);
     world.ok(&["answer", &run, "Q1", "waive", "land", "it greets already"]);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS, "each task is asked about");
     world.ok(&["answer", &run, "Q2", "waive", "land", "and parts"]);
@@ -152,7 +152,7 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     // The branch has the record of the run, and no other commit.
     let branch = Project::branch(&run);
     let subjects = world.git(&["log", "--format=%s", &format!("main..{branch}")]);
-    assert_eq!(subjects, format!("Record run {run}"));
+    assert_eq!(subjects, format!("Record run {}", run.rsplit('-').next().unwrap()));
     let changed = world.git(&["diff", "--name-only", "main", &branch]);
     assert!(changed.lines().all(|path| path.starts_with(".forge/runs/")), "{changed}");
     let facts = world.facts(&run);

@@ -215,7 +215,7 @@ fn a_verifier_that_changes_what_a_check_runs_needs_the_word_of_a_person() {
     assert_eq!(said.code, WAITS, "{said}");
     has(
         &said.all(),
-        &["It changes protected files (tests, CI, settings)", "tools/make_categories.py"],
+        &["This change touches protected files (tests, CI, settings)", "tools/make_categories.py"],
     );
     let (world, run) = (&golden.world, golden.world.latest());
     world.ok(&["answer", &run, "Q1", "approve"]);

@@ -148,7 +148,7 @@ fn what_the_last_reviewer_itself_finds_critical_is_neither_landed_nor_delivered_
     assert_eq!(said.code, WAITS, "{said}");
     let run = world.latest();
     let story = world.story(&run).join("\n");
-    let asked = "Q1 asks about review: It is done, but serious findings remain: src/greet: it deletes the disk.";
+    let asked = "Q1 asks about review: The work is done, but serious findings remain: src/greet: it deletes the disk.";
     has(&story, &[asked]);
     // A person is asked at once, and nothing more is paid for.
     for never in
@@ -210,7 +210,10 @@ fn a_critical_finding_stops_however_many_stand_before_it_and_also_where_it_shows
     assert_eq!(said.code, WAITS, "{said}");
     let run = world.latest();
     let story = world.story(&run).join("\n");
-    has(&story, &["about review: It is done, but serious findings remain: it deletes the disk;"]);
+    has(
+        &story,
+        &["about review: The work is done, but serious findings remain: it deletes the disk;"],
+    );
     assert_eq!(project.deliveries(&run).len(), 0);
     // A person who lets it pass is named with it where the code is offered.
     world.ok(&["answer", &run, "Q1", "approve"]);

@@ -45,7 +45,7 @@ fn where_the_checks_are_green_before_a_lie_adds_nothing_and_is_asked_about() {
     project.world.git(&["commit", "--quiet", "-m", "done already", "--", "bin/greet.sh"]);
     let said = project.run(&[play("writer", "", "true")]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["It is done, and nothing changed. Is that right?"]);
+    has(&said.out, &["The work is done, and nothing changed. Is that right?"]);
 }
 
 #[test]

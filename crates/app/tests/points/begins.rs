@@ -81,13 +81,13 @@ fn flags_that_cannot_be_are_refused_with_a_next_command_and_nothing_is_made() {
         (&["--budget", "0", REQUEST], "`--budget 0` is not a valid amount"),
         (&["--budget", "-3", REQUEST], "`--budget -3` is not a valid amount"),
         (&["--budget", "much", REQUEST], "`--budget much` is not a valid amount"),
-        (&["--branch", "mine", REQUEST], "possible values: new, current"),
+        (&["--branch", "mine", REQUEST], "use new or current"),
         (&["--scenario", "play.toml", "--agent", "claude", REQUEST], "cannot be used with"),
         (&["--issue", "issue.json", REQUEST], "cannot be used with"),
         (&["--json", "--plain", REQUEST], "cannot be used with"),
         (&["--agent", "nobody", REQUEST], "unknown agent `nobody`"),
-        (&[], "no editor can be opened"),
-        (&["--auto"], "no editor can be opened"),
+        (&[], "no request given"),
+        (&["--auto"], "no request given"),
     ] {
         refused(&project, words, why);
     }

@@ -38,17 +38,17 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         ],
     );
     left.shows(&[
-        "Q1 · build.T1/implement: ",
+        "Q1 · T1 implement: ",
         "summary   it greets",
         "verdict   changes requested (review: 1 major)",
         "F6 major: design.md:1: major thing 1",
         "changed   src/greet",
-        &format!("forge show {} --diff build.T1/implement", short_id(run)),
-        &format!("forge edit {} --code build.T1/implement", short_id(run)),
+        &format!("forge show {} --diff T1/implement", short_id(run)),
+        &format!("forge edit {} --code T1/implement", short_id(run)),
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3, "two retries");
     has(&project.world.ok(&["show", run, "--diff", "build.T1/implement"]), &["+hello"]);
-    left.refuses(&["Q1", "waive", "review", "it will do"], &["waive"])
+    left.refuses(&["Q1", "waive", "review", "it will do"], &["override"])
         .refuses(&["Q1", "retry"], &["retry"])
         .refuses(&["Q1", "revise"], &["words"]);
     // Approved: it lands, and what was found is in the summary.
@@ -100,9 +100,9 @@ fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
         "`analysis.md` is not in the outbox",
     ]);
     assert_eq!(left.tries("analyse"), 2, "{}", left.said);
-    left.refuses(&["Q1", "approve"], &["approve", "retry, give-up"])
+    left.refuses(&["Q1", "approve"], &["approve", "retry, reject"])
         .refuses(&["Q1", "revise", "do it"], &["revise"])
-        .refuses(&["Q1", "waive", "form", "no need"], &["waive"]);
+        .refuses(&["Q1", "waive", "form", "no need"], &["override"]);
     left.gives_up(1);
     // Taken up again, its third try is a good one.
     let left = left.resume();
@@ -143,14 +143,14 @@ fn tests_that_stay_red_after_a_task_are_shown_to_a_person_who_cannot_just_approv
     left.shows(&[
         "not ok 1 - something is broken",
         "changed   src/greet",
-        &format!("forge show {} --diff build.T1/implement", short_id(run)),
+        &format!("forge show {} --diff T1/implement", short_id(run)),
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3);
-    left.refuses(&["Q1", "approve"], &["approve", "retry, revise, waive, give-up"])
+    left.refuses(&["Q1", "approve"], &["approve", "retry, revise, override, reject"])
         .refuses(&["Q1", "waive"], &["name the check"])
         .refuses(&["Q1", "waive", "verify"], &["reason"])
-        .refuses(&["Q1", "waive", "land", "it is fine"], &["land", "verify"])
-        .refuses(&["Q1", "waive", "it is fine"], &["it is fine", "verify"])
+        .refuses(&["Q1", "waive", "land", "it is fine"], &["land", "checks"])
+        .refuses(&["Q1", "waive", "it is fine"], &["it is fine", "checks"])
         .refuses(&["Q1", "revise"], &["words"]);
     // Sent back, its fourth try is green.
     let left = left.answer(&["Q1", "revise", "it must not be broken"]);
@@ -192,7 +192,7 @@ fn red_tests_that_a_person_waives_by_name_land_and_are_not_asked_about_again_whi
     assert_eq!((left.count("question_asked"), left.tries("verify")), (1, 1));
     has(
         &project.world.ok(&["show", &left.run]),
-        &["OVERRIDE", "by ada: it is flaky", "FAILED: a check"],
+        &["override checks of", "by ada: it is flaky", "FAILED: a check"],
     );
     has(
         &project.world.ok(&["show", &left.run, "pull-request.md"]),

@@ -61,7 +61,7 @@ fn what_the_verifier_cannot_mend_in_two_rounds_is_shown_to_a_person_and_not_deli
     assert_eq!(left.count("effect_done"), 0);
     left.refuses(&["Q1", "approve"], &["approve"])
         .refuses(&["Q1", "waive", "verify"], &["reason"])
-        .refuses(&["Q1", "waive", "land", "let it pass"], &["land", "verify"])
+        .refuses(&["Q1", "waive", "land", "let it pass"], &["land", "checks"])
         .refuses(&["Q1", "revise"], &["words"]);
     // With a hint it can.
     let left = left.answer(&["Q1", "revise", "remove the file red"]);

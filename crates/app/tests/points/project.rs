@@ -181,7 +181,10 @@ impl Left<'_> {
             "approve" | "retry" => format!("forge {word} {id}{named}{optional}"),
             "revise" => format!("forge revise {id}{named} \"WORDS\""),
             "give-up" => format!("forge reject {id}{named}"),
-            _ => format!("forge answer {id} Q{question} {answer}"),
+            _ => {
+                let words = words.replacen("verify", "checks", 1).replacen("land", "merge", 1);
+                format!("forge override {id}{named} {words}")
+            }
         }
     }
 

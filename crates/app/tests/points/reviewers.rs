@@ -45,7 +45,7 @@ fn a_reviewer_that_blocks_asks_a_person_whatever_auto_says() {
     let project = Project::new(&design_review("block", &[]));
     let left = project.asks("M", &["--auto"]);
     left.hides(&["approved automatically", "Build it like this?"])
-        .shows(&["`review` says that no change can fix this: I looked", "waive review"]);
+        .shows(&["`review` says that no change can fix this: I looked", "override "]);
     assert_eq!(left.tries("design"), 1);
 }
 

@@ -177,7 +177,7 @@ fn at_a_terminal_a_key_shows_the_change_of_a_task_in_the_pager_that_is_set_and_i
     let project = Project::new(&first);
     let mut reader = Reader::at(&project, &["--auto"]);
     let asked = reader.person.until_sees("Esc later");
-    has(&asked, &["Q1 · build.T1/implement", "v see the change"]);
+    has(&asked, &["Q1 · T1 implement", "v see the change"]);
     let read = plain(&reader.reads("v", "+hello"));
     assert!(read.starts_with("diff --git a/src/greet b/src/greet\n"), "{read}");
     reader.person.until_sees("v see the change");

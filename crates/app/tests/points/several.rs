@@ -38,7 +38,7 @@ fn a_second_process_answers_while_the_run_is_driven_and_the_driver_goes_on_at_on
         (&["Q2", "approve"][..], "Q2"),
         (&["Q1", "revise"], "words"),
         (&["Q1", "retry"], "retry"),
-        (&["Q1", "waive", "review", "why not"], "waive"),
+        (&["Q1", "waive", "review", "why not"], "override"),
     ] {
         has(&world.refused(&[&["answer", &run], wrong].concat()), &["error: ", why, "help: "]);
     }

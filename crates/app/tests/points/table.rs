@@ -131,8 +131,15 @@ fn the_docs_name_the_same_answers() {
         if answers == "as 8" {
             return ["approve", "revise", "give-up"].into();
         }
-        let word = |known: &&str| answers.contains(&format!("`{known}"));
-        ["approve", "revise", "retry", "waive", "give-up"].into_iter().filter(word).collect()
+        let commands = [
+            ("approve", "approve"),
+            ("revise", "revise"),
+            ("retry", "retry"),
+            ("override", "waive"),
+            ("reject", "give-up"),
+        ];
+        let is_named = |(command, _): &(&str, &str)| answers.contains(&format!("`{command}"));
+        commands.into_iter().filter(is_named).map(|(_, answer)| answer).collect()
     };
     for point in answered::POINTS {
         let same = answered::POINTS.iter().filter(|same| same.number == point.number);

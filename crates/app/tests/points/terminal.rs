@@ -48,7 +48,7 @@ fn at_a_terminal_red_tests_are_overridden_only_with_a_reason_and_a_confirmation_
  {
     let project = Project::new(&breaks(9));
     let mut person = Person::at(&project.world, &run(&["--effort", "S", "--auto"]));
-    let asked = person.until_sees("Q1 · build.T1/implement");
+    let asked = person.until_sees("Q1 · T1 implement");
     assert!(!asked.contains("approve"), "{asked}");
     // What cannot be answered here does nothing.
     person.press("a");
@@ -58,7 +58,7 @@ fn at_a_terminal_red_tests_are_overridden_only_with_a_reason_and_a_confirmation_
     person.press("\r");
     person.until_sees("Type a few words first.");
     person.press("it is flaky\r");
-    person.until_sees("Override verify in your name?");
+    person.until_sees("Override the checks in your name?");
     person.press("\r");
     // At the end it is red in the same way, and nobody is asked again.
     assert_eq!(person.end(), DONE, "{}", person.screen());

@@ -2,7 +2,7 @@
 //! says by name that it may.
 
 use super::{
-    project::{Project, TWO_TASKS},
+    project::{Project, TWO_TASKS, short_id},
     world::{DONE, WAITS, has},
 };
 
@@ -29,10 +29,38 @@ fn a_project_without_checks_is_unverified_and_asks_before_anything_lands() {
     left.refuses(&["Q1", "approve"], &["approve"])
         .refuses(&["Q1", "waive", "verify"], &["reason"])
         .refuses(&["Q1", "waive", "verify", " "], &["reason"])
-        .refuses(&["Q1", "waive", "checks", "there are none"], &["checks", "verify"]);
+        .refuses(&["Q1", "waive", "tests", "there are none"], &["tests", "checks"]);
     left.gives_up(1);
     assert_eq!((left.count("landed"), left.count("effect_done")), (0, 0));
     assert_eq!(project.world.git(&["branch", "--list", "forge/*"]), "");
+}
+
+#[test]
+fn an_override_is_one_command_that_names_the_check_and_continues_the_run() {
+    let project = Project::with("", NO_CHECKS);
+    let left = project.asks("S", &["--auto"]);
+    let id = short_id(&left.run);
+    let without_name = format!("help: forge override {id} checks \"it is only text\"");
+    has(
+        &project.world.refused(&["override", id, "it is only text"]),
+        &["name what you override: `checks`", &without_name],
+    );
+    has(&project.world.refused(&["override", id, "checks"]), &["needs a reason"]);
+    has(
+        &project.world.refused(&["answer", id, "Q1"]),
+        &[
+            &format!("error: Q1 of {id} needs an answer"),
+            &format!("help: forge revise {id} \"WORDS\""),
+            &format!("or: forge override {id} checks \"WHY\""),
+            &format!("or: forge reject {id}"),
+        ],
+    );
+    has(&project.world.refused(&["answer", id, "Q1", "yes"]), &["`yes` is not an answer to Q1"]);
+    assert_eq!(left.count("answered"), 0);
+    let said = project.world.forge(&["override", id, "checks", "it", "is", "only", "text"]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.err, &["the checks are overridden in your name for all of this run"]);
+    has(&project.world.ok(&["show", id]), &["override checks of ", "it is only text"]);
 }
 
 #[test]

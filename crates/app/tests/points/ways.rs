@@ -101,7 +101,7 @@ impl<'a> Seat<'a> {
             }
         }
         if let Some(person) = &seat.person {
-            person.until_sees(&format!("Q1 · {about}"));
+            person.until_sees(&format!("Q1 · {}", label(about)));
         }
         seat.run = world.latest();
         seat.asks(1, about);
@@ -122,7 +122,7 @@ impl<'a> Seat<'a> {
 
     /// Waits until this question is asked.
     pub(crate) fn asks(&mut self, question: usize, about: &str) {
-        let wanted = format!("Q{question} · {about}");
+        let wanted = format!("Q{question} · {}", label(about));
         match self.way {
             Way::Keys | Way::Elsewhere => {
                 let person = self.person.as_ref().expect("there is a terminal");
@@ -233,7 +233,12 @@ fn by_keys(person: &mut Person, says: Says) {
             person.press("o");
             person.until_sees("Why do you override it?");
             write(person, why);
-            person.until_sees(&format!("Override {gate} in your name?"));
+            let check = match gate {
+                "verify" => "the checks".to_owned(),
+                "land" => "the merge".to_owned(),
+                other => format!("`{other}`"),
+            };
+            person.until_sees(&format!("Override {check} in your name?"));
             person.press(ENTER);
         }
     }
@@ -243,4 +248,9 @@ fn by_keys(person: &mut Person, says: Says) {
 fn write(person: &mut Person, words: &str) {
     person.press(&format!("\x1b[200~{}\x1b[201~", words.replace('\n', "\r")));
     person.press(CTRL_D);
+}
+
+/// The name of a unit on screens.
+fn label(unit: &str) -> String {
+    unit.rsplit('.').next().unwrap_or(unit).replace('/', " ")
 }

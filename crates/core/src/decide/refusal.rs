@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::{
     event::{Choice, End, Hold},
     flow::FlowError,
-    id::{QuestionId, UnitId},
+    id::{QuestionId, UnitId, gate_label},
     money::Money,
 };
 
@@ -39,10 +39,10 @@ pub enum Refusal {
     },
     #[error("{0} is already answered, or no longer open")]
     AnsweredAlready(QuestionId),
-    #[error("`{}` is not a valid answer; possible: {}", choice.as_str(), possible(options))]
+    #[error("`{}` is not a valid answer; possible: {}", choice.command(), possible(options))]
     NotAnOption { choice: Choice, options: Vec<Choice> },
     /// A gate that proves something is waived by its own name.
-    #[error("only `{gate}` can be overridden here, not `{said}`")]
+    #[error("only `{}` can be overridden here, not `{said}`", gate_label(gate))]
     WrongGate {
         /// The name that was given.
         said: String,
@@ -99,7 +99,7 @@ fn still_open(open: &[QuestionId]) -> String {
 }
 
 fn possible(choices: &[Choice]) -> String {
-    choices.iter().map(|choice| choice.as_str()).collect::<Vec<&str>>().join(", ")
+    choices.iter().map(|choice| choice.command()).collect::<Vec<&str>>().join(", ")
 }
 
 fn too_little(budget: Money, committed: Money) -> String {

@@ -236,7 +236,18 @@ impl Choice {
         }
     }
 
-    /// Returns the word a person types.
+    /// Returns the command that gives it.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Revise => "revise",
+            Self::Retry => "retry",
+            Self::Waive => "override",
+            Self::GiveUp => "reject",
+        }
+    }
+
+    /// Returns the word in data.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",

@@ -31,11 +31,11 @@ impl Amount {
         }
     }
 
-    /// Formats it for a column: `-`, `$1.20`, `~$1.20`, `$1.20+?`, `unknown`.
+    /// Formats it for a column: `$0`, `$1.20`, `~$1.20`, `$1.20+?`, `unknown`.
     pub fn to_short_text(self) -> String {
         let (sum, about) = self.sum("~");
         match (sum.0, self.unknown_calls) {
-            (0, 0) => "-".to_owned(),
+            (0, 0) => "$0".to_owned(),
             (_, 0) => format!("{about}{sum}"),
             (0, _) => "unknown".to_owned(),
             (_, _) => format!("{about}{sum}+?"),
@@ -138,7 +138,7 @@ mod tests {
             unknown_calls,
         };
         for (amount, words, short) in [
-            (amount(0, 0, 0), "$0", "-"),
+            (amount(0, 0, 0), "$0", "$0"),
             (amount(1_200_000, 0, 0), "$1.20", "$1.20"),
             (amount(1_000_000, 200_000, 0), "about $1.20", "~$1.20"),
             (amount(0, 1_200_000, 0), "about $1.20", "~$1.20"),

@@ -509,6 +509,10 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
                 None => format!("`{}` is tried again{with}", question.unit),
             }
         }
+        // Nothing else is there that could continue.
+        Choice::GiveUp if run.units().len() == 1 => {
+            format!("`{}` fails, and the run with it", question.unit)
+        }
         Choice::GiveUp => {
             format!("`{}` fails; work that does not depend on it continues", question.unit)
         }

@@ -268,11 +268,16 @@ pub fn sentence(event: &Event, names: Names) -> String {
             )
         }
         Event::RunRewound { from, unit, by, .. } => {
-            format!(
-                "{} rewound to {} of {from}; the records above are shared",
-                by.who,
-                names.unit(unit)
-            )
+            let (who, at) = (&by.who, names.unit(unit));
+            match names {
+                Names::Short => {
+                    let from = from.rsplit('-').next().unwrap_or(from);
+                    format!("{who} started this run from {at} of {from}")
+                }
+                Names::Exact => {
+                    format!("{who} rewound to {at} of {from}; the records above are shared")
+                }
+            }
         }
         Event::EndingKeyAdded { .. } => "the run continues in a new process".to_owned(),
         Event::EffectIntended { mark, .. } => format!("starting {mark}"),
@@ -333,7 +338,7 @@ pub(super) fn question_text(question: &Question) -> String {
         }
         QuestionReason::NoResult { class, what } if gate.is_empty() => {
             let last = class.map_or_else(|| last_line(what), |class| fault(class, what));
-            format!("It left no usable result: {last}. What now?")
+            format!("No usable result: {last}. What now?")
         }
         // The work has a result, but its gate may not spend more.
         QuestionReason::NoResult { what, .. } => {
@@ -343,14 +348,14 @@ pub(super) fn question_text(question: &Question) -> String {
         QuestionReason::CapReached { cap } => {
             let cap = cap.map(|cap| format!(" of {cap}")).unwrap_or_default();
             match gate {
-                "" => format!("It reached its budget{cap} before it had a result. What now?"),
+                "" => format!("The budget{cap} was used up before there was a result. What now?"),
                 gate => {
                     format!("`{gate}` reached its budget{cap} before it had a verdict. What now?")
                 }
             }
         }
         QuestionReason::Setbacks { n } => {
-            format!("It was lost, interrupted or rate-limited {n} times in a row. What now?")
+            format!("The work was lost, interrupted or rate-limited {n} times in a row. What now?")
         }
         QuestionReason::NoVerdict { what } => {
             format!(
@@ -362,7 +367,7 @@ pub(super) fn question_text(question: &Question) -> String {
             blocked(*class, gate, line(what).trim_end_matches('.'))
         }
         QuestionReason::DoesNotLand => {
-            "It conflicted twice with work that was merged meanwhile. What now?".to_owned()
+            "This change conflicted twice with work that was merged meanwhile. What now?".to_owned()
         }
         QuestionReason::NothingToRedo => {
             format!(
@@ -374,8 +379,7 @@ pub(super) fn question_text(question: &Question) -> String {
             format!("Nothing verifies this change: {}. What now?", line(what).trim_end_matches('.'))
         }
         QuestionReason::Guarded => {
-            "It changes protected files (tests, CI, settings). Do you agree to these changes?"
-                .to_owned()
+            "This change touches protected files (tests, CI, settings). Accept it?".to_owned()
         }
         QuestionReason::Objected { what } => {
             format!(
@@ -384,15 +388,16 @@ pub(super) fn question_text(question: &Question) -> String {
             )
         }
         QuestionReason::Doubted { what } => {
-            let who = if gate.is_empty() { "It is done" } else { "It passed its review" };
+            let who =
+                if gate.is_empty() { "The work is done" } else { "The work passed its review" };
             format!("{who}, but serious findings remain: {}. Continue anyway?", lines(what))
         }
         QuestionReason::NothingChanged => {
-            "It is done, and nothing changed. Is that right?".to_owned()
+            "The work is done, and nothing changed. Is that right?".to_owned()
         }
         QuestionReason::Unfinished { what } => {
             format!(
-                "It is only partly done, and no attempts are left; left: {}. What now?",
+                "The work is only partly done, and no attempts are left; left: {}. What now?",
                 line(what).trim_end_matches('.')
             )
         }
@@ -411,7 +416,7 @@ pub fn capitalized(text: &str) -> String {
 
 /// Returns what stands in the way, and what a person can do about it.
 fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
-    let who = if gate.is_empty() { "It".to_owned() } else { format!("`{gate}`") };
+    let who = if gate.is_empty() { "The work".to_owned() } else { format!("`{gate}`") };
     if class != BlockerClass::NoAccess {
         return format!("{who} is blocked: {what}. What now?");
     }

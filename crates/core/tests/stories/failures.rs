@@ -135,7 +135,7 @@ fn four_losses_ask_nobody_and_the_fifth_in_a_row_does() {
     }
     world.ends("work#5", Outcome::Interrupted);
     world.says(
-        "Q1 asks about work: It was lost, interrupted or rate-limited 5 times in a row. What now?",
+        "Q1 asks about work: The work was lost, interrupted or rate-limited 5 times in a row. What now?",
     );
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     assert_eq!(world.unit("work").misses, 0, "it is a fault of nobody");
@@ -492,9 +492,7 @@ fn of_several_secrets_the_first_is_told_and_how_many_more_there_are() {
     world.say(1, Answer::Retry, "");
     world.ends("work#3", secrets(&["a token in a.rs", "a key in b.rs"]));
     world.ends("work#4", secrets(&["a token in a.rs", "a key in b.rs"]));
-    world.says(
-        "Q2 asks about work: It left no usable result: a token in a.rs and 1 more. What now?",
-    );
+    world.says("Q2 asks about work: No usable result: a token in a.rs and 1 more. What now?");
 }
 
 #[test]

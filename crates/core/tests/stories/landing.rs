@@ -103,7 +103,7 @@ fn a_conflict_reopens_the_item_once_and_then_asks() {
     world.end("build.A/make#2");
     world.rules("build.A/make#2/land#1", revises(1));
     world.says(
-        "Q1 asks about build.A/make: It conflicted twice with work that was merged meanwhile. What now?",
+        "Q1 asks about build.A/make: This change conflicted twice with work that was merged meanwhile. What now?",
     );
     assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.say(1, Answer::Revise, "take ours");
@@ -127,7 +127,7 @@ fn a_conflict_goes_back_to_where_the_gate_says() {
         "tasks.T1/implement#2 started",
     );
     assert_eq!(world.unit("tasks.T1/plan").attempt, 1);
-    world.says("Q1 asks about tasks.T1/commit: It conflicted twice with work that was merged meanwhile. What now?");
+    world.says("Q1 asks about tasks.T1/commit: This change conflicted twice with work that was merged meanwhile. What now?");
     world.say(1, Answer::GiveUp, "");
     world.go_on();
     world.is(&Phase::Over(End::Failed));

@@ -193,7 +193,7 @@ fn an_attempt_that_reached_the_cap_of_a_call_is_asked_about_at_once_and_is_no_mi
     assert_eq!(world.run.ledger().known, cents(50), "what it spent is spent");
     assert_eq!(world.calls(), [] as [String; 0], "it would spend the same again");
     world.says(
-        "Q1 asks about work: It reached its budget of $0.50 before it had a result. What now?",
+        "Q1 asks about work: The budget of $0.50 was used up before there was a result. What now?",
     );
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     let retry = &RunView::new("r", &world.run).asked[0].options[0];
@@ -208,7 +208,7 @@ fn an_attempt_that_reached_the_cap_of_a_call_is_asked_about_at_once_and_is_no_mi
 fn whoever_stops_at_a_cap_that_we_did_not_set_is_asked_about_without_an_amount() {
     let mut world = World::small(ONE).begin();
     world.ends("work#1", spent_out());
-    world.says("Q1 asks about work: It reached its budget before it had a result. What now?");
+    world.says("Q1 asks about work: The budget was used up before there was a result. What now?");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn an_attempt_that_used_up_the_cap_of_its_stage_is_followed_by_a_question() {
         world.ends("work#1", spent_out());
         assert_eq!(world.calls(), [] as [String; 0], "there is nothing left to hold back");
         world.says(
-            "Q1 asks about work: It reached its budget of $0.30 before it had a result. What now?",
+            "Q1 asks about work: The budget of $0.30 was used up before there was a result. What now?",
         );
         world.say(1, Answer::Retry, "");
         assert_eq!(reserved(&world, "work#2"), Some(cents(30)), "granted once more");
@@ -421,7 +421,9 @@ fn attempts_that_miss_go_on_until_the_stage_has_nothing_left() {
         let outcome = Outcome::Fault { class: FaultClass::Crashed, what };
         world.ends(&format!("work#{n}"), outcome);
     }
-    world.says("Q1 asks about work: It left no usable result: the stage's budget of $0.30 is used up. What now?");
+    world.says(
+        "Q1 asks about work: No usable result: the stage's budget of $0.30 is used up. What now?",
+    );
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp], "$0.003 is too little to begin");
 }
 

@@ -114,7 +114,7 @@ fn a_blocker_is_asked_about_and_can_only_be_retried_or_given_up() {
     let class = BlockerClass::ExternalDependency;
     let blocked = forge_core::event::Outcome::Blocked { class, what: "no key".into() };
     let mut world = World::small(ASKED).outcome("write#1", blocked).played();
-    world.says("Q1 asks about write: It is blocked: no key. What now?");
+    world.says("Q1 asks about write: The work is blocked: no key. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     world.say(1, Answer::Retry, "the key is in the safe");
     assert_eq!(world.calls(), ["write#2"]);
@@ -128,7 +128,7 @@ fn an_agent_that_is_not_let_in_is_asked_about_at_once_with_what_to_do() {
     let blocked = forge_core::event::Outcome::Blocked { class, what };
     let mut world = World::small(ASKED).outcome("write#1", blocked).played();
     world.says("write#1 blocked: not logged in.");
-    world.says("Q1 asks about write: It is blocked, because the provider refuses access: not logged in. Log in, then retry; or change the model or agent with `forge resume RUN --model MODEL` or `--agent NAME`. What now?");
+    world.says("Q1 asks about write: The work is blocked, because the provider refuses access: not logged in. Log in, then retry; or change the model or agent with `forge resume RUN --model MODEL` or `--agent NAME`. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     assert_eq!(world.unit("write").misses, 0, "it is nobody's fault");
     world.say(1, Answer::Retry, "");
@@ -172,7 +172,7 @@ fn nobody_can_accept_what_made_nothing() {
         .outcome("write#1", fault("empty"))
         .outcome("write#2", fault("empty"))
         .played();
-    world.says("Q1 asks about write: It left no usable result: empty. What now?");
+    world.says("Q1 asks about write: No usable result: empty. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     for answer in [Answer::Approve, Answer::Revise, Answer::Waive { gate: "human".into() }] {
         let refused = world.try_say(1, answer, "words");
@@ -319,11 +319,11 @@ fn every_refusal_says_what_and_why() {
     let options = vec![Choice::Retry, Choice::GiveUp];
     assert_eq!(
         said(Refusal::NotAnOption { choice: Choice::Approve, options }),
-        "`approve` is not a valid answer; possible: retry, give-up"
+        "`approve` is not a valid answer; possible: retry, reject"
     );
     assert_eq!(
         said(Refusal::WrongGate { said: "x".into(), gate: "verify".into() }),
-        "only `verify` can be overridden here, not `x`"
+        "only `checks` can be overridden here, not `x`"
     );
     assert_eq!(
         said(Refusal::WordsMissing),

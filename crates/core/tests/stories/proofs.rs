@@ -109,7 +109,7 @@ fn a_change_to_what_guards_the_project_is_put_to_a_person() {
     world.end("make#1");
     world.rules("make#1/guarded#1", revises(1));
     world.says(
-        "Q1 asks about make: It changes protected files (tests, CI, settings). Do you agree to these changes?",
+        "Q1 asks about make: This change touches protected files (tests, CI, settings). Accept it?",
     );
     assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
     let view = QuestionView::new(&world.run, world.run.questions().next().unwrap());

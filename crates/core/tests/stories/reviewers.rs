@@ -266,7 +266,7 @@ fn who_passes_work_with_something_serious_that_is_not_shown_leaves_it_to_a_perso
             .list("split", vec![writes("T1", "src/a")])
             .ruling("build.T1/implement#1/review#1", pass)
             .played();
-        world.says("Q1 asks about build.T1/implement: It passed its review, but serious findings remain: loses the ledger. Continue anyway?");
+        world.says("Q1 asks about build.T1/implement: The work passed its review, but serious findings remain: loses the ledger. Continue anyway?");
         world.never_says("build.T1/implement merged");
         assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
         world.say(1, Answer::Approve, "the ledger is gone");
@@ -285,7 +285,7 @@ fn a_worker_that_leaves_something_serious_asks_a_person_before_any_gate_looks() 
             .list("split", vec![writes("T1", "src/a")])
             .leaves_found("review#1", found())
     };
-    let asks = "Q1 asks about review: It is done, but serious findings remain: src/a.rs:7: half of the request is not done. Continue anyway?";
+    let asks = "Q1 asks about review: The work is done, but serious findings remain: src/a.rs:7: half of the request is not done. Continue anyway?";
     let mut world = reviewed().played();
     world.says(asks);
     world.never_says("review#1/form#1 started");
@@ -539,7 +539,7 @@ fn what_must_be_true_and_is_not_asks_a_person_before_it_lands_and_remarks_are_ke
         .leaves("build.T1/implement#1", left(remarks()))
         .leaves("build.T1/implement#1/review#1", left(remarks()[1..].to_vec()))
         .played();
-    world.says("Q1 asks about build.T1/implement: It is done, but serious findings remain: not met: it greets (no time). Continue anyway?");
+    world.says("Q1 asks about build.T1/implement: The work is done, but serious findings remain: not met: it greets (no time). Continue anyway?");
     world.never_says("build.T1/implement merged");
     world.say(1, Answer::Approve, "no greeting, then");
     world.go_on();
@@ -566,7 +566,9 @@ fn a_task_that_changes_nothing_is_asked_about_and_good_only_if_a_person_says_so_
         .leaves("review#1/land#1", nothing("base"))
         .leaves("verify#1/land#1", nothing("base"))
         .played();
-    world.says("Q1 asks about build.T1/implement: It is done, and nothing changed. Is that right?");
+    world.says(
+        "Q1 asks about build.T1/implement: The work is done, and nothing changed. Is that right?",
+    );
     assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
     world.say(1, Answer::Waive { gate: "land".to_owned() }, "it is there already");
     world.go_on();
@@ -602,7 +604,7 @@ gates = [{ land = true }]
     world.start.branch = Some("work".to_owned());
     let mut world =
         world.leaves("build#1/land#1", nothing()).leaves("tidy#1/land#1", nothing()).played();
-    world.says("Q1 asks about build: It is done, and nothing changed. Is that right?");
+    world.says("Q1 asks about build: The work is done, and nothing changed. Is that right?");
     world.say(1, Answer::Waive { gate: "land".to_owned() }, "it is there already");
     world.go_on();
     world.is(&Phase::Over(End::Done));

@@ -78,7 +78,7 @@ fn a_task_that_is_partly_done_and_asked_about_stops_only_what_waits_for_it() {
         .played();
     world.is(&Phase::Going);
     assert_eq!(world.about("asks about").len(), 1);
-    world.says("Q1 asks about tasks.T1/implement: It is only partly done, and no attempts are left; left: the index. What now?");
+    world.says("Q1 asks about tasks.T1/implement: The work is only partly done, and no attempts are left; left: the index. What now?");
     world.says("tasks.T3/commit merged as commit-of-ta on the run's branch");
     world.never_says("tasks.T2/");
     world.say(1, Answer::Retry, "leave out the index");

@@ -85,7 +85,7 @@ fn a_question_shows_what_each_answer_does() {
         [
             ("approve", "`critic` is overridden with its findings noted, and the checks run next"),
             ("revise", "`write` runs again, with your words in its brief"),
-            ("give-up", "`write` fails; work that does not depend on it continues"),
+            ("give-up", "`write` fails, and the run with it"),
         ]
     );
     assert_eq!(view.findings.len(), 1);

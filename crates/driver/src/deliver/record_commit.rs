@@ -23,6 +23,7 @@ use crate::{
     Error,
     plan::{Pending, Plan, step::OnStop},
     projection::state_text,
+    run_id::short_id,
     secrets::NO_SECRET,
     summary_file::{self, SUMMARY},
 };
@@ -82,7 +83,8 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Error> {
     let message = format!(
         "Record run {}\n\nAdds its records below .forge/runs/. The code is \
          unchanged.\n\nForge-Run: {}\nForge-Call: {call}\n",
-        context.id, context.id
+        short_id(context.id),
+        context.id
     );
     Ok(Operation::Attach(AttachRecord {
         location: context.verification(),

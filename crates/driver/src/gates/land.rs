@@ -62,7 +62,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let mut verifies = gates.iter().filter(|gate| gate.check == Check::Verify);
     let is_waived = verifies.any(|gate| run.unit(unit).waived.contains(&gate.name));
     if is_waived {
-        receipt.notes.push("merged without proof: `verify` was overridden".to_owned());
+        receipt.notes.push("merged without proof: the checks were overridden".to_owned());
     } else {
         match checks_at(context.frozen, run, repository, &landed)? {
             lack @ (Checks::Added(_) | Checks::Nothing(_)) => {

@@ -399,13 +399,11 @@ fn changed_test(
     let diff = repository.diff(&span.from, &span.to, &[path.to_owned()], DIFF_BYTES_MAX)?;
     let text = String::from_utf8_lossy(&diff.text);
     let proof = Some(Proof::Quote { quote: start_of(&text, QUOTED_BYTES_MAX).to_owned() });
-    let Some(first) = weaker.first() else {
+    if weaker.is_empty() {
         return Ok(finding(Severity::Major, Some(path), format!("`{path}` (test) {did}"), proof));
-    };
+    }
     let what = format!("`{path}` (test) is weakened: {}", weaker.join("; "));
-    let mut found = finding(Severity::Critical, Some(path), what, proof);
-    found.why.clone_from(first);
-    Ok(found)
+    Ok(finding(Severity::Critical, Some(path), what, proof))
 }
 
 /// Whether every line that was there is still there, in the same order.
