@@ -131,7 +131,7 @@ fn the_schema_of_the_file_takes_what_is_right_and_refuses_what_is_not() {
         json!({"agnt": "scripted"}),
         json!({"agent": "Claude"}),
         json!({"limits": {"at_once": 0}}),
-        json!({"limits": {"at_once": 257}}),
+        json!({"limits": {"at_once": 1025}}),
         json!({"limits": {"budget": 3}}),
         json!({"limits": {"budgt": "3"}}),
         json!({"verify": {"commands": "make"}}),
