@@ -31,7 +31,7 @@ pub(crate) fn full(words: &[&str]) -> ExitCode {
         return ExitCode::FAILURE;
     }
     if program.exists() {
-        command.env("FORGE_BENCH_SPEC_KIT", program);
+        command.env("BENCH_SPEC_KIT", program);
     }
     ends_well(&mut command)
 }

@@ -41,6 +41,7 @@ const PARTS: &[Part] = &[
     ("resume", journal::resume),
     ("status", journal::status),
     ("checkouts", checkouts::measure),
+    ("resume-million", journal::resume_million),
 ];
 
 fn main() -> ExitCode {
@@ -82,10 +83,10 @@ fn main() -> ExitCode {
     code
 }
 
-/// Returns the program of Spec Kit, where `FORGE_BENCH_SPEC_KIT` or the path says.
+/// Returns the program of Spec Kit, where `BENCH_SPEC_KIT` or the path says.
 fn spec_kit() -> Option<PathBuf> {
-    let program = std::env::var_os("FORGE_BENCH_SPEC_KIT")
-        .map_or_else(|| PathBuf::from("specify"), PathBuf::from);
+    let program =
+        std::env::var_os("BENCH_SPEC_KIT").map_or_else(|| PathBuf::from("specify"), PathBuf::from);
     let mut version = Command::new(&program);
     version.args(["workflow", "--help"]);
     measurement::spend(&mut version, 0).is_ok().then_some(program)

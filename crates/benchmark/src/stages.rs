@@ -18,7 +18,7 @@ use crate::measurement::{
 };
 
 pub(crate) fn measure(bench: &Bench) -> Measured {
-    let n = bench.sized(5, 100);
+    let n = bench.sized(5, 50);
     let flow = |name: &str, stages: u64| {
         let mut text = format!("name = '{name}'\n");
         for n in 0..stages {
@@ -31,7 +31,7 @@ pub(crate) fn measure(bench: &Bench) -> Measured {
     let folder = bench.project("one", &files)?;
     spend(&mut bench.forge(folder.path(), &["config", "approve", "--flow", "two"]), 0)?;
     let run = |name: &str| bench.forge(folder.path(), &["run", "--flow", name, "measure"]);
-    let times = bench.sized(1, 5);
+    let times = bench.sized(1, 9);
     let wall = |name: &str| -> Measured<(Duration, Duration)> {
         let before = children_cpu();
         let wall = median(times, || spend(&mut run(name), 0))?;
