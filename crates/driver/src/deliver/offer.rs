@@ -21,7 +21,7 @@ use forge_core::{
     verdict::BlockerClass,
 };
 use forge_store::{
-    atomic_file::replace_on,
+    atomic_file::replace_synced_on,
     disk::{Disk, SyncPoint},
     records::facts,
 };
@@ -134,29 +134,21 @@ fn write_record(plan: &Plan<'_>, offer: &Offer) -> Result<String, Error> {
         let text = plan.pull_request_text(offer)?;
         let json = serde_json::to_string_pretty(offer).expect("an offer can be written") + "\n";
         // The file by which it is found comes last, so that a record is whole or not there.
-        for (name, content) in [(TEXT, text), (FILE, json)] {
+        for (name, content, point) in
+            [(TEXT, text, SyncPoint::DeliveryText), (FILE, json, SyncPoint::DeliveryRecord)]
+        {
             let path = live.join(folder(number)).join(name);
-            replace_on(context.disk, &path, content.as_bytes())
+            replace_synced_on(context.disk, &path, content.as_bytes(), point)
                 .map_err(|error| Error::file(&path, &error))?;
         }
         folder(number)
     };
-    sync(context.disk, &live.join(&folder))?;
+    // What is a fact must outlive the machine: so must its name.
+    let place = live.join(&folder);
+    let synced = context.disk.sync(&place, SyncPoint::DeliveryName);
+    synced.map_err(|error| Error::file(&place, &error))?;
     pin()?;
     Ok(format!("{folder}/{TEXT}"))
-}
-
-/// What is a fact must outlive the machine.
-fn sync(disk: &dyn Disk, place: &Path) -> Result<(), Error> {
-    let points = [
-        (place.join(TEXT), SyncPoint::DeliveryText),
-        (place.join(FILE), SyncPoint::DeliveryRecord),
-        (place.to_owned(), SyncPoint::DeliveryName),
-    ];
-    for (path, point) in points {
-        disk.sync(&path, point).map_err(|error| Error::file(&path, &error))?;
-    }
-    Ok(())
 }
 
 fn folder(number: u32) -> String {
