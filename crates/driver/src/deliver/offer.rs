@@ -124,25 +124,27 @@ fn write_record(plan: &Plan<'_>, offer: &Offer) -> Result<String, Error> {
         let name = format!("refs/forge/{}/delivered", context.id);
         context.code.pin(&name, &offer.commit).map_err(Error::from)
     };
-    let folder = if let Some(folder) = found(context.disk, &live, &offer.mark)? {
-        folder
-    } else {
-        let mut number = 1;
-        while context.disk.length(&live.join(folder(number)).join(FILE)).is_ok() {
-            number += 1;
-        }
-        let text = plan.pull_request_text(offer)?;
-        let json = serde_json::to_string_pretty(offer).expect("an offer can be written") + "\n";
-        // The file by which it is found comes last, so that a record is whole or not there.
-        for (name, content, point) in
-            [(TEXT, text, SyncPoint::DeliveryText), (FILE, json, SyncPoint::DeliveryRecord)]
-        {
-            let path = live.join(folder(number)).join(name);
-            replace_synced_on(context.disk, &path, content.as_bytes(), point)
-                .map_err(|error| Error::file(&path, &error))?;
-        }
-        folder(number)
+    let made = found(context.disk, &live, &offer.mark)?;
+    let mut number = 1;
+    while context.disk.length(&live.join(folder(number)).join(FILE)).is_ok() {
+        number += 1;
+    }
+    let folder = made.clone().unwrap_or_else(|| folder(number));
+    let has_text = made.is_some() && context.disk.length(&live.join(&folder).join(TEXT)).is_ok();
+    let write = |name: &str, content: String, point: SyncPoint| {
+        let path = live.join(&folder).join(name);
+        replace_synced_on(context.disk, &path, content.as_bytes(), point)
+            .map_err(|error| Error::file(&path, &error))
     };
+    // A loss of power may have left the record the name that it was given last, and not the text.
+    if !has_text {
+        write(TEXT, plan.pull_request_text(offer)?, SyncPoint::DeliveryText)?;
+    }
+    // The file by which it is found comes last.
+    if made.is_none() {
+        let json = serde_json::to_string_pretty(offer).expect("an offer can be written") + "\n";
+        write(FILE, json, SyncPoint::DeliveryRecord)?;
+    }
     // What is a fact must outlive the machine: so must its name.
     let place = live.join(&folder);
     let synced = context.disk.sync(&place, SyncPoint::DeliveryName);
