@@ -10,8 +10,8 @@ use crate::{
     repository::{root, target},
 };
 
-/// The two packages together: each alone has other features, and is built anew.
-const BUILT: [&str; 6] = ["build", "--bins", "--package", "forge", "--package", "forge-benchmark"];
+/// The whole workspace, with the features that the tests are built with: one package alone has others, and is built anew.
+const BUILT: [&str; 3] = ["build", "--workspace", "--bins"];
 /// What others of our kind are called at their registry.
 const SPEC_KIT: &str = "specify-cli";
 

@@ -6,7 +6,9 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::measurement::{Bench, Bound, Measured, Unit, commit, float, in_ms, repository, spend};
+use crate::measurement::{
+    Bench, Bound, Measured, Unit, commit, float, in_ms, repository, spend, write_files,
+};
 
 const FLOW: &str = "name = 'two'\n\
     [[stage]]\nname = 'plan'\nagent = 'planner'\nlist = 'tasks'\n\
@@ -105,20 +107,15 @@ fn many_files(folder: &Path, n: usize, bytes: usize) -> Measured {
 }
 
 fn write_project(folder: &Path, settings: &str) -> Measured {
+    let settings = format!("[verify]\ncommands = [\"true\"]\n{settings}");
     let files = [
         (".forge/flows/two.toml", FLOW),
         ("scenario.toml", SCENARIO),
-        ("forge.toml", &format!("[verify]\ncommands = [\"true\"]\n{settings}")),
+        ("forge.toml", &settings),
         ROLES[0],
         ROLES[1],
     ];
-    for (path, text) in files {
-        let path = folder.join(path);
-        fs::create_dir_all(path.parent().expect("it is in the folder"))
-            .and_then(|()| fs::write(path, text))
-            .map_err(|error| error.to_string())?;
-    }
-    Ok(())
+    write_files(folder, &files)
 }
 
 /// A step that has ended.
@@ -131,7 +128,7 @@ struct Step {
 
 /// Runs the flow, and returns its steps in the order in which they were started.
 fn run(bench: &Bench, folder: &Path) -> Measured<Vec<Step>> {
-    spend(&mut bench.forge(folder, &["config", "approve", "--flow", "two"]), 0)?;
+    spend(&mut bench.forge(folder, &["config", "allow", "--flow", "two"]), 0)?;
     let words = ["run", "--flow", "two", "--scenario", "scenario.toml", "--auto", "measure"];
     spend(&mut bench.forge(folder, &words), 0)?;
     let mut steps = Vec::new();

@@ -1,13 +1,10 @@
 //! How long one decision takes, and one look at what is wanted: a sprint of 10, 300 and 3,000 items is driven to its end.
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use forge_core::{
     Command, Effect, Input, Report, Run, decide,
-    event::{Approvals, Detail, Limits, Outcome, Person, Receipt, Ruling, Start},
+    event::{Outcome, Receipt, Ruling},
     item::Item,
     money::Spent,
     run::Phase,
@@ -15,7 +12,10 @@ use forge_core::{
     wanted,
 };
 
-use crate::measurement::{Bench, Bound, Measured, Unit};
+use crate::{
+    long_run::start,
+    measurement::{Bench, Bound, Measured, Unit},
+};
 
 const FLOW: &str = r#"
 name = "sprint"
@@ -84,29 +84,8 @@ fn drive(n_items: usize) -> (Vec<Duration>, Vec<Duration>) {
         ..Item::default()
     };
     let items: Vec<Item> = (0..n_items).map(item).collect();
-    let start = Start {
-        request: "measure".to_owned(),
-        flow: "sprint".to_owned(),
-        texts: [("sprint".to_owned(), FLOW.to_owned())].into(),
-        format: 1,
-        params: BTreeMap::new(),
-        approvals: Approvals::ByPeople,
-        limits: Limits { budget: None, call_budget: None, at_once: 16, unpriced_calls: None },
-        settings: None,
-        roles: BTreeMap::new(),
-        instructions: None,
-        base: None,
-        base_branch: None,
-        branch: None,
-        onto: None,
-        chosen: BTreeMap::new(),
-        source: None,
-        detail: Detail::Plain,
-        coherence: None,
-        ending_key: None,
-        version: "0".to_owned(),
-        by: Person { who: "ada".to_owned(), channel: "cli".to_owned() },
-    };
+    let mut start = start("sprint", FLOW);
+    start.limits.at_once = 16;
     let mut run = Run::new();
     let mut input = Input::Command(Command::Start(Box::new(start)));
     let (mut decisions, mut looks) = (Vec::new(), Vec::new());

@@ -21,7 +21,8 @@ pub(crate) const ID: &str = "20260101-long-aaaa";
 const FACTS_PER_STAGE: usize = 5;
 const ITEMS_MAX: usize = 500;
 
-fn start(flow: &str, text: &str) -> Start {
+/// Returns the start of a run of this flow.
+pub(crate) fn start(flow: &str, text: &str) -> Start {
     Start {
         request: "measure".to_owned(),
         flow: flow.to_owned(),

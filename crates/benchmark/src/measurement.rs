@@ -126,14 +126,9 @@ impl Bench {
         files: &[(&str, &str)],
     ) -> Measured<tempfile::TempDir> {
         let folder = repository()?;
-        for (path, text) in files {
-            let path = folder.path().join(path);
-            fs::create_dir_all(path.parent().expect("it is in the folder"))
-                .and_then(|()| fs::write(path, text))
-                .map_err(|error| error.to_string())?;
-        }
+        write_files(folder.path(), files)?;
         commit(folder.path())?;
-        spend(&mut self.forge(folder.path(), &["config", "approve", "--flow", flow]), 0)?;
+        spend(&mut self.forge(folder.path(), &["config", "allow", "--flow", flow]), 0)?;
         Ok(folder)
     }
 }
@@ -178,6 +173,17 @@ pub(crate) fn repository() -> Measured<tempfile::TempDir> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     spend(Command::new("git").args(["init", "--quiet"]).current_dir(folder.path()), 0)?;
     Ok(folder)
+}
+
+/// Writes files, and the folders that they are in.
+pub(crate) fn write_files(folder: &Path, files: &[(&str, &str)]) -> Measured {
+    for (path, text) in files {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().expect("it is in the folder"))
+            .and_then(|()| fs::write(path, text))
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 /// Commits what is in the folder of a repository.

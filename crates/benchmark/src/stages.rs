@@ -29,7 +29,7 @@ pub(crate) fn measure(bench: &Bench) -> Measured {
     let (one, two) = (flow("one", n), flow("two", 2 * n));
     let files = [(".forge/flows/one.toml", one.as_str()), (".forge/flows/two.toml", two.as_str())];
     let folder = bench.project("one", &files)?;
-    spend(&mut bench.forge(folder.path(), &["config", "approve", "--flow", "two"]), 0)?;
+    spend(&mut bench.forge(folder.path(), &["config", "allow", "--flow", "two"]), 0)?;
     let run = |name: &str| bench.forge(folder.path(), &["run", "--flow", name, "measure"]);
     let times = bench.sized(1, 9);
     let wall = |name: &str| -> Measured<(Duration, Duration)> {
