@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: builds what is measured, and measures it. The figures are those of `crates/benchmark`.
+//! `cargo xtask bench`: builds what is measured, as it is released, and measures it. The figures are those of `crates/benchmark`.
 
 use std::{
     path::PathBuf,
@@ -10,19 +10,18 @@ use crate::{
     repository::{root, target},
 };
 
-/// The whole workspace, with the features that the tests are built with: one package alone has others, and is built anew.
-const BUILT: [&str; 3] = ["build", "--workspace", "--bins"];
+/// The whole workspace with its tests: one package alone has other features, and what it depends on is built anew.
+const BUILT_WITH_TESTS: [&str; 3] = ["build", "--workspace", "--all-targets"];
 /// What others of our kind are called at their registry.
 const SPEC_KIT: &str = "specify-cli";
 
 /// Measures everything, or these parts, with programs that are built for release. `--peers` brings what is compared with.
 pub(crate) fn full(words: &[&str]) -> ExitCode {
-    let mut args = BUILT.to_vec();
-    args.push("--release");
-    if cargo(&args) != ExitCode::SUCCESS {
+    let mut build = Command::new(root().join("scripts/build-release"));
+    if ends_well(build.args(["--workspace", "--bins"])) != ExitCode::SUCCESS {
         return ExitCode::FAILURE;
     }
-    let release = target().join("release");
+    let release = target().join("x86_64-unknown-linux-gnu/release");
     let mut command = Command::new(release.join("forge-benchmark"));
     command.arg(&release).current_dir(root());
     command.args(words.iter().filter(|word| **word != "--peers"));
@@ -38,7 +37,7 @@ pub(crate) fn full(words: &[&str]) -> ExitCode {
 
 /// Sees to it that every part can be measured, with the programs of the tests.
 pub(crate) fn small() -> ExitCode {
-    if cargo(&BUILT) != ExitCode::SUCCESS {
+    if cargo(&BUILT_WITH_TESTS) != ExitCode::SUCCESS {
         return ExitCode::FAILURE;
     }
     let debug = target().join("debug");

@@ -12,7 +12,6 @@ fn main() -> ExitCode {
     let rest: Vec<OsString> = args.collect();
     match (command.to_str(), rest.as_slice()) {
         (Some("__keep"), [folder]) => forge_keeper::keep(Path::new(folder), open_monitor),
-        (Some("__launch"), _) => forge_keeper::launch(rest),
         (Some("__scripted"), _) => forge_agents::scripted::play(rest),
         _ => ExitCode::from(2),
     }

@@ -45,7 +45,6 @@ pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCo
         forge_keeper::KEEP => {
             Some(forge_keeper::keep(std::path::Path::new(args.get(2)?), forge_agents::open_monitor))
         }
-        forge_keeper::LAUNCH => Some(forge_keeper::launch(rest())),
         notify::sender::NOTIFY => Some(notify::sender::tell(args.get(2..).unwrap_or_default())),
         forge_driver::plan::workspace_worker::BENCH => {
             Some(forge_driver::plan::workspace_worker::main(args.get(2..).unwrap_or_default()))

@@ -1,6 +1,6 @@
 //! The `forge` program: the command line and the live screen.
 //!
-//! Keepers, launchers and the scripted agent are dispatched before anything else is set up, so
+//! Keepers and the scripted agent are dispatched before anything else is set up, so
 //! that they stay small. Commands are in `cli/<command>.rs`, shared texts in `text/`, formatting in
 //! `format.rs`, and the live screen in `live.rs`.
 //!

@@ -1,6 +1,6 @@
 //! The figures that Forge is held to, each beside what it is compared with.
 //!
-//! `cargo xtask bench` builds Forge and this program for release and starts it with the folder of the built programs. A package of its
+//! `cargo xtask bench` builds Forge and this program as they are released and starts it with the folder of the built programs. A package of its
 //! own, because it needs Forge's crates and `xtask` must not.
 //!
 //! Machines are noisy, so everything is measured in one run, next to something that does not depend on us: starting `true`, the disk's
@@ -42,6 +42,7 @@ const PARTS: &[Part] = &[
     ("status", journal::status),
     ("checkouts", checkouts::measure),
     ("resume-million", journal::resume_million),
+    ("build", programs::build),
 ];
 
 fn main() -> ExitCode {

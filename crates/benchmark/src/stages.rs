@@ -42,13 +42,13 @@ pub(crate) fn measure(bench: &Bench) -> Measured {
     let (ours, cpu) = (each(one, two), each(one_cpu, two_cpu));
     let disk = format!("one fsync of this disk: {:.2} ms", in_ms(fsync_time(folder.path())?));
     bench.figure("a no-op command stage, wall", ours, Unit::Ms, Bound::None, disk);
-    let compared = "driver, keeper, launch and sh together";
+    let compared = "driver, keeper and sh together";
     bench.figure("a no-op command stage, CPU", cpu, Unit::Ms, Bound::AtMost(4.0), compared);
     let (one, two) = (counted(&run("one"))?, counted(&run("two"))?);
     let each = |of: fn(&Counted) -> u64| float(of(&two) - of(&one)) / float(n);
     let processes = each(|counted| counted.processes);
     let programs = each(|counted| counted.programs);
-    let compared = "keeper, launch and sh";
+    let compared = "keeper and sh";
     bench.figure(
         "a no-op command stage, programs",
         programs,

@@ -4,7 +4,7 @@
 //! What a writer changed becomes a commit of Forge's, whatever the agent did with git itself, and
 //! however the attempt ended. What a reader changed is discarded and noted.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use forge_agents::CodeAccess;
 use forge_core::{
@@ -31,6 +31,7 @@ use crate::{
         turns::{Turned, turns},
     },
     checkouts::{Place, commit_of, is_shared, own_commit},
+    executor::StepState,
     outcome::without_result,
     path_list::{paths, short_list},
     plan::{
@@ -56,6 +57,11 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     }
     let place = context.place(run, call.unit());
     let access = context.code_access(run, call)?;
+    if let (CodeAccess::Reads, CallKind::Command { .. }) = (access, run.call_kind(call))
+        && let Some(tree) = ready_files(plan, &place)?
+    {
+        return Worked::by(plan, &tree, &[])?.report(plan);
+    }
     // Who has begun goes on: whoever came later was told, or waits.
     let is_first = run.code(&call.unit().scope).is_none();
     if access == CodeAccess::Writes && is_first && !plan.has_begun() {
@@ -190,6 +196,33 @@ impl Worked {
             (_, _) => Ok(Self::Agent(turned)),
         }
     }
+}
+
+/// The files for a command that only reads, where there is nothing to open and nothing to set up: they were opened for the same before,
+/// and nobody has touched them since. Nothing is written down of that, so it is for those who need to know nothing else of their
+/// checkout.
+fn ready_files(plan: &Plan<'_>, place: &Place) -> Result<Option<PathBuf>, Pending> {
+    let Plan { context, run, call, .. } = *plan;
+    let folder = plan.folder();
+    let tree = || Ok(Some(place.location.dir.join("tree")));
+    if plan.step_was_prepared("open") {
+        return Ok(None);
+    }
+    if context.trusted.was_ready(&folder.path) {
+        return tree();
+    }
+    if plan.was_prepared() {
+        // By a driver that died. What it found may no longer be so: only a command that has begun goes on.
+        let state = plan.give_up(&folder).map_err(|error| Error::file(&folder.path, &error))?;
+        return if state == StepState::Void { Err(Pending::Cancelled) } else { tree() };
+    }
+    let is_ready = context.frozen.setup.is_empty()
+        && context.code.is_open(&context.open(run, call, place, CodeAccess::Reads));
+    if !is_ready {
+        return Ok(None);
+    }
+    context.trusted.keep_ready(&folder.path);
+    tree()
 }
 
 /// A person may have been in the checkout since it was last used. What they left there is put into a

@@ -241,9 +241,8 @@ fn start(
 ) -> Result<Followed, Error> {
     context.trusted.prepared(step);
     let prepared = context.prepare(run, call, step)?;
-    let started = context.start(&prepared);
-    started.map_err(|error| Error::file(context.program, &error))?;
-    let folder = prepared.folder;
+    let started = context.start(prepared);
+    let folder = started.map_err(|error| Error::file(context.program, &error))?;
     Ok(Followed { folder, on_stop: step.on_stop, starts, stopped: None })
 }
 

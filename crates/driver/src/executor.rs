@@ -43,7 +43,7 @@ pub trait Executor: Debug {
         secrets: &[Vec<u8>],
     ) -> io::Result<()>;
 
-    /// Starts work on a checkout in a step whose folder is ready. It ends with the driver, and is done again.
+    /// Starts work on a checkout, in a step whose folder is made with it. It ends with the driver, and is done again.
     fn start_job(&self, folder: &AttemptFolder, job: CheckoutJob) -> io::Result<()>;
 
     /// The public key by which the endings of the steps that are started here are known.
@@ -88,6 +88,10 @@ pub trait Executor: Debug {
 /// Work on a checkout.
 #[derive(Clone, Debug)]
 pub struct CheckoutJob {
+    /// The call that it is a step of.
+    pub call: String,
+    /// How long it may take. Zero is no limit.
+    pub wall_ms: u64,
     pub order: Operation,
     /// Words that no commit may have, and where they are allowed.
     pub secrets: SecretsTable,

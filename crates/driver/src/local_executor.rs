@@ -127,7 +127,7 @@ impl Executor for LocalExecutor {
     ) -> io::Result<()> {
         // What a killed keeper leaves comes to us, and not to somebody who would keep it.
         set_child_subreaper(Some(getpid()))?;
-        let due = due(folder);
+        let due = due(wall_ms(folder));
         let signer = self.signer.as_deref();
         let child = start_knowing_keeper(&self.program, folder, env, signer, secrets)?;
         let handle = watch(&child)?;
@@ -137,7 +137,7 @@ impl Executor for LocalExecutor {
     }
 
     fn start_job(&self, folder: &AttemptFolder, job: CheckoutJob) -> io::Result<()> {
-        let due = due(folder);
+        let due = due(job.wall_ms);
         let Some(job) = RunningJob::start(folder, job, self.signer.clone())? else { return Ok(()) };
         let process = ProcessHandle::Job(job);
         self.keepers.borrow_mut().insert(folder.path.clone(), WatchedKeeper { process, due });
@@ -262,7 +262,7 @@ impl LocalExecutor {
                 let mut keepers = self.keepers.borrow_mut();
                 keepers.entry(folder.path.clone()).or_insert_with(|| WatchedKeeper {
                     process: ProcessHandle::Found(keeper),
-                    due: due(folder),
+                    due: due(wall_ms(folder)),
                 });
                 StepState::Running
             }
@@ -270,9 +270,13 @@ impl LocalExecutor {
     }
 }
 
+/// How long a step under a keeper may take.
+fn wall_ms(folder: &AttemptFolder) -> u64 {
+    folder.spec().map_or(0, |spec| spec.limits.wall_ms)
+}
+
 /// When a keeper that starts or is found now must have ended by its own limits. Zero is no limit.
-fn due(folder: &AttemptFolder) -> Option<Instant> {
-    let wall_ms = folder.spec().map_or(0, |spec| spec.limits.wall_ms);
+fn due(wall_ms: u64) -> Option<Instant> {
     let wall = Some(Duration::from_millis(wall_ms)).filter(|wall| !wall.is_zero());
     wall.and_then(|wall| Instant::now().checked_add(wall + WAKE_AFTER))
 }
@@ -388,9 +392,9 @@ mod tests {
             let spec = crate::setup::environment::spec("a#1".to_owned(), argv, "/".into(), limits);
             AttemptFolder::create(&home.path().join(wall_ms.to_string()), &spec).unwrap()
         };
-        assert_eq!(due(&folder(0)), None);
+        assert_eq!(due(wall_ms(&folder(0))), None);
         let limit = Duration::from_secs(60);
-        let (before, due) = (Instant::now(), due(&folder(60_000)).unwrap());
+        let (before, due) = (Instant::now(), due(wall_ms(&folder(60_000))).unwrap());
         assert!(due >= before + limit && due <= Instant::now() + limit + WAKE_AFTER);
     }
 }

@@ -131,7 +131,7 @@ impl Plan<'_> {
     }
 
     /// Whether the work itself was ever prepared.
-    fn was_prepared(&self) -> bool {
+    pub fn was_prepared(&self) -> bool {
         self.context.trusted.knows(&self.folder().path)
     }
 

@@ -49,6 +49,8 @@ struct KnownFolders {
     open: BTreeSet<u32>,
     /// Folders of steps that were prepared by us, or by a driver before us.
     steps: BTreeSet<PathBuf>,
+    /// Calls whose checkout needed no opening.
+    ready: BTreeSet<PathBuf>,
     orders: BTreeMap<PathBuf, Operation>,
     endings: BTreeMap<PathBuf, Ending>,
     made: BTreeMap<PathBuf, OperationResult>,
@@ -92,6 +94,16 @@ impl TrustedFolders {
     /// Whether any step of a call was ever prepared.
     pub fn has_begun(&self, call: &Path) -> bool {
         self.known.borrow().steps.iter().any(|step| step.starts_with(call))
+    }
+
+    /// Whether the checkout of a call needed no opening, by what this driver found.
+    pub fn was_ready(&self, call: &Path) -> bool {
+        self.known.borrow().ready.contains(call)
+    }
+
+    /// Remembers that the checkout of a call needs no opening.
+    pub fn keep_ready(&self, call: &Path) {
+        self.known.borrow_mut().ready.insert(call.to_owned());
     }
 
     /// What the agent of an ended step reported.
@@ -163,6 +175,7 @@ impl TrustedFolders {
         let calls: BTreeSet<PathBuf> = calls.collect();
         let is_open = |folder: &Path| folder.ancestors().any(|folder| calls.contains(folder));
         known.steps.retain(|folder| is_open(folder));
+        known.ready.retain(|folder| is_open(folder));
         known.orders.retain(|folder, _| is_open(folder));
         known.endings.retain(|folder, _| is_open(folder));
         known.made.retain(|folder, _| is_open(folder));

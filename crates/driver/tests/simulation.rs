@@ -62,7 +62,7 @@ fn case(seed: u64, number: u64) -> Case {
     };
     let mut known = Fault::EVERYWHERE.to_vec();
     match flow {
-        Flow::Draft => {}
+        Flow::Draft | Flow::Commands => {}
         Flow::Change | Flow::Feature => known.extend(Fault::WITH_CODE),
     }
     let mut chance = Chance::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
@@ -209,6 +209,19 @@ fn no_fault_breaks_a_promise_in_any_flow() {
             "{fault:?} never happened in a flow"
         );
     }
+}
+
+#[test]
+fn commands_that_only_read_break_no_promise_whatever_happens_to_one_of_them() {
+    let seed = number("SIMULATION_SEED", 1);
+    let seeds = (0..12).map(|n| seed.wrapping_mul(1_000).wrapping_add(n));
+    let cases: Vec<Case> = seeds
+        .flat_map(|seed| Fault::EVERYWHERE.map(|fault| Case::new(seed, Flow::Commands, &[fault])))
+        .collect();
+    let (all, broken) = simulate_all(&cases);
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    let n_opened = all.iter().filter(|(_, simulated)| simulated.n_opened < 3).count();
+    assert!(n_opened > 0, "a checkout that nobody has touched is opened again");
 }
 
 #[test]

@@ -15,7 +15,6 @@ fn main() -> ExitCode {
     let rest: Vec<OsString> = args.collect();
     match (command.to_str(), rest.as_slice()) {
         (Some("__keep"), [folder]) => forge_keeper::keep(Path::new(folder), no_monitor),
-        (Some("__launch"), _) => forge_keeper::launch(rest),
         // Which attempt this process is part of.
         (Some("inside"), []) => {
             let inside = forge_keeper::inside_attempt().unwrap_or_default();

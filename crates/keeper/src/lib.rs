@@ -4,7 +4,7 @@
 //! about the attempt), then [`keeper`] (the process that writes most of them).
 //!
 //! ```text
-//! driver ── start_keeper ──▶ forge __keep DIR ── spawn ──▶ forge __launch ── exec ──▶ the program
+//! driver ── start_keeper ──▶ forge __keep DIR ── spawn ──▶ the program
 //!    │                          │ claim (locked for life), transcript, ending.json
 //!    └──── look / give_up ──────┘ the folder is all the two share
 //! ```
@@ -21,7 +21,7 @@ pub mod attempt;
 pub mod caller;
 mod hex;
 pub mod keeper;
-pub mod launch;
+mod launch;
 mod processes;
 pub mod redact;
 pub mod variables;
@@ -41,9 +41,7 @@ pub use keeper::ending::EndingOutlasts;
 pub use keeper::keep;
 pub use keeper::monitor::{Monitor, OpenMonitor};
 pub use keeper::own_step::OwnStep;
-pub use launch::launch;
 pub use redact::{Redactor, known_secrets, secrets_in_file};
 pub use variables::{
-    ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, KEEP, LAUNCH, MARK_VARIABLE,
-    OUTBOX_VARIABLE,
+    ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, KEEP, MARK_VARIABLE, OUTBOX_VARIABLE,
 };

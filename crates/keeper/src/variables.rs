@@ -4,8 +4,6 @@
 
 /// Argument 1 of the keeper's command line.
 pub const KEEP: &str = "__keep";
-/// Argument 1 of the launcher's command line.
-pub const LAUNCH: &str = "__launch";
 
 /// Marks every process of an attempt in its environment. The value tells nothing but which attempt, to those who
 /// know its folder.

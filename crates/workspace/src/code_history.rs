@@ -14,7 +14,8 @@ use crate::{
         object_writer::{self, NewCommit, Outlasts},
         user_config::{CommitIdentity, UserConfig},
     },
-    protocol::{BranchAdvance, FileChange, MoveRunHead, RunHeadUpdate},
+    open,
+    protocol::{BranchAdvance, FileChange, MoveRunHead, OpenCheckout, RunHeadUpdate},
     repository::{diff_text::Diff, locate::Repository, run_refs::move_run_head},
 };
 
@@ -85,6 +86,9 @@ pub trait CodeHistory: Debug {
 
     /// Returns true if programs of the person's take part when files are written or read.
     fn has_filters(&self) -> Result<bool, GitError>;
+
+    /// Returns true if a checkout was opened like this before, and nobody has touched it since.
+    fn is_open(&self, checkout: &OpenCheckout) -> bool;
 
     /// Returns true if the person may have commit hooks.
     fn has_commit_hooks(&self) -> Result<bool, GitError>;
@@ -221,6 +225,10 @@ impl CodeHistory for Repository {
 
     fn has_filters(&self) -> Result<bool, GitError> {
         Ok(UserConfig::read(self.top.as_deref(), &self.common_dir)?.has_filters())
+    }
+
+    fn is_open(&self, checkout: &OpenCheckout) -> bool {
+        open::is_open(checkout)
     }
 
     fn has_commit_hooks(&self) -> Result<bool, GitError> {

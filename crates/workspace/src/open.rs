@@ -31,6 +31,28 @@ use crate::{
     repository::locate::Repository,
 };
 
+/// Returns true if this process opened a small checkout for the same, and nobody has touched it since: performing
+/// [`OpenCheckout`] would do nothing. Where that cannot be said quickly, it is not.
+pub(crate) fn is_open(operation: &OpenCheckout) -> bool {
+    let look = || -> Result<bool, WorkspaceError> {
+        let validated = ValidatedOpen::new(operation)?;
+        let mut locked = LockedCheckout::acquire(&operation.location)?;
+        let checkout = locked.checkout(&operation.location)?;
+        let key = known_state::key(operation, &checkout.owner.git_dir, &checkout.settings);
+        let known = locked
+            .known
+            .take()
+            .filter(|known| key.as_ref().is_some_and(|key| known.serves_open(key, &validated.at)));
+        let Some(untouched) = known.and_then(|known| known.if_untouched(&locked.dir)) else {
+            return Ok(false);
+        };
+        let is_whole = untouched.agent_git == AgentGit::Untouched;
+        untouched.put_back(&locked.dir);
+        Ok(is_whole)
+    };
+    known_state::is_known_and_small(&operation.location.dir) && look().unwrap_or(false)
+}
+
 /// Performs [`OpenCheckout`].
 pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, WorkspaceError> {
     let validated = ValidatedOpen::new(operation)?;

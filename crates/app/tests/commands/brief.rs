@@ -111,7 +111,6 @@ fn what_is_gone_or_was_never_there_is_said() {
     let refused = world.refused(&["brief", &run, "write", "--attempt", "7"]);
     has(&refused, &["no agent was started for write at attempt 7 yet", "help: forge status"]);
     fs::remove_dir_all(world.checkouts(&run).join("boxes")).unwrap();
-    fs::remove_dir_all(world.attempt(&run, "write#1").join("inbox")).unwrap();
     has(&world.ok(&["brief", &run, "write#1"]), &["You write", "--- its inbox is gone"]);
     fs::remove_dir_all(world.attempt(&run, "write#1")).unwrap();
     has(&world.refused(&["brief", &run, "write#1"]), &["the folder of write#1 is gone", "help:"]);

@@ -268,18 +268,18 @@ fn what_is_left_of_an_agent_that_killed_driver_and_keeper_cannot_answer() {
         "[[stage]]\nname = \"ask\"\ngates = [{ human = \"Go on?\" }]\n\
          [[stage]]\nname = \"work\"\nafter = []\nagent = \"worker\"\n",
     );
-    // It has another session, no mark and nobody above it, and speaks when it is told to.
+    // It has another session, no mark and nobody above it, which is so once its own script runs, and speaks when it is told to.
     let repo = world.repo.display();
     world.write(
         "daemon.sh",
         format!(
-            "cd {repo}\nwhile [ ! -e {repo}/go ]; do [ -d {repo} ] || exit; sleep 0.01; done\n\
+            "cd {repo}\ntouch ready\nwhile [ ! -e {repo}/go ]; do [ -d {repo} ] || exit; sleep 0.01; done\n\
              {FORGE} answer 2 Q1 approve >said 2>&1; echo code $? >>said; mv said heard\n"
         ),
     );
     let script = format!(
         "( setsid env -i PATH=\"$PATH\" HOME=\"$HOME\" /bin/sh {repo}/daemon.sh </dev/null >/dev/null 2>&1 & )\n\
-         touch {repo}/ready; while :; do sleep 1; done"
+         while :; do sleep 1; done"
     );
     world.scenario(&format!("[[play]]\nattempt = 1\nrun = \"\"\"{script}\"\"\"\n[[play]]\n"));
     let mut running = world.start(&["run", "--flow", "two", "do it"]);

@@ -44,7 +44,7 @@ pub(crate) fn kept(top: &Path) -> Vec<Kept> {
     let kept = keepers.iter().map(|keeper| {
         let is_below = |pid: &i32| ancestors(*pid, &parents).any(|above| above == *keeper);
         let agents = parents.keys().copied().filter(is_below);
-        // A child that has not become the launcher yet still looks like its keeper.
+        // A child that has not become its program yet still looks like its keeper.
         Kept { keeper: *keeper, agents: agents.collect() }
     });
     kept.filter(|one| !ancestors(one.keeper, &parents).any(|above| keepers.contains(&above)))

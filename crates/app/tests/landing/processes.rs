@@ -1,7 +1,7 @@
 //! Who belongs to a world, read from `/proc`, and how they are killed.
 //!
 //! Everybody who works for a run knows the folder of its world: as the home in the environment, as
-//! the working directory, or as an argument. So drivers, keepers, launchers, agents, the workspace worker, git
+//! the working directory, or as an argument. So drivers, keepers, agents, the workspace worker, git
 //! and whatever they started are found alike. Who only waits to be reaped is nobody.
 
 use std::{fs, path::Path};

@@ -64,7 +64,7 @@ impl RunningJob {
         job: CheckoutJob,
         signer: Option<Arc<EndingSigner>>,
     ) -> io::Result<Option<Self>> {
-        let Some(step) = OwnStep::claim(folder)? else { return Ok(None) };
+        let Some(step) = OwnStep::claim(folder, job.call.clone())? else { return Ok(None) };
         let (ended, until_its_end) = io::pipe()?;
         let is_over = Arc::<AtomicBool>::default();
         let (cancelled, stopped) = (Arc::default(), Arc::<Mutex<Option<JobStop>>>::default());

@@ -126,7 +126,7 @@ fn read_answer(path: &Path, file: Box<dyn Output>) -> Result<OperationAnswer, Er
     serde_json::from_slice(&bytes).map_err(|error| unreadable(path, &error))
 }
 
-/// The order of a step that has ended, or that was only prepared.
+/// The order of a step that has ended, or that was only prepared for a keeper.
 pub fn read_order(
     executor: &dyn Executor,
     disk: &dyn Disk,

@@ -14,7 +14,7 @@ use crate::{
     executor::CheckoutJob,
     plan::{
         step::{Step, StepKind},
-        workspace_worker::{BENCH, worker_argv, write_order},
+        workspace_worker::{worker_argv, write_order},
     },
     setup::environment::{command_environment, own_environment, shell, spec},
 };
@@ -23,7 +23,6 @@ impl RunContext<'_> {
     /// The folder of a step, ready for a keeper, and the environment to start it with.
     pub fn prepare(&self, run: &Run, call: &CallId, step: &Step) -> Result<PreparedStep, Error> {
         let path = &step.folder;
-        let mut job = None;
         let own = self.own_program()?;
         self.check_room()?;
         let (spec, env) = match (&step.what, run.call_kind(call)) {
@@ -43,16 +42,20 @@ impl RunContext<'_> {
             (StepKind::Operation(order), _) => {
                 let folder = AttemptFolder::at(path.clone());
                 let secrets = self.secrets_for(run, order);
-                let argv = match self.place_of(order)? {
-                    JobPlace::Keeper => worker_argv(&own, &folder, &secrets),
-                    JobPlace::Driver => {
-                        job = Some(CheckoutJob { order: (**order).clone(), secrets });
-                        vec![BENCH.to_owned()]
-                    }
-                };
                 let limits = StepLimits { silence_ms: 0, ..self.limits() };
-                let spec = spec(call.to_string(), argv, path.clone(), limits);
-                (untold(spec), own_environment())
+                let (call, wall_ms) = (call.to_string(), limits.wall_ms);
+                match self.place_of(order)? {
+                    JobPlace::Keeper => {
+                        let argv = worker_argv(&own, &folder, &secrets);
+                        let spec = spec(call, argv, path.clone(), limits);
+                        (untold(spec), own_environment())
+                    }
+                    JobPlace::Driver => {
+                        let order = (**order).clone();
+                        let job = Box::new(CheckoutJob { call, wall_ms, order, secrets });
+                        return Ok(PreparedStep::Job { folder, job });
+                    }
+                }
             }
         };
         self.executor.prepare(path, &spec).map_err(|error| Error::file(path, &error))?;
@@ -70,14 +73,20 @@ impl RunContext<'_> {
             }
             StepKind::Shell { .. } => {}
         }
-        Ok(PreparedStep { folder, env, job })
+        Ok(PreparedStep::Program { folder, env })
     }
 
-    /// Starts a step that is prepared.
-    pub fn start(&self, step: &PreparedStep) -> io::Result<()> {
-        match &step.job {
-            Some(job) => self.executor.start_job(&step.folder, job.clone()),
-            None => self.executor.start(&step.folder, &step.env, self.secrets),
+    /// Starts a step that is prepared. Returns its folder.
+    pub fn start(&self, step: PreparedStep) -> io::Result<AttemptFolder> {
+        match step {
+            PreparedStep::Job { folder, job } => {
+                self.executor.start_job(&folder, *job)?;
+                Ok(folder)
+            }
+            PreparedStep::Program { folder, env } => {
+                self.executor.start(&folder, &env, self.secrets)?;
+                Ok(folder)
+            }
         }
     }
 
@@ -118,12 +127,12 @@ impl RunContext<'_> {
     }
 }
 
-/// A step whose folder is ready.
-pub struct PreparedStep {
-    pub folder: AttemptFolder,
-    env: Vec<(OsString, OsString)>,
+/// A step that can be started.
+pub enum PreparedStep {
+    /// Under a keeper; its folder is ready.
+    Program { folder: AttemptFolder, env: Vec<(OsString, OsString)> },
     /// Work that the driver does itself.
-    job: Option<CheckoutJob>,
+    Job { folder: AttemptFolder, job: Box<CheckoutJob> },
 }
 
 /// Where work on a checkout is done.

@@ -15,14 +15,16 @@ use std::{
 
 use forge_core::{Time, id::CallId};
 use forge_driver::executor::{CheckoutJob, Executor, Output, StepState, StopRequest};
-use forge_keeper::{ArtifactFlaw, AttemptFolder, Ending, EndingProof, LostCall, Spec, Stop};
+use forge_keeper::{
+    ArtifactFlaw, AttemptFolder, Ending, EndingProof, LostCall, Spec, StepLimits, Stop,
+};
 use forge_store::disk::Disk as _;
 use serde_json::json;
 
 use super::{
     disk::Crash,
     faults::Fault,
-    machine::{Ends, Machine, SimulatedStep, StepPhase},
+    machine::{Ends, Machine, SimulatedStep, StepPhase, job_file},
 };
 
 /// The executor of such a machine, with the key of its driver.
@@ -218,8 +220,12 @@ impl Executor for SimulatedExecutor {
         Ok(())
     }
 
-    fn start_job(&self, folder: &AttemptFolder, _: CheckoutJob) -> io::Result<()> {
-        // The order is in the folder, too.
+    fn start_job(&self, folder: &AttemptFolder, job: CheckoutJob) -> io::Result<()> {
+        // These two stand for the claim, which only the thread of the job can read.
+        let limits = StepLimits { wall_ms: job.wall_ms, silence_ms: 0, output_bytes: 0 };
+        let spec = Spec { argv: vec!["__bench".to_owned()], limits, ..no_spec(job.call) };
+        self.prepare(&folder.path, &spec)?;
+        self.0.disk.write(&job_file(folder), &serde_json::to_vec(&job.order)?)?;
         self.start(folder, &[], &[])
     }
 
@@ -276,21 +282,7 @@ impl Executor for SimulatedExecutor {
     fn give_up(&self, folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<StepState> {
         let machine = &self.0;
         if !machine.steps.borrow().contains_key(&folder.path) {
-            let spec = Spec {
-                forge: 1,
-                call: String::new(),
-                argv: Vec::new(),
-                dir: PathBuf::new(),
-                stdin: None,
-                stdout: forge_keeper::Stdout::Pipe,
-                limits: forge_keeper::StepLimits { wall_ms: 0, silence_ms: 0, output_bytes: 0 },
-                secrets: Vec::new(),
-                grace_ms: 0,
-                stderr: forge_keeper::Stderr::Together,
-                boxes: None,
-                monitor: None,
-                variables: forge_keeper::CallVariables::Told,
-            };
+            let spec = no_spec(String::new());
             let (role, started_at, phase) = (String::new(), machine.now.get(), StepPhase::Void);
             let (variables, key) = (BTreeSet::new(), String::new());
             let step = SimulatedStep { spec, role, variables, started_at, phase, key };
@@ -344,5 +336,24 @@ impl Executor for SimulatedExecutor {
         disk.remove_folder(&boxes.path);
         disk.create_folder(&boxes.inbox())?;
         disk.create_folder(&boxes.outbox())
+    }
+}
+
+/// Nothing to run, for this call.
+fn no_spec(call: String) -> Spec {
+    Spec {
+        forge: 1,
+        call,
+        argv: Vec::new(),
+        dir: PathBuf::new(),
+        stdin: None,
+        stdout: forge_keeper::Stdout::Pipe,
+        limits: StepLimits { wall_ms: 0, silence_ms: 0, output_bytes: 0 },
+        secrets: Vec::new(),
+        grace_ms: 0,
+        stderr: forge_keeper::Stderr::Together,
+        boxes: None,
+        monitor: None,
+        variables: forge_keeper::CallVariables::Told,
     }
 }

@@ -9,8 +9,8 @@ use std::{
 use forge_workspace::{
     AttachedRecord, BranchAdvance, BranchUpdate, CodeHistory, CommittedFiles, Diff, FileChange,
     FileChangeKind, FilesPolicy, GitError, HooksResult, MergeConflict, MergeResult, MoveRunHead,
-    OpenedCheckout, Operation, OperationResult, OverlayFile, RecordedBaseline, RestoredFiles,
-    ReusedSetUp, RunHeadUpdate, WorkspaceError,
+    OpenCheckout, OpenedCheckout, Operation, OperationResult, OverlayFile, RecordedBaseline,
+    RestoredFiles, ReusedSetUp, RunHeadUpdate, WorkspaceError,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -362,6 +362,18 @@ impl SimulatedHistory {
 impl CodeHistory for SimulatedHistory {
     fn has_filters(&self) -> Result<bool, GitError> {
         Ok(false)
+    }
+
+    fn is_open(&self, open: &OpenCheckout) -> bool {
+        let state = self.0.borrow();
+        let is_plain =
+            open.worker.is_none() && open.merge.is_none() && open.files != FilesPolicy::KeepWork;
+        let found = state.checkouts.get(&open.location.dir.join("tree"));
+        let commit = state.commits.get(&open.at);
+        let is_same = |(found, commit): (&Checkout, &Commit)| {
+            found.worker.is_none() && found.at == open.at && found.files == commit.files
+        };
+        is_plain && found.zip(commit).is_some_and(is_same)
     }
 
     fn has_commit_hooks(&self) -> Result<bool, GitError> {

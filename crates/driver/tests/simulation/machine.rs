@@ -225,8 +225,7 @@ impl Machine {
         for (folder, step) in self.steps.borrow_mut().iter_mut() {
             if is_running(step) {
                 step.phase = StepPhase::Dead;
-                let order = self.disk.read(&AttemptFolder::at(folder).inbox().join("order.json"));
-                if let Ok(order) = serde_json::from_slice(&order.unwrap_or_default())
+                if let Some(order) = self.order(&AttemptFolder::at(folder))
                     && self.percent(50)
                 {
                     let _nobody_hears = self.history.operate(&order);
@@ -271,11 +270,9 @@ impl Machine {
         } else {
             self.end_turn(&folder, &step, ends)
         };
-        let order = self.disk.read(&folder.inbox().join("order.json")).unwrap_or_default();
-        let order = serde_json::from_slice::<Operation>(&order);
         let is_volatile = how == Some(ExitReason::Exited { code: 0 })
             && step.spec.argv == ["__bench"]
-            && order.is_ok_and(|order| is_volatile(&order));
+            && self.order(&folder).is_some_and(|order| is_volatile(&order));
         if how.is_some() && !is_volatile {
             // The folder of a step gets its name on the disk with its ending.
             self.disk.write_synced(&folder.ending(), b"");
@@ -301,6 +298,13 @@ impl Machine {
         self.steps.borrow_mut().get_mut(path).expect("it was there").phase = phase;
     }
 
+    /// What is to be done in a checkout: by a thread of the driver, or by a program under a keeper.
+    fn order(&self, folder: &AttemptFolder) -> Option<Operation> {
+        let files = [job_file(folder), folder.inbox().join("order.json")];
+        let order = files.iter().find_map(|file| self.disk.read(file).ok())?;
+        serde_json::from_slice(&order).ok()
+    }
+
     fn end_job(&self, folder: &AttemptFolder, ends: Ends) -> Option<ExitReason> {
         match ends {
             Ends::With(Fault::JobKilled) => return Some(ExitReason::Signalled { signal: 9 }),
@@ -308,16 +312,15 @@ impl Machine {
             Ends::Stopped => return Some(ExitReason::Interrupted),
             Ends::Well | Ends::With(_) => {}
         }
-        let order = self.disk.read(&folder.inbox().join("order.json")).unwrap_or_default();
-        let order = serde_json::from_slice::<Operation>(&order);
-        let is_volatile = order.as_ref().is_ok_and(is_volatile);
+        let order = self.order(folder);
+        let is_volatile = order.as_ref().is_some_and(is_volatile);
         let answer = match order {
-            Err(_) => return Some(ExitReason::Exited { code: 70 }),
-            Ok(order) if ends == Ends::With(Fault::JobFails) => {
+            None => return Some(ExitReason::Exited { code: 70 }),
+            Some(order) if ends == Ends::With(Fault::JobFails) => {
                 let failure = WorkspaceError::new(OUT_OF_ORDER, "retry");
                 OperationAnswer::new(order, Err(failure))
             }
-            Ok(order) => {
+            Some(order) => {
                 let made = self.history.operate(&order);
                 if let Operation::Open(open) = &order {
                     let readme = open.location.dir.join("tree/README");
@@ -544,6 +547,11 @@ impl Machine {
         }
         result
     }
+}
+
+/// What only the thread of a job knows.
+pub(crate) fn job_file(folder: &AttemptFolder) -> PathBuf {
+    folder.path.join("job.json")
 }
 
 /// Work on a checkout whose ending nobody waits for.

@@ -56,16 +56,21 @@ pub(crate) enum Flow {
     Draft,
     Change,
     Feature,
+    /// Commands that only read, one after the other, in a project without a set-up.
+    Commands,
 }
 
+const COMMANDS: &str = "name = 'commands'\n[[stage]]\nname = 'a'\ncommand = 'check'\n[[stage]]\nname = 'b'\ncommand = 'check'\n[[stage]]\nname = 'c'\ncommand = 'check'\n";
+
 impl Flow {
-    pub(crate) const ALL: [Flow; 3] = [Flow::Draft, Flow::Change, Flow::Feature];
+    pub(crate) const ALL: [Flow; 4] = [Flow::Draft, Flow::Change, Flow::Feature, Flow::Commands];
 
     fn name(self) -> &'static str {
         match self {
             Flow::Draft => "draft",
             Flow::Change => "change",
             Flow::Feature => "feature",
+            Flow::Commands => "commands",
         }
     }
 }
@@ -116,6 +121,8 @@ pub(crate) struct Simulated {
     pub(crate) verified_in_ms: Vec<u64>,
     /// How often the set-up was run.
     pub(crate) n_setups: usize,
+    /// Calls whose checkout was opened.
+    pub(crate) n_opened: usize,
 }
 
 /// What does not change between cases of a flow, and is costly to make.
@@ -145,6 +152,13 @@ impl Template {
 
     pub(crate) fn new(flow: Flow) -> Self {
         let catalog = Catalog::from_folder(None);
+        if flow == Flow::Commands {
+            let mut template = Self::new(Flow::Draft);
+            template.texts = BTreeMap::from([(flow.name().to_owned(), COMMANDS.to_owned())]);
+            template.roles.clear();
+            template.frozen.setup.clear();
+            return template;
+        }
         let found = catalog.flow(flow.name()).expect("a shipped flow");
         let text = "agent = \"sim\"\n[agents.sim]\ncommand = [\"sim\"]\n[verify]\ncommands = [\"check\"]\n[workspace]\nsetup = [\"prepare\"]\nsetup_inputs = [\"package.json\"]\n";
         let file = SourceFile { name: "user".into(), text: text.into() };
@@ -157,7 +171,7 @@ impl Template {
             (name.to_owned(), text)
         };
         let params: &[(&str, &str)] = match flow {
-            Flow::Draft | Flow::Change => &[],
+            Flow::Draft | Flow::Change | Flow::Commands => &[],
             Flow::Feature => &[("effort", "S"), ("pr", "yes"), ("source", "text")],
         };
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
@@ -193,7 +207,7 @@ pub(crate) fn simulate(template: &Template, case: &Case) -> Simulated {
     }
     let (history, base) = SimulatedHistory::with_base(files);
     let tasks = match case.flow {
-        Flow::Draft => 0,
+        Flow::Draft | Flow::Commands => 0,
         Flow::Change => 2,
         Flow::Feature => 3,
     };
@@ -298,6 +312,12 @@ impl World<'_> {
             blocked,
             verified_in_ms,
             n_setups,
+            n_opened: machine
+                .steps
+                .borrow()
+                .keys()
+                .filter(|path| path.ends_with("steps/open"))
+                .count(),
         }
     }
 
@@ -313,7 +333,7 @@ impl World<'_> {
     /// Faults of the disk come at writes by chance; a run has some hundreds of them.
     fn plan_disk_faults(&self) {
         let span = match self.case.flow {
-            Flow::Draft => 60,
+            Flow::Draft | Flow::Commands => 60,
             Flow::Change => 200,
             Flow::Feature => 400,
         };

@@ -267,8 +267,12 @@ impl AttemptFolder {
     /// died before a keeper came may have been a Forge that lay elsewhere.
     pub fn create(path: &Path, spec: &Spec) -> io::Result<Self> {
         let folder = Self::at(path);
-        for directory in [folder.inbox(), folder.outbox()] {
-            DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        let mut folders = DirBuilder::new();
+        folders.recursive(true).mode(0o700).create(path)?;
+        // Whoever is told of no boxes, or of others, needs none here.
+        if spec.variables == CallVariables::Told && spec.boxes.is_none() {
+            folders.create(folder.inbox())?;
+            folders.create(folder.outbox())?;
         }
         match folder.spec() {
             Ok(there) if there.call != spec.call => {

@@ -1,7 +1,7 @@
-//! Starts the child, through the launcher.
+//! Starts the child.
 //!
-//! Everything that can be known beforehand to fail is looked at here, because after the launcher
-//! has started, a program which cannot run looks like a program which ended badly.
+//! Everything that can be known beforehand to fail is looked at first, so that a person reads what is missing, and not
+//! only what the kernel says.
 //!
 //! Invariant: the child gets the keeper's environment with its mark, and what it is told of its call, nothing else.
 
@@ -9,7 +9,6 @@ use std::env;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -17,13 +16,10 @@ use rustix::fs::{Access, Mode, OFlags, access, fcntl_setfl};
 
 use super::output::OutputSource;
 use crate::attempt::dir::{AttemptFolder, CallVariables, Spec, Stderr, Stdout};
-use crate::processes::own_pid;
+use crate::launch::dies_with_keeper;
 use crate::variables::{
-    ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, LAUNCH, OUTBOX_VARIABLE, SECRETS_VARIABLE,
+    ATTEMPT_DIR_VARIABLE, CALL_VARIABLE, INBOX_VARIABLE, OUTBOX_VARIABLE, SECRETS_VARIABLE,
 };
-
-/// Our own program, even if its file was replaced since we started.
-const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// The child, and where its output comes from.
 pub(super) struct StartedChild {
@@ -35,10 +31,10 @@ pub(super) struct StartedChild {
 
 /// Starts the child, or says in a sentence why that is impossible.
 pub(super) fn start(folder: &AttemptFolder, spec: &Spec) -> Result<StartedChild, String> {
-    check(spec)?;
-    let mut command = Command::new(OWN_PROGRAM);
-    command.arg0("forge").arg(LAUNCH).arg("--keeper").arg(own_pid().to_string()).arg("--");
-    command.args(&spec.argv).current_dir(&spec.dir);
+    let program = check(spec)?;
+    let mut command = Command::new(program);
+    command.args(&spec.argv[1..]).current_dir(&spec.dir);
+    dies_with_keeper(&mut command);
     match spec.variables {
         CallVariables::Told => {
             command.env(ATTEMPT_DIR_VARIABLE, &folder.path).env(CALL_VARIABLE, &spec.call);
@@ -51,7 +47,7 @@ pub(super) fn start(folder: &AttemptFolder, spec: &Spec) -> Result<StartedChild,
     let no_place = |error: io::Error| format!("cannot make a place for its output: {error}");
     let source = connect(&mut command, folder, spec.stdout).map_err(no_place)?;
     let errors = keep_apart(&mut command, spec.stderr).map_err(no_place)?;
-    let child = command.spawn().map_err(|error| format!("cannot start a process: {error}"))?;
+    let child = command.spawn().map_err(|error| format!("cannot run `{program}`: {error}"))?;
     Ok(StartedChild { pid: child.id().cast_signed(), source, errors })
 }
 
@@ -60,7 +56,8 @@ pub(super) fn boxes(folder: &AttemptFolder, spec: &Spec) -> AttemptFolder {
     spec.boxes.as_ref().map_or_else(|| folder.clone(), AttemptFolder::at)
 }
 
-fn check(spec: &Spec) -> Result<(), String> {
+/// Returns the program to run, if it looks as if it can be.
+fn check(spec: &Spec) -> Result<&str, String> {
     if !spec.dir.is_dir() {
         return Err(format!("the working directory `{}` does not exist", spec.dir.display()));
     }
@@ -74,7 +71,7 @@ fn check(spec: &Spec) -> Result<(), String> {
         return Err(format!("program `{program}` not found"));
     }
     if existing.iter().any(|path| access(path, Access::EXEC_OK).is_ok()) {
-        return Ok(());
+        return Ok(program);
     }
     Err(format!("program `{program}` is not executable"))
 }

@@ -164,9 +164,14 @@ pub(super) fn now_ms() -> u64 {
 pub(super) fn clean_outbox(outbox: &Path, log: &Log) -> Vec<PathBuf> {
     let mut redactor = log.redactor();
     let mut files = Vec::new();
-    if fs::symlink_metadata(outbox).is_ok_and(|found| !found.is_dir()) {
-        log.complain("the outbox is no longer a folder");
-        return files;
+    match fs::symlink_metadata(outbox) {
+        Ok(found) if !found.is_dir() => {
+            log.complain("the outbox is no longer a folder");
+            return files;
+        }
+        // Not everybody has one.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return files,
+        Ok(_) | Err(_) => {}
     }
     clean_below(outbox, OUTBOX_DEPTH_MAX, &mut files, &mut redactor, log);
     files

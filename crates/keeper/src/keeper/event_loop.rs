@@ -208,7 +208,7 @@ impl<'a> EventLoop<'a> {
         }
         stopping.kill_at = now + KILL_AGAIN_AFTER;
         let group = Pid::from_raw(self.main).expect("a child has a pid");
-        // It has no group of its own before the launcher has made one.
+        // It has no group of its own before it has made one.
         let _ = kill_process_group(group, Signal::KILL);
         descendants::signal_everybody(Signal::KILL)?;
         Ok(Patience::Left)

@@ -1,16 +1,18 @@
 //! A step that the driver does itself, in its own process: claimed and ended exactly as under a keeper.
 //!
 //! Only for work that can be killed at any moment and repeated: it does not outlive the driver. Nothing is
-//! redacted here: what a program of strangers prints belongs under a keeper.
+//! redacted here: what a program of strangers prints belongs under a keeper. Nothing is written down of what is to be done: nobody
+//! else does it, and its ending says it.
 //!
 //! Invariant: until its ending is written, the claim is locked; a driver that dies leaves it free.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 
 use super::ending::{EndingOutlasts, is_full, now_ms, write_once};
 use crate::attempt::claim::{self, Claiming};
-use crate::attempt::dir::{AttemptFolder, Ending, ExitReason, FORMAT, Spec};
+use crate::attempt::dir::{AttemptFolder, Ending, ExitReason, FORMAT};
 use crate::attempt::ending_signature::EndingSigner;
 use crate::processes;
 use crate::variables::MARK_VARIABLE;
@@ -18,17 +20,17 @@ use crate::variables::MARK_VARIABLE;
 /// A step that this process has claimed.
 pub struct OwnStep {
     folder: AttemptFolder,
-    spec: Spec,
+    call: String,
     claim: File,
     started_at_ms: u64,
 }
 
 impl OwnStep {
-    /// Claims a step; none, if somebody else was first or it was given up.
-    pub fn claim(folder: &AttemptFolder) -> io::Result<Option<Self>> {
-        let spec = folder.spec()?;
+    /// Makes the folder of a step and claims it; none, if somebody else was first or it was given up.
+    pub fn claim(folder: &AttemptFolder, call: String) -> io::Result<Option<Self>> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder.path)?;
         let Claiming::Won(claim) = claim::claim(folder)? else { return Ok(None) };
-        Ok(Some(Self { folder: folder.clone(), spec, claim, started_at_ms: now_ms() }))
+        Ok(Some(Self { folder: folder.clone(), call, claim, started_at_ms: now_ms() }))
     }
 
     /// The variable that marks every process of the step, so that it can be swept.
@@ -46,7 +48,7 @@ impl OwnStep {
     ) -> io::Result<()> {
         let mut ending = Ending {
             forge: FORMAT,
-            call: std::mem::take(&mut self.spec.call),
+            call: std::mem::take(&mut self.call),
             how,
             started_at_ms: self.started_at_ms,
             ended_at_ms: now_ms().max(self.started_at_ms),

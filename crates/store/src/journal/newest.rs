@@ -4,7 +4,8 @@
 //! something beside it can tell. The note is written after each transaction and not synced. It may be behind the
 //! journal, or unreadable after a crash, and then says nothing; it is never ahead of a journal that lost nothing.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -14,6 +15,10 @@ use super::error::JournalFault;
 use super::hash_chain::seal;
 use super::paths::{beside, database};
 use super::reader::find_row;
+
+/// How long the note is, with blanks at its end. One that is cut first and written anew is put on the disk by some file
+/// systems when it is closed, and that is waited for.
+const NOTE_BYTES: usize = 512;
 
 /// The last record of the run that was written last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +43,14 @@ impl NewestRecord {
 
     /// Writes the note. Where that fails, a loss is noticed later or by other means.
     pub(super) fn note(&self, dir: &Path) {
-        let note = json!({ "run": self.run, "seq": self.seq, "mark": self.mark() });
-        let _ = fs::write(newest_path(dir), format!("{note}\n"));
+        let note = json!({ "run": self.run, "seq": self.seq, "mark": self.mark() }).to_string();
+        let write = || -> io::Result<()> {
+            let mut options = OpenOptions::new();
+            let mut file =
+                options.write(true).create(true).truncate(false).open(newest_path(dir))?;
+            file.write_all(format!("{note:<width$}\n", width = NOTE_BYTES - 1).as_bytes())
+        };
+        let _ = write();
     }
 
     /// Refuses a journal that does not have the record.

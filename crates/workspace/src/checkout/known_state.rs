@@ -35,6 +35,8 @@ const TICK: Duration = Duration::from_millis(40);
 const RECENT_BYTES_MAX: u64 = 16 << 20;
 /// Larger checkouts are not remembered.
 const ENTRIES_MAX: usize = 500_000;
+/// To look at so many takes no longer than to start a program.
+const SMALL_ENTRIES_MAX: usize = 500;
 
 static KNOWN: Mutex<BTreeMap<PathBuf, KnownCheckout>> = Mutex::new(BTreeMap::new());
 
@@ -65,6 +67,7 @@ pub(crate) enum AgentGit {
 /// A sum over files: of their names and metadata, and of the content of those that changed just now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FilesSum {
+    n_entries: usize,
     metadata: Vec<u8>,
     recent: BTreeMap<PathBuf, Vec<u8>>,
 }
@@ -72,6 +75,13 @@ struct FilesSum {
 /// Takes away what is known of a checkout.
 pub(crate) fn take(dir: &Path) -> Option<KnownCheckout> {
     known().remove(dir)
+}
+
+/// Returns true if it takes next to no time to look whether somebody touched a checkout.
+pub(crate) fn is_known_and_small(dir: &Path) -> bool {
+    let known = known();
+    let entries = |known: &KnownCheckout| known.files.n_entries + known.agent_git.n_entries;
+    known.get(dir).is_some_and(|known| entries(known) <= SMALL_ENTRIES_MAX)
 }
 
 /// Says which openings make the same of the same commit. None if that depends on more than is looked at here.
@@ -158,10 +168,15 @@ impl UntouchedCheckout {
         self.known.opened.clone()
     }
 
-    /// Remembers it as it was.
+    /// Knows it again as it was known, whatever became of the agent's git.
+    pub(crate) fn put_back(self, dir: &Path) {
+        known().insert(dir.to_owned(), self.known);
+    }
+
+    /// Remembers it as it is.
     pub(crate) fn remember(self, dir: &Path) {
         match self.agent_git {
-            AgentGit::Untouched => drop(known().insert(dir.to_owned(), self.known)),
+            AgentGit::Untouched => self.put_back(dir),
             AgentGit::Changed => {
                 keep(dir, |files, agent_git| KnownCheckout { files, agent_git, ..self.known });
             }
@@ -243,5 +258,5 @@ fn sum(
             }
         }
     }
-    Some(FilesSum { metadata: metadata.finalize().to_vec(), recent })
+    Some(FilesSum { n_entries, metadata: metadata.finalize().to_vec(), recent })
 }
