@@ -330,6 +330,22 @@ fn what_a_reader_changes_is_discarded_and_noted() {
 }
 
 #[test]
+fn a_command_finds_the_committed_files_which_are_opened_again_only_if_somebody_changed_them() {
+    let world = project(CHECKED);
+    let look = "ls src > $HOME/seen; grep -q one src/a.txt";
+    let change = "echo mine > src/a.txt; touch src/new.txt";
+    let stage = |(name, line)| format!("[[stage]]\nname = \"{name}\"\ncommand = \"{line}\"\n");
+    let stages = [("a", look), ("b", change), ("c", look), ("d", look)];
+    world.flow("look", &stages.map(stage).concat());
+    let said = world.run("look", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let run = world.latest();
+    let opened = |call: &str| world.attempt(&run, call).join("steps/open").exists();
+    assert_eq!(["a#1", "b#1", "c#1", "d#1"].map(opened), [true, false, true, false]);
+    assert_eq!(fs::read_to_string(world.beside("seen")).unwrap(), "a.txt\n");
+}
+
+#[test]
 fn commits_that_an_agent_made_itself_are_folded_into_one() {
     let world = project(CHECKED);
     world.git(&["config", "user.name", "Ada"]);
