@@ -236,7 +236,7 @@ impl Forge {
         driver.tell_first(tell)?;
         driver.hear_time(tell)?;
         let how = driver.drive(&mut signals, tell)?;
-        Ok(RunOutcome::from_driver(&driver, new, how))
+        Ok(RunOutcome::from_driver(&mut driver, new, how))
     }
 
     /// Commits that a rewound run goes on from are kept by refs of its own.

@@ -118,8 +118,9 @@ pub struct LeftRun {
 }
 
 impl RunOutcome {
-    pub(crate) fn from_driver(driver: &Driver, run: String, how: DriveEnd) -> Self {
-        let left = Some(LeftRun::new(&run, driver.run()));
+    pub(crate) fn from_driver(driver: &mut Driver, run: String, how: DriveEnd) -> Self {
+        let (view, result) = (driver.view(), ResultView::new(&run, driver.run()));
+        let left = Some(LeftRun { view, result });
         Self { run, how, left, behind: driver.behind().map(ToString::to_string) }
     }
 
@@ -279,7 +280,7 @@ impl Forge {
             }
         }
         let how = driver.drive(signals, tell)?;
-        Ok(RunOutcome::from_driver(&driver, id, how))
+        Ok(RunOutcome::from_driver(&mut driver, id, how))
     }
 
     /// Sends a command to a run: to its driver, or into the journal if it has none.

@@ -100,7 +100,7 @@ impl StartedRun {
     pub fn drive(mut self, tell: Tell<'_>) -> Result<RunOutcome, Error> {
         self.driver.tell_first(tell)?;
         let how = self.driver.drive(&mut self.signals, tell)?;
-        Ok(RunOutcome::from_driver(&self.driver, self.run, how))
+        Ok(RunOutcome::from_driver(&mut self.driver, self.run, how))
     }
 
     /// Leaves it to somebody else. The files that show it are there when this returns.

@@ -63,6 +63,8 @@ pub struct Projector {
     shown: Option<u64>,
     /// The last record in `state.json`.
     state: u64,
+    /// The run as it is shown there.
+    view: Option<Box<RunView>>,
     /// The files that lie among the artifacts, and what we put into them.
     artifacts: BTreeMap<PathBuf, Option<Blob>>,
 }
@@ -77,6 +79,7 @@ impl Projector {
             id: run.to_owned(),
             shown: None,
             state: 0,
+            view: None,
             artifacts: BTreeMap::new(),
         }
     }
@@ -133,12 +136,18 @@ impl Projector {
         let shown = shown.map(|(scope, name, blob)| (folder.join(scope.as_str()).join(name), blob));
         self.show_artifacts(&shown.collect(), blobs)?;
         // Last: by it, whoever comes after a crash sees that all of it is shown.
-        let text = state_text(seq, &self.id, run);
+        let state = StateFile::new(seq, &self.id, run);
         let path = self.dir.join("state.json");
-        replace_on(&*self.disk, &path, text.as_bytes())
+        replace_on(&*self.disk, &path, state.text().as_bytes())
             .map_err(|error| Error::file(&path, &error))?;
-        self.state = seq;
+        (self.state, self.view) = (seq, Some(Box::new(state.run)));
         Ok(())
+    }
+
+    /// Takes the run as `state.json` shows it, if that is after this record.
+    pub fn take_view(&mut self, seq: u64) -> Option<RunView> {
+        let view = self.view.take();
+        view.filter(|_| self.state == seq).map(|view| *view)
     }
 
     /// Whoever finds a run that no longer goes on finds what it came to.
@@ -188,11 +197,15 @@ impl Projector {
     }
 }
 
-/// What `state.json` holds for a run after its last record.
-pub fn state_text(seq: u64, id: &str, run: &Run) -> String {
-    let phases = PhasesView::new(id, run);
-    let state = StateFile { version: 1, seq, run: RunView::new(id, run), phases };
-    serde_json::to_string_pretty(&state).expect("a view can be written") + "\n"
+impl StateFile {
+    /// What it holds for a run after its last record.
+    pub fn new(seq: u64, id: &str, run: &Run) -> Self {
+        Self { version: 1, seq, run: RunView::new(id, run), phases: PhasesView::new(id, run) }
+    }
+
+    pub fn text(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a view can be written") + "\n"
+    }
 }
 
 /// All files below a folder. We do not know yet what is in them.
@@ -223,14 +236,11 @@ fn last_whole_line(disk: &dyn Disk, path: &Path) -> io::Result<u64> {
     };
     let (mut whole, mut last) = (0, 0);
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        let text = std::str::from_utf8(line).ok().and_then(|line| line.strip_suffix('\n'));
-        match text.and_then(JournalRecord::from_line) {
-            Some(record) if record.seq == last + 1 => {
-                last = record.seq;
-                whole += line.len();
-            }
-            Some(_) | None => break,
+        if line.strip_suffix(b"\n").and_then(JournalRecord::seq_of_line) != Some(last + 1) {
+            break;
         }
+        last += 1;
+        whole += line.len();
     }
     if bytes.len() > whole {
         disk.truncate(path, whole as u64)?;

@@ -17,7 +17,7 @@ use forge_core::{
     event::{self, Event, Outcome, Ruling},
     id::UnitId,
     run::CallEnding,
-    view::{Course, Standing},
+    view::{Course, RunView, Standing},
     wanted,
 };
 use forge_keeper::{LostCall, Redactor};
@@ -493,6 +493,12 @@ impl Driver {
     pub fn show(&mut self) {
         let shown = self.projector.show(&self.run, self.writer.seq(), &self.blobs);
         self.behind = self.behind.take().or(shown.err());
+    }
+
+    /// The run as people see it where it stands.
+    pub fn view(&mut self) -> RunView {
+        let shown = self.projector.take_view(self.writer.seq());
+        shown.unwrap_or_else(|| RunView::new(&self.id, &self.run))
     }
 
     /// Why the files that show the run are behind, if they are.

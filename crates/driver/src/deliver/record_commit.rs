@@ -22,7 +22,7 @@ use forge_workspace::{AttachRecord, AttachedRecord, Operation, OperationResult, 
 use crate::{
     Error,
     plan::{Pending, Plan, step::OnStop},
-    projection::state_text,
+    projection::StateFile,
     run_id::short_id,
     secrets::NO_SECRET,
     summary_file::{self, SUMMARY},
@@ -70,7 +70,11 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Error> {
     match context.frozen.kept {
         RunRecord::Summary | RunRecord::Nothing => {}
         RunRecord::All => {
-            files.push(file(plan, "state.json", &state_text(seq + 1, context.id, &end))?);
+            files.push(file(
+                plan,
+                "state.json",
+                &StateFile::new(seq + 1, context.id, &end).text(),
+            )?);
             let lines: String = records.iter().map(|record| record.to_line() + "\n").collect();
             files.push(file(plan, "events.jsonl", &lines)?);
             let request = format!("artifacts/{REQUEST}");

@@ -7,7 +7,7 @@ use forge_core::{
     event::{Blob, Colour, Event, Outcome, Receipt, Record, Ruling},
     run::Phase,
 };
-use forge_driver::{layout::Home, projection::state_text};
+use forge_driver::{layout::Home, projection::StateFile};
 use forge_store::{disk::Disk as _, records::fold_facts};
 
 use super::{
@@ -37,7 +37,7 @@ pub(crate) fn state_is_shown_last(machine: &Machine, home: &Home) {
         let is_over = matches!(run.phase(), Phase::Over(_));
         let seq = records_of(machine, home).len();
         let is_shown = read("state.json")
-            .is_ok_and(|state| state == state_text(seq as u64, RUN, &run).as_bytes());
+            .is_ok_and(|state| state == StateFile::new(seq as u64, RUN, &run).text().as_bytes());
         if is_over && is_shown && read("summary.md").is_err() {
             machine.breaks("`state.json` shows a run that is over, and there is no summary");
         }
@@ -257,7 +257,7 @@ fn files_show_the_journal(machine: &Machine, home: &Home, records: &[Record], ru
         let seq = serde_json::from_slice::<serde_json::Value>(&state).ok();
         let seq = seq.and_then(|state| state.get("seq")?.as_u64());
         if seq == Some(records.len() as u64) {
-            let wanted = state_text(records.len() as u64, RUN, run);
+            let wanted = StateFile::new(records.len() as u64, RUN, run).text();
             if state != wanted.as_bytes() {
                 machine.breaks("state.json is not what the journal says");
             }

@@ -69,6 +69,14 @@ impl JournalRecord {
         let (seq, at, epoch) = (seq.parse().ok()?, at.parse().ok()?, epoch.parse().ok()?);
         Some(JournalRecord { seq, at, epoch, body: body.to_owned(), sum: sum.to_owned() })
     }
+
+    /// Reads the number of the record that a whole line holds, without its line end, and nothing else.
+    pub fn seq_of_line(line: &[u8]) -> Option<u64> {
+        let rest = line.strip_prefix(br#"{"seq":"#)?.strip_suffix(b"}")?;
+        let digits = rest.iter().position(|byte| !byte.is_ascii_digit())?;
+        let (seq, rest) = rest.split_at(digits);
+        rest.starts_with(br#","at":"#).then(|| std::str::from_utf8(seq).ok()?.parse().ok())?
+    }
 }
 
 /// The numbers of a record, named so that they cannot be swapped.
