@@ -19,7 +19,9 @@ use forge_store::{
 pub(crate) const ID: &str = "20260101-long-aaaa";
 /// One stage of an item makes so many facts.
 const FACTS_PER_STAGE: usize = 5;
-const ITEMS_MAX: usize = 500;
+/// More facts are more items first, and then more stages of each.
+const FACTS_PER_ITEM: usize = 200;
+const ITEMS_MAX: usize = 3_000;
 
 /// Returns the start of a run of this flow.
 pub(crate) fn start(flow: &str, text: &str) -> Start {
@@ -82,7 +84,7 @@ pub(crate) fn long_run(dir: &Path, facts: usize) -> u64 {
     let mut flow = "name = 'long'\n[[stage]]\nname = 'plan'\nagent = 'planner'\nlist = 'tasks'\n\
         [[stage]]\nname = 'tasks'\neach = 'tasks'\nat_once = 8\nitems_max = 3000\n"
         .to_owned();
-    let n_items = facts.div_ceil(FACTS_PER_STAGE).min(ITEMS_MAX);
+    let n_items = facts.div_ceil(FACTS_PER_ITEM).min(ITEMS_MAX);
     for n in 0..facts / FACTS_PER_STAGE / n_items {
         let _never_fails = write!(
             flow,
