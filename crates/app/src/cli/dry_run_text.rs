@@ -1,7 +1,7 @@
 //! The text of `forge run --dry-run`.
 
 use forge_api::start::{ChecksFrom, DryPlayer, DryRun, DryStage, Runs};
-use forge_core::{event::Approvals, id::gate_label};
+use forge_core::{event::Approvals, id::gate_label, money::Money};
 
 use crate::{format, text::plan_text::estimate_text};
 
@@ -53,9 +53,8 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     if let Some(estimate) = &dry.estimate {
         row("estimate", &estimate_text(estimate));
     }
-    let money = |amount: Option<forge_core::money::Money>| {
-        amount.map_or_else(|| "no cap".to_owned(), |amount| amount.to_short_text())
-    };
+    let money =
+        |amount: Option<Money>| amount.map_or_else(|| "no cap".to_owned(), Money::to_short_text);
     row(
         "caps",
         &format!(

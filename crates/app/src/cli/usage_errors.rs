@@ -171,7 +171,7 @@ impl<'a> CommandLine<'a> {
 
     /// Returns the same command line without the last such flag, if it has no value; else the command that prints the help.
     fn without(&self, flag: &str) -> String {
-        let has_value = |known: &clap::Arg| {
+        let has_value = |known: &Arg| {
             known.get_long() == flag.strip_prefix("--") && known.get_action().takes_values()
         };
         let Some(place) = self.words.iter().rposition(|word| word == flag) else {

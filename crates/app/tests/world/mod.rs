@@ -90,6 +90,10 @@ pub(crate) struct Running {
     err: Option<thread::JoinHandle<String>>,
 }
 
+/// The commands that print a run while it is driven.
+const SHOWS: [&str; 9] =
+    ["run", "resume", "attach", "rewind", "approve", "revise", "retry", "override", "reject"];
+
 impl World {
     /// A repository with one commit.
     pub(crate) fn new() -> Self {
@@ -229,10 +233,6 @@ impl World {
             self.approve(flow.unwrap_or("draft"));
         }
         // Tests look at every check. With `-q` or `--json` it is as a person gets it.
-        const SHOWS: [&str; 10] = [
-            "run", "resume", "attach", "rewind", "demo", "approve", "revise", "retry", "override",
-            "reject",
-        ];
         let shows = words.first().is_some_and(|word| SHOWS.iter().any(|one| *one == *word));
         if shows && !words.iter().any(|word| *word == "-q" || *word == "-v" || *word == "--json") {
             words.insert(1, OsStr::new("-v"));

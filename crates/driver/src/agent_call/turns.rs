@@ -333,11 +333,12 @@ fn ended(
                 let class =
                     if is_killed(&ending.how) { FaultClass::Killed } else { FaultClass::Crashed };
                 // What a program says of its failure leaves out its exit code.
-                let exit = match &ending.how {
-                    ExitReason::Exited { code } if *code != 0 && !what.contains("exit code") => {
-                        format!(" (exit code {code})")
-                    }
-                    _ => String::new(),
+                let exit = if let ExitReason::Exited { code: code @ 1.. } = &ending.how
+                    && !what.contains("exit code")
+                {
+                    format!(" (exit code {code})")
+                } else {
+                    String::new()
                 };
                 fault(class, &outcome::ended(&words, &format!("{what}{exit}")))
             }
