@@ -34,7 +34,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
                 "`review` is overridden with its findings noted, and the merge runs next",
             ),
             ("revise \"WORDS\"", "T1 implement runs again, with your words in its brief"),
-            ("give-up", "build.T1/implement fails; work that does not depend on it continues"),
+            ("give-up", "T1 implement fails; work that does not depend on it continues"),
         ],
     );
     left.shows(&[
@@ -175,7 +175,7 @@ fn red(left: &Left<'_>) {
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name, and the protected-file check runs next",
             ),
-            ("give-up", "build.T1/implement fails; work that does not depend on it continues"),
+            ("give-up", "T1 implement fails; work that does not depend on it continues"),
         ],
     );
 }
