@@ -267,7 +267,8 @@ impl World {
     pub(crate) fn forge<S: AsRef<OsStr>>(&self, args: &[S]) -> Said {
         let mut said = finish(&mut self.command(args));
         // Nobody typed what the world added.
-        if !args.iter().any(|word| word.as_ref() == "-v") {
+        let is_run = args.first().is_some_and(|word| word.as_ref() == "run");
+        if is_run && !args.iter().any(|word| word.as_ref() == "-v" || word.as_ref() == "--help") {
             said.out = said.out.replace(" -v ", " ");
             said.err = said.err.replace(" -v ", " ");
         }
