@@ -1,6 +1,6 @@
 //! How values look: times, durations, numbers, and texts that are cut or wrapped.
 
-use forge_core::{Time, id::UnitId};
+use forge_core::{Time, id::UnitId, view::RunRow};
 
 pub(crate) use forge_api::run_id::short_id;
 
@@ -52,6 +52,11 @@ pub(crate) fn short_number(number: u64) -> String {
 /// Formats the local time of day.
 pub(crate) fn clock_time(at: Time) -> String {
     zoned(at).map(|at| at.strftime("%H:%M:%S").to_string()).unwrap_or_default()
+}
+
+/// Formats the local date.
+pub(crate) fn date(at: Time) -> String {
+    zoned(at).map(|at| at.strftime("%Y-%m-%d").to_string()).unwrap_or_default()
 }
 
 /// Formats the local date and time.
@@ -127,6 +132,15 @@ pub(crate) fn cut_end(line: &str, width: usize) -> String {
 /// Formats a duration in whole seconds: `42s`, `12m07s`, `1h02m`.
 pub(crate) fn duration(ms: u64) -> String {
     if ms < 1_000 { "0s".to_owned() } else { forge_core::view::span(ms) }
+}
+
+/// Formats how long a run was at work until a time, and how long it waited for a person before its last record.
+pub(crate) fn time_at_work(row: &RunRow, until: Time) -> String {
+    let worked = until.saturating_sub(row.started_at).saturating_sub(row.waited_ms);
+    match row.waited_ms {
+        0..1_000 => duration(worked),
+        waited => format!("{} (waited {} for you)", duration(worked), duration(waited)),
+    }
 }
 
 /// Returns the name of a unit in sentences: `T2 implement`.

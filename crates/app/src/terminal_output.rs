@@ -41,10 +41,10 @@ pub(crate) fn print_chunk(bytes: &[u8]) {
     }
 }
 
-/// Prints a fact of a run that is driven, unless `-q` was given. Errors are ignored.
-pub(crate) fn print_fact(text: &str) {
+/// Prints a fact of a run that is driven, sanitized before, unless `-q` was given. Errors are ignored.
+pub(crate) fn print_fact(line: &str) {
     if Verbosity::chosen() > Verbosity::Quiet {
-        print_progress(text);
+        print_progress_raw(line);
     }
 }
 

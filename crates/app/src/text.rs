@@ -3,6 +3,7 @@
 pub(crate) mod agent_event;
 pub(crate) mod answer_text;
 pub(crate) mod end_card;
+pub(crate) mod fact_line;
 pub(crate) mod plan_text;
 pub(crate) mod question_text;
 pub(crate) mod result_text;

@@ -48,7 +48,7 @@ fn in_words(run: Option<&str>, claim: &PathClaim) -> String {
         (Some(run), scope) => format!("`{scope}` of run {}", short_id(run)),
     };
     match claim.writes.as_slice() {
-        [] => format!("{who} is not finished and may write the same paths"),
-        paths => format!("{who} may write the same paths: {}", paths.join(", ")),
+        [] => format!("{who} is unfinished and may change the same files"),
+        paths => format!("{who} may change the same files: {}", paths.join(", ")),
     }
 }

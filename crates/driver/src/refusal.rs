@@ -20,7 +20,7 @@ pub fn refused(run: &str, refusal: &Refusal) -> Error {
         Refusal::Flow(_) | Refusal::Param(_) => "forge flow show NAME".to_owned(),
         Refusal::Manual => "remove --auto, or choose a smaller effort".to_owned(),
         Refusal::UnderWay(_) => format!("forge stop {id}"),
-        Refusal::WhyMissing => "add --why REASON".to_owned(),
+        Refusal::WhyMissing => format!("forge edit {id} --why \"REASON\""),
         Refusal::Over(event::End::Done | event::End::Abandoned) => format!("forge show {id}"),
         Refusal::AlreadyStarted
         | Refusal::NotStarted

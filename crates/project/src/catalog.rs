@@ -390,12 +390,8 @@ struct RawRole {
 impl Role {
     /// Reads a role: TOML between two lines of `+++`, if it has any, and then the prompt.
     pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
-        let wrong = |what: String| {
-            Error::usage(
-                format!("the role `{name}`: {what}"),
-                "fix the role, then `forge flow check`",
-            )
-        };
+        let wrong =
+            |what: String| Error::usage(format!("the role `{name}`: {what}"), "forge flow check");
         let (head, prompt) = match text.strip_prefix("+++\n") {
             Some(rest) => rest
                 .split_once("\n+++\n")

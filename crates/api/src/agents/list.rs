@@ -208,7 +208,7 @@ impl Roster {
         if RESERVED.contains(&name) {
             return Err(Error::usage(
                 format!("agent `{name}` is not supported yet"),
-                format!("set its program: `[agents.{name}] command = [\"…\"]`"),
+                format!("forge config set agents.{name}.command '[\"PROGRAM\"]'"),
             ));
         }
         let near = nearest(name, self.settings.agents.keys().map(String::as_str));

@@ -76,7 +76,7 @@ pub(super) fn print_json(value: &impl serde::Serialize) {
 pub(crate) fn parse_budget(text: &str) -> Result<Money, Error> {
     let amount = Money::parse(text.strip_prefix('$').unwrap_or(text));
     amount.filter(|amount| amount.0 > 0).ok_or_else(|| {
-        let what = format!("`--budget {text}` is not a valid amount in dollars above 0");
+        let what = format!("`{text}` is not a valid --budget; use dollars above 0, such as 2.50");
         let typed = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
         Error::usage(what, with_value(typed, "--budget", "2.50"))
     })

@@ -296,7 +296,7 @@ impl DecideArgs {
                 terminal_output::print_stderr(done);
                 if let DriveMode::Here(form @ OutputFormat::Sentences) = self.drive_args.mode() {
                     for (_, record) in forge.records(run, known + 1)? {
-                        form.print_record(run, &record);
+                        form.print_record(&record);
                     }
                 }
                 return self.drive_args.resume(forge, run, Takeover::Resume { budget: None });

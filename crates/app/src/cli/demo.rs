@@ -147,7 +147,7 @@ fn print_facts(forge: &Forge, begun: StartedRun, project: Project) -> Result<Exi
     let run = begun.run.clone();
     let format = OutputFormat::Sentences;
     format.print_started(&run);
-    let outcome = begun.drive(&mut |record: &Record| format.print_record(&run, record))?;
+    let outcome = begun.drive(&mut |record: &Record| format.print_record(record))?;
     report_outcome_with(forge, outcome, format, project)
 }
 

@@ -20,7 +20,7 @@ use forge_api::{
 use forge_core::{
     event::{Event, Hold, Record},
     money::Money,
-    view::{Course, LogLevel, Names, RunLine, Standing, sanitize, sentence},
+    view::{Course, RunLine, Standing, sanitize},
 };
 
 use super::{
@@ -32,13 +32,13 @@ use crate::{
     live::{self, ScreenExit, ScreenTask},
     terminal_info, terminal_output,
     text::{
-        answer_text::OpenQuestions,
         end_card::{CardEnd, end_card, with_colour},
+        fact_line::{fact_line, shown_facts},
         plan_text::plan_text,
-        question_text::{QuestionLayout, question_text},
         state_words::MergeState,
         status_text::next_command,
     },
+    verbosity::Verbosity,
 };
 
 /// The file in the run's directory that takes the output of a detached driver.
@@ -100,18 +100,16 @@ impl OutputFormat {
         }
     }
 
-    pub(crate) fn print_record(self, run: &str, record: &Record) {
+    pub(crate) fn print_record(self, record: &Record) {
         match self {
             Self::Sentences => {
-                let facts = record.facts.iter();
-                for fact in facts.filter(|fact| LogLevel::new(fact) <= LogLevel::Check) {
-                    let beginning = format!("{}  ", format::clock_time(record.at));
-                    terminal_output::print_fact(&terminal_output::fact_line(
-                        &beginning,
-                        &sentence(fact, Names::Short),
-                    ));
-                    if let Some(hint) = hint_for(run, fact) {
-                        terminal_output::print_hint(&hint);
+                let level = Verbosity::chosen().log_level();
+                let prefix = format!("{}  ", format::clock_time(record.at));
+                for fact in shown_facts(record, level) {
+                    terminal_output::print_fact(&fact_line(&prefix, fact, level));
+                    if let Event::RunHeld { hold: Hold::Interrupted { .. } } = fact {
+                        let hint = "          agents have 10s to finish; Ctrl-C again kills them";
+                        terminal_output::print_hint(hint);
                     }
                 }
             }
@@ -147,7 +145,7 @@ impl DriveArgs {
     ) -> Result<ExitCode, Error> {
         match (self.mode(), takeover) {
             (DriveMode::Here(form), _) => {
-                let mut tell = |record: &Record| form.print_record(run, record);
+                let mut tell = |record: &Record| form.print_record(record);
                 let outcome =
                     forge.resume(run, takeover, &mut |run| form.print_started(run), &mut tell)?;
                 report_outcome(forge, outcome, form)
@@ -180,8 +178,7 @@ impl DriveArgs {
         }
         match mode {
             DriveMode::Here(form) => {
-                let outcome =
-                    begun.drive(&mut |record: &Record| form.print_record(&run, record))?;
+                let outcome = begun.drive(&mut |record: &Record| form.print_record(record))?;
                 report_outcome(forge, outcome, form)
             }
             DriveMode::Screen => drive_on_screen(forge, &begun.let_go()?, None),
@@ -307,15 +304,6 @@ pub(crate) fn report_outcome_with(
             let card = end_card(&view, &result, &files, end, width);
             let card = with_colour(&sanitize(&card), standing, terminal_info::stdout_colours());
             terminal_output::print_progress_raw(&format!("\n{card}"));
-            for question in &view.asked {
-                let question = question_text(
-                    &outcome.run,
-                    question,
-                    QuestionLayout::Printed { open: OpenQuestions::new(&view.asked) },
-                    width,
-                );
-                terminal_output::print_progress(&format!("\n{question}"));
-            }
             if let (Standing::Done, Some(_)) = (standing, &view.head) {
                 offer_fast_forward(forge, &outcome.run)?;
             }
@@ -373,15 +361,4 @@ fn detach(forge: &Forge, run: &str, takeover: Takeover) -> Result<ExitCode, Erro
         format::short_id(run)
     ));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns what the user can do about a fact, if anything.
-fn hint_for(run: &str, fact: &Event) -> Option<String> {
-    if let Event::QuestionAsked(_) = fact {
-        return Some(format!("          Next: forge attach {}", format::short_id(run)));
-    }
-    if let Event::RunHeld { hold: Hold::Interrupted { .. } } = fact {
-        return Some("          agents have 10s to finish; Ctrl-C again kills them".to_owned());
-    }
-    None
 }

@@ -1,7 +1,7 @@
 //! The text of `forge run --dry-run`.
 
 use forge_api::start::{ChecksFrom, DryPlayer, DryRun, DryStage, Runs};
-use forge_core::event::Approvals;
+use forge_core::{event::Approvals, id::gate_label, money::Money};
 
 use crate::{format, text::plan_text::estimate_text};
 
@@ -53,9 +53,8 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     if let Some(estimate) = &dry.estimate {
         row("estimate", &estimate_text(estimate));
     }
-    let money = |amount: Option<forge_core::money::Money>| {
-        amount.map_or_else(|| "no cap".to_owned(), |amount| amount.to_string())
-    };
+    let money =
+        |amount: Option<Money>| amount.map_or_else(|| "no cap".to_owned(), Money::to_short_text);
     row(
         "caps",
         &format!(
@@ -95,39 +94,34 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
     let depth = stage.stage.matches('/').count();
     let name = stage.stage.rsplit('/').next().unwrap_or_default();
     let indent = "  ".repeat(depth);
-    let phase = stage.phase.as_ref().map(|phase| format!(" [{phase}]")).unwrap_or_default();
     let skipped = |runs: Runs| match runs {
         Runs::Yes => "",
         Runs::Skipped => "skipped: ",
         Runs::Perhaps => "depends on the task: ",
     };
-    let player = stage.player.as_ref().map(|player| format!(" = {}", agent_text(player)));
+    let player = stage.player.as_ref().map(|player| format!(" ({})", agent_text(player)));
     let budget = stage.budget.map(|budget| format!(", at most {budget}")).unwrap_or_default();
-    let what = format!(
-        "{}{}{}{budget}{phase}",
-        skipped(stage.runs),
-        stage.does,
-        player.unwrap_or_default()
-    );
+    let what =
+        format!("{}{}{}{budget}", skipped(stage.runs), stage.does, player.unwrap_or_default());
     let mut lines = vec![format::hanging_indent(&format!("{indent}{name:<12} "), &what, width)];
     if stage.runs == Runs::Skipped {
         return lines;
     }
     for gate in &stage.gates {
-        let player = gate.player.as_ref().map(|player| format!(" = {}", agent_text(player)));
+        let player = gate.player.as_ref().map(|player| format!(" ({})", agent_text(player)));
         let rounds = gate
             .player
             .as_ref()
             .map(|_| format!(", {} revisions, then {}", stage.rounds, stage.then));
-        let phase = gate.phase.as_ref().map(|phase| format!(" [{phase}]")).unwrap_or_default();
         let what = format!(
-            "{}{}{}{}{phase}",
+            "{}{}{}{}",
             skipped(gate.runs),
             gate.wants,
             player.unwrap_or_default(),
             rounds.unwrap_or_default()
         );
-        lines.push(format::hanging_indent(&format!("{indent}  - {}: ", gate.gate), &what, width));
+        let prefix = format!("{indent}  - {}: ", gate_label(&gate.gate));
+        lines.push(format::hanging_indent(&prefix, &what, width));
     }
     lines
 }
@@ -138,5 +132,5 @@ fn agent_text(player: &DryPlayer) -> String {
 }
 
 fn role_text(player: &DryPlayer) -> String {
-    format!("{} = {}", player.role, agent_text(player))
+    format!("{} ({})", player.role, agent_text(player))
 }

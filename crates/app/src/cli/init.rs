@@ -12,7 +12,11 @@ use forge_core::{
     view::{sanitize, short_commit},
 };
 
-use super::common::open_forge;
+use super::{
+    common::open_forge,
+    prompt::{Confirmation, confirm},
+    pull_request::execute,
+};
 use crate::{format, terminal_info, terminal_output};
 
 /// Find the project's checks, try them once, and write forge.toml
@@ -65,7 +69,7 @@ impl InitArgs {
             // Its next commands would start a run that fails.
             return Err(Error::surroundings(
                 "setup failed, so no check was tried",
-                "fix [workspace] setup in forge.toml, commit it, then forge \"what you want\"",
+                "forge config edit",
             ));
         }
         if project.verify.is_empty() {
@@ -77,9 +81,21 @@ impl InitArgs {
                 "a check already fails on the current commit; forge.toml notes it",
             );
         }
+        if confirm("Commit forge.toml now? A run reads it from the commit. [y/N]")
+            == Confirmation::Given
+        {
+            let path = path.display().to_string();
+            let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+            let add: Vec<String> = words(&["git", "add", "--", &path]);
+            let commit: Vec<String> = words(&["git", "commit", "-m", "Set up Forge", "--", &path]);
+            execute(&add, None)?;
+            execute(&commit, None)?;
+            terminal_output::print("Next: forge \"what you want\"");
+            return Ok(ExitCode::SUCCESS);
+        }
         terminal_output::print("Commit it before the next run, which reads it from the commit.");
         terminal_output::print(
-            "Next: git add forge.toml && git commit -m \"Set up Forge\" · forge \"what you want\"",
+            "Next: git add forge.toml && git commit -m \"Set up Forge\" forge.toml · forge \"what you want\"",
         );
         Ok(ExitCode::SUCCESS)
     }

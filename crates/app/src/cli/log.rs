@@ -3,20 +3,20 @@
 use std::{process::ExitCode, thread, time::Duration};
 
 use clap::{ArgAction, Args};
-use forge_api::{Error, forge::Forge};
+use forge_api::{Error, clock::now, forge::Forge};
 use forge_core::{
     Run,
-    event::{Event, Record},
+    event::Record,
     run::Phase,
-    view::{LogLevel, LogLine, Names, sanitize, sentence},
+    view::{LogLevel, LogLine},
 };
 
 use super::common::{json_line, named_or_latest, open_forge};
 use crate::{
     format,
     pager::{Paging, print_paged},
-    terminal_output::{self, coloured_symbol},
-    text::state_words::fact_symbol,
+    terminal_output,
+    text::fact_line::{fact_line, shown_facts},
     verbosity::Verbosity,
 };
 
@@ -52,7 +52,7 @@ pub(crate) fn follow(
     may_follow: &mut dyn FnMut() -> bool,
 ) -> Result<(), Error> {
     let (run_arg, lines) = (None, None);
-    LogArgs { run: run_arg, follow: true, verbose: 1, lines, no_pager: true, json: false }
+    LogArgs { run: run_arg, follow: true, verbose: 0, lines, no_pager: true, json: false }
         .print_records(forge, run, may_follow)
 }
 
@@ -61,11 +61,8 @@ impl LogArgs {
         let forge = open_forge()?;
         let run = named_or_latest(&forge, self.run.as_deref())?;
         if !self.follow && !self.json {
-            let records = forge.records(&run, 1)?;
-            let lines: Vec<String> =
-                records.iter().flat_map(|(seq, record)| self.fact_lines(*seq, record)).collect();
-            let last = &lines[self.n_skipped(lines.len())..];
-            print_paged(&last.join("\n"), Paging::from_no_pager(self.no_pager));
+            let lines = self.last_lines(&forge.records(&run, 1)?, &mut today());
+            print_paged(&lines.join("\n"), Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
         self.print_records(&forge, &run, &mut || true)?;
@@ -78,88 +75,75 @@ impl LogArgs {
         run: &str,
         may_follow: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
-        let mut state = Run::new();
-        let mut seen = self.print_new(forge, run, 0, &mut state)?;
+        let (mut state, mut day, mut seen) = (Run::new(), today(), 0);
         let mut can_continue = true;
-        while self.follow && can_continue && !matches!(state.phase(), Phase::Over(_)) {
+        loop {
+            let records = forge.records(run, seen + 1)?;
+            for (_, record) in &records {
+                state.apply_record(record);
+            }
+            if self.json {
+                for (seq, record) in &records {
+                    let line = LogLine { seq: *seq, record: record.clone() };
+                    terminal_output::print_raw(&json_line(&line));
+                }
+            } else {
+                let lines = match seen {
+                    0 => self.last_lines(&records, &mut day),
+                    _ => self.lines(&records, 0, &mut day),
+                };
+                for line in lines {
+                    terminal_output::print_raw(&line);
+                }
+            }
+            seen = records.last().map_or(seen, |(seq, _)| *seq);
+            if !self.follow || !can_continue || matches!(state.phase(), Phase::Over(_)) {
+                return Ok(());
+            }
             thread::sleep(POLL_INTERVAL);
             // A driver writes all records before it exits, so one more read gets them all.
             can_continue = may_follow();
-            seen = self.print_new(forge, run, seen, &mut state)?;
-        }
-        Ok(())
-    }
-
-    /// Prints the records after `seen` and returns the number of the last one.
-    fn print_new(
-        &self,
-        forge: &Forge,
-        run: &str,
-        seen: u64,
-        state: &mut Run,
-    ) -> Result<u64, Error> {
-        let records = forge.records(run, seen + 1)?;
-        let mut skipped = match seen {
-            0 => self.n_skipped(records.iter().map(|(_, record)| self.shown(record).count()).sum()),
-            _ => 0,
-        };
-        let mut last = seen;
-        for (seq, record) in records {
-            state.apply_record(&record);
-            self.print_record(seq, &record, skipped);
-            skipped = skipped.saturating_sub(self.shown(&record).count());
-            last = seq;
-        }
-        Ok(last)
-    }
-
-    /// Returns how many of the first lines are left out.
-    fn n_skipped(&self, all: usize) -> usize {
-        self.lines.map_or(0, |lines| all.saturating_sub(lines))
-    }
-
-    /// Prints a record, but for its first `skipped` lines.
-    fn print_record(&self, seq: u64, record: &Record, skipped: usize) {
-        if self.json {
-            let line = LogLine { seq, record: record.clone() };
-            terminal_output::print_raw(&json_line(&line));
-        } else {
-            for line in self.fact_lines(seq, record).into_iter().skip(skipped) {
-                terminal_output::print_raw(&line);
-            }
         }
     }
 
     fn level(&self) -> LogLevel {
         // The flag may also stand before the command.
-        match Verbosity::from_flags(false, self.verbose).max(Verbosity::chosen()) {
-            Verbosity::Quiet | Verbosity::Normal => LogLevel::Milestone,
-            Verbosity::Verbose => LogLevel::Check,
-            Verbosity::Everything => LogLevel::Fact,
+        Verbosity::from_flags(false, self.verbose).max(Verbosity::chosen()).log_level()
+    }
+
+    /// Formats the facts that are shown, or as many of the last ones as were asked for.
+    fn last_lines(&self, records: &[(u64, Record)], day: &mut String) -> Vec<String> {
+        let level = self.level();
+        let all: usize = records.iter().map(|(_, record)| shown_facts(record, level).count()).sum();
+        self.lines(records, self.lines.map_or(0, |lines| all.saturating_sub(lines)), day)
+    }
+
+    /// Formats the facts that are shown after the first `skipped` ones, each with its time. Where another day begins, its
+    /// date comes before. Every fact has date and number of its record instead.
+    fn lines(&self, records: &[(u64, Record)], skipped: usize, day: &mut String) -> Vec<String> {
+        let level = self.level();
+        let shown = records.iter().flat_map(|(seq, record)| {
+            shown_facts(record, level).map(move |fact| (*seq, record.at, fact))
+        });
+        let mut lines = Vec::new();
+        for (seq, at, fact) in shown.skip(skipped) {
+            let prefix = match level {
+                LogLevel::Milestone | LogLevel::Check => {
+                    let date = format::date(at);
+                    if *day != date {
+                        day.clone_from(&date);
+                        lines.push(date);
+                    }
+                    format!("{}  ", format::clock_time(at))
+                }
+                LogLevel::Fact => format!("{seq:>5}  {}  ", format::date_and_time(at)),
+            };
+            lines.push(fact_line(&prefix, fact, level));
         }
+        lines
     }
+}
 
-    fn shown<'a>(&self, record: &'a Record) -> impl Iterator<Item = &'a Event> {
-        let level = self.level();
-        record.facts.iter().filter(move |fact| LogLevel::new(fact) <= level)
-    }
-
-    /// Formats the facts of a record that are shown, each with its time and symbol, sanitized; every fact also with the
-    /// record's number.
-    fn fact_lines(&self, seq: u64, record: &Record) -> Vec<String> {
-        let level = self.level();
-        let at = format::date_and_time(record.at);
-        let (beginning, names) = match level {
-            LogLevel::Milestone | LogLevel::Check => (format!("{at}  "), Names::Short),
-            LogLevel::Fact => (format!("{seq:>5}  {at}  "), Names::Exact),
-        };
-        self.shown(record)
-            .map(|fact| {
-                let (symbol, hue) = fact_symbol(fact);
-                let beginning = format!("{beginning}{symbol} ");
-                let line = terminal_output::fact_line(&beginning, &sentence(fact, names));
-                coloured_symbol(&sanitize(&line), symbol, hue)
-            })
-            .collect()
-    }
+fn today() -> String {
+    format::date(now())
 }

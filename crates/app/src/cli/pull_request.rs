@@ -97,7 +97,7 @@ fn print_draft(draft: &PullRequestDraft) {
 }
 
 /// Runs a command of the user's, who sees it and may answer it.
-fn execute(words: &[String], input: Option<&str>) -> Result<(), Error> {
+pub(super) fn execute(words: &[String], input: Option<&str>) -> Result<(), Error> {
     let failed =
         |why: String| Error::surroundings(format!("`{}` {why}", words[..2].join(" ")), line(words));
     let mut command = Command::new(&words[0]);

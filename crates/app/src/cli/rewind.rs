@@ -62,7 +62,7 @@ impl RewindArgs {
                 |fact: &Event| matches!(fact, Event::RunRewound { from, .. } if *from == run);
             is_shared &= !record.facts.iter().any(is_rewind);
             if !is_shared {
-                form.print_record(&id.borrow(), record);
+                form.print_record(record);
             }
         };
         let outcome = forge.rewind(&run, &unit, &mut began, &mut tell)?;

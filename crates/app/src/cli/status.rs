@@ -1,6 +1,6 @@
 //! `forge status`: shows all runs as a list, or one run as a tree.
 
-use std::{collections::BTreeSet, fmt::Write as _, process::ExitCode};
+use std::{collections::BTreeSet, fmt::Write as _, io::IsTerminal as _, process::ExitCode};
 
 use clap::Args;
 use forge_api::{
@@ -11,7 +11,7 @@ use forge_api::{
 };
 use forge_core::{
     Time,
-    view::{Course, RunRow, Standing, sanitize, short_commit},
+    view::{Course, ResultView, RunRow, Standing, sanitize, short_commit},
 };
 
 use super::common::{open_forge, print_json};
@@ -22,6 +22,7 @@ use crate::{
     terminal_output::{self, coloured_symbol},
     text::{
         answer_text::OpenQuestions,
+        end_card::checks_text,
         question_text::{QuestionLayout, question_text},
         state_words::{DrivenBy, MergeState, has_result, listed_mark},
         status_text::{next_command, result_commands},
@@ -77,6 +78,9 @@ impl StatusArgs {
                 };
                 let width = terminal_info::terminal_width();
                 let mut text = list_text(&rows, all, &lacks_driver, &merged, now(), width);
+                if !rows.is_empty() && std::io::stdout().is_terminal() {
+                    text = format!("{}\n{text}", list_headings(width));
+                }
                 if let Some(next) = next_of_list(&forge, &rows, &lacks_driver)? {
                     let _ = write!(text, "\n\nNext: {next}");
                 }
@@ -94,7 +98,9 @@ impl StatusArgs {
             let width = terminal_info::terminal_width();
             let row = &snapshot.view.row;
             let merge = MergeState::new(&forge, row.standing, snapshot.view.head.as_deref());
-            let text = run_text(&snapshot, driven_by, merge, width, TerminalFeatures::detect());
+            let result = forge.result(&run)?;
+            let features = TerminalFeatures::detect();
+            let text = run_text(&snapshot, &result, driven_by, merge, width, features);
             terminal_output::print_raw(&text);
         }
         Ok(ExitCode::SUCCESS)
@@ -111,6 +117,25 @@ const STATE_COLUMN: usize = 8;
 /// From this width on, the list has columns for stages, and for questions and branches.
 const WIDE: usize = 120;
 
+/// Returns the widths of the columns for stages, requests, and questions and branches.
+const fn widths(width: usize) -> (usize, usize, usize) {
+    let (stage, last) = if width >= WIDE { (STAGE_WIDTH, width * 3 / 10) } else { (0, 0) };
+    let fixed = STATE_COLUMN + STATE_WIDTH + stage + COST_WIDTH + AGE_WIDTH;
+    let title = width.saturating_sub(fixed + last);
+    (stage, if title < 10 { 10 } else { title }, last)
+}
+
+/// Formats the names of the columns of the list.
+fn list_headings(width: usize) -> String {
+    let (stage_width, title_width, last_width) = widths(width);
+    let (stage, last) = if last_width > 0 { ("STAGE", "  QUESTION OR BRANCH") } else { ("", "") };
+    let line = format!(
+        "  {:<6}{:<STATE_WIDTH$}{stage:<stage_width$}{:<title_width$}{:>COST_WIDTH$}{:>AGE_WIDTH$}{last}",
+        "RUN", "STATE", "REQUEST", "COST", "AGE",
+    );
+    format::cut_end(&line, width)
+}
+
 /// Formats the list; it is sanitized.
 fn list_text(
     rows: &[RunRow],
@@ -123,10 +148,7 @@ fn list_text(
     if rows.is_empty() {
         return "No runs yet. Start one: forge \"what you want\"".to_owned();
     }
-    let (stage_width, last_width) =
-        if width >= WIDE { (STAGE_WIDTH, width * 3 / 10) } else { (0, 0) };
-    let fixed = STATE_COLUMN + STATE_WIDTH + stage_width + COST_WIDTH + AGE_WIDTH;
-    let title_width = width.saturating_sub(fixed + last_width).max(10);
+    let (stage_width, title_width, last_width) = widths(width);
     let mut lines = Vec::new();
     for row in rows {
         let (symbol, hue, state) = {
@@ -179,9 +201,10 @@ fn next_of_list(
     }
 }
 
-/// Formats one run: the tree of the live screen, where its result is, and its questions.
+/// Formats one run: the tree of the live screen, where its result is and what checked it, and its questions.
 fn run_text(
     snapshot: &RunSnapshot,
+    result: &ResultView,
     driven_by: DrivenBy,
     merge: MergeState,
     width: usize,
@@ -191,6 +214,11 @@ fn run_text(
     let mut text = tree_text(snapshot, driven_by, width, features);
     if let (Some(branch), Some(head)) = (&view.row.branch, &view.head) {
         let _ = write!(text, "\n\n Branch  {branch} at {}", short_commit(head));
+        if view.row.standing == Standing::Done {
+            let checks = checks_text(result);
+            let _ =
+                write!(text, "\n{}", sanitize(&format::hanging_parts(" Checks  ", &checks, width)));
+        }
     }
     let layout = QuestionLayout::Printed { open: OpenQuestions::new(&view.asked) };
     for question in &view.asked {
@@ -246,5 +274,10 @@ mod tests {
         nothing. What now?"
         );
         assert!(list(140).contains("implement"), "{}", list(140));
+        assert_eq!(
+            list_headings(80),
+            "  RUN   STATE          REQUEST                                        COST   AGE"
+        );
+        assert!(list_headings(140).ends_with("QUESTION OR BRANCH"), "{}", list_headings(140));
     }
 }

@@ -7,7 +7,7 @@
 use std::{cmp::Reverse, error::Error as _, ffi::OsString};
 
 use clap::{
-    Command,
+    Arg, Command,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use forge_api::{Error, start::quoted};
@@ -171,7 +171,7 @@ impl<'a> CommandLine<'a> {
 
     /// Returns the same command line without the last such flag, if it has no value; else the command that prints the help.
     fn without(&self, flag: &str) -> String {
-        let has_value = |known: &clap::Arg| {
+        let has_value = |known: &Arg| {
             known.get_long() == flag.strip_prefix("--") && known.get_action().takes_values()
         };
         let Some(place) = self.words.iter().rposition(|word| word == flag) else {
@@ -216,6 +216,8 @@ impl<'a> CommandLine<'a> {
             && self.words.iter().all(|word| !word.starts_with('-'));
         let help = if is_request {
             format!("forge {}", quoted(&self.words.join(" ")))
+        } else if self.path.is_empty() && self.words.len() == 1 {
+            format!("{}\n   or: forge \"{name} …\"", self.help())
         } else {
             self.help()
         };
@@ -315,15 +317,18 @@ fn unquoted_request(error: &clap::Error, args: &[OsString], cli: &Command) -> Op
     let run = cli.find_subcommand(RUN)?;
     let takes_value = |word: &str| {
         let name = word.trim_start_matches('-');
-        let mut flags = run.get_arguments();
-        flags.any(|flag| flag.get_long() == Some(name) && flag.get_action().takes_values())
+        let is_named = |flag: &Arg| {
+            flag.get_long() == Some(name)
+                || flag.get_short().is_some_and(|one| name == one.to_string())
+        };
+        run.get_arguments().any(|flag| is_named(flag) && flag.get_action().takes_values())
     };
     let (mut command, mut request) = (vec!["forge run".to_owned()], Vec::new());
     let mut words = args[2..].iter().map(|word| word.to_string_lossy().into_owned());
     while let Some(word) = words.next() {
         if word == "--" {
             request.extend(words.by_ref());
-        } else if word.starts_with("--") {
+        } else if word.starts_with('-') && word.len() > 1 {
             command.push(quoted(&word));
             if takes_value(&word) {
                 command.extend(words.next().map(|value| quoted(&value)));
@@ -425,7 +430,11 @@ mod tests {
     #[test]
     fn what_is_near_to_nothing_gets_the_help_of_its_command() {
         for (typed, what, help) in [
-            (&["update"][..], "unknown command `update`", "forge --help"),
+            (
+                &["update"][..],
+                "unknown command `update`",
+                "forge --help\n   or: forge \"update …\"",
+            ),
             (&["config", "xyzzy"], "unknown command `config xyzzy`", "forge config --help"),
             (
                 &["status", "--web"],

@@ -42,7 +42,7 @@ q leave   Ctrl-C leave   Ctrl-Z suspend, fg returns   ? these keys"
     }
 }
 
-/// From this height on there is a pane with the stream of an agent.
+/// From this height on there is a pane with the stream of an agent; below, where the tree leaves room for it.
 const PANE_SCREEN_HEIGHT: usize = 30;
 /// The fewest lines of the pane.
 const PANE_HEIGHT_MIN: usize = 8;
@@ -84,9 +84,10 @@ pub(crate) fn frame(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Scree
     // The column headings, and an empty line above the keys.
     let gaps = if height < LOW_HEIGHT { 0 } else { 2 };
     let room = height.saturating_sub(lines.len() + footer.len() + gaps);
-    let stream = options.stream.as_ref().filter(|_| height >= PANE_SCREEN_HEIGHT);
-    let for_pane = stream.map_or(0, |_| PANE_HEIGHT_MIN + 1);
     let rows = unit_rows(snapshot, width);
+    let has_room = gaps > 0 && rows.len() + PANE_HEIGHT_MIN < room;
+    let stream = options.stream.as_ref().filter(|_| has_room || height >= PANE_SCREEN_HEIGHT);
+    let for_pane = stream.map_or(0, |_| PANE_HEIGHT_MIN + 1);
     let columns = Columns::new(width, snapshot, &rows);
     let rows = fold_rows(rows, room.saturating_sub(for_pane));
     if gaps > 0 {

@@ -96,7 +96,7 @@ fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> Scr
     let is_at_work =
         (is_active && row.standing != Standing::Waiting) || is_pausing(row, context.driven_by);
     let until = if is_at_work { snapshot.now } else { row.changed_at };
-    let mut parts = vec![format::duration(until.saturating_sub(row.started_at))];
+    let mut parts = vec![format::time_at_work(row, until)];
     if is_active {
         parts.extend(time_left(snapshot).map(|ms| format!("~{} left", format::duration(ms))));
     }

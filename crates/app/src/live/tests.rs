@@ -182,9 +182,9 @@ pub(super) fn asking() -> RunSnapshot {
             "text": "Build it like this?",
             "options": [
                 { "answer": "approve", "does": "it is accepted, and `design` is done" },
-                { "answer": "revise", "does": "`design` runs again, with your words in its brief" },
+                { "answer": "revise", "does": "design runs again, with your words in its brief" },
                 { "answer": "waive checkpoint-a", "does": "`checkpoint-a` is overridden in your name, and `design` is done" },
-                { "answer": "give-up", "does": "`design` fails; work that does not depend on it continues" },
+                { "answer": "give-up", "does": "design fails; work that does not depend on it continues" },
             ],
             "summary": "a token bucket for each key, kept in memory",
             "shown": { "approach": "token bucket", "key_changes": ["src/limit.rs", "src/main.rs"], "risk": "medium" },

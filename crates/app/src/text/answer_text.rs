@@ -40,7 +40,12 @@ pub(crate) fn answer_options(question: &QuestionView) -> Vec<AnswerOption> {
         let (does, words) = (option.does.clone(), option.words);
         Some(AnswerOption { key, alias, label, does, answer, words })
     };
-    question.options.iter().filter_map(to_option).collect()
+    let mut options: Vec<AnswerOption> = question.options.iter().filter_map(to_option).collect();
+    // A plain yes needs no override beside it.
+    if let Some(yes) = options.iter().find(|one| one.answer == Answer::Approve).cloned() {
+        options.retain(|one| one.answer == Answer::Approve || one.does != yes.does);
+    }
+    options
 }
 
 /// The number of open questions of a run: where there are several, a command names the one that it answers.

@@ -11,6 +11,8 @@ use forge_core::{
 };
 
 use super::{
+    answer_text::{OpenQuestions, answer_command, answer_options},
+    question_text::{asked_text, read_commands},
     state_words::{MergeState, standing_symbol},
     status_text::{next_command, result_commands, standing_text},
 };
@@ -18,6 +20,10 @@ use crate::{format, palette::Hue, terminal_info::Colours, text_width};
 
 /// The most lines of a reason.
 const WHY_LINES: usize = 3;
+
+/// The most findings of a question, and the most lines of one.
+const FINDINGS_MAX: usize = 3;
+const FINDING_LINES: usize = 2;
 
 /// The last line of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,20 +57,15 @@ pub(crate) fn end_card(
     if let (Some(branch), Some(_)) = (&row.branch, &view.head) {
         push("Branch", &branch_text(branch, files));
     }
-    match result.proof {
-        ProofState::Unverified if row.standing == Standing::Done => {
-            push("Checks", "none: no check ran on this code");
-        }
-        ProofState::Verified | ProofState::Red if row.standing == Standing::Done => {
-            push("Checks", &checks_text(result));
-        }
-        ProofState::NothingLanded
-        | ProofState::Unverified
-        | ProofState::Verified
-        | ProofState::Red => {}
+    if row.standing == Standing::Done && result.proof != ProofState::NothingLanded {
+        push("Checks", &checks_text(result));
     }
+    push_questions(view, end, width, &mut lines);
+    let mut push = |name: &str, text: &str| {
+        lines.push(format::hanging_parts(&format!("  {name:<8}"), text, width));
+    };
     let notes = notes_text(result);
-    if !notes.is_empty() {
+    if !notes.is_empty() && view.head.is_some() {
         push("Notes", &notes.join(", "));
     }
     let next = match (end, row.standing, &view.head) {
@@ -79,6 +80,44 @@ pub(crate) fn end_card(
         push("Next", &next);
     }
     lines.join("\n")
+}
+
+/// Appends the open questions, what was found, and the commands that show and answer them. Effects of answers are in
+/// `forge status RUN`.
+fn push_questions(view: &RunView, end: CardEnd, width: usize, lines: &mut Vec<String>) {
+    let run = &view.row.run;
+    let id = format::short_id(run);
+    for question in &view.asked {
+        let prefix = format!("  {:<8}", question.question);
+        lines.push(format::hanging_indent(&prefix, &asked_text(run, question), width));
+        for finding in question.findings.iter().take(FINDINGS_MAX) {
+            let text = format!("{} {}", finding.severity.as_str(), finding.to_line());
+            let room = width.saturating_sub(prefix.len()) * FINDING_LINES;
+            let text = format::one_line(&text, room);
+            lines.push(format::hanging_indent(&" ".repeat(prefix.len()), &text, width));
+        }
+    }
+    let mut push = |name: &str, text: &str| {
+        lines.push(format::hanging_parts(&format!("  {name:<8}"), text, width));
+    };
+    match (end, view.asked.as_slice()) {
+        (CardEnd::Nothing, _) | (_, []) => {}
+        (CardEnd::NextCommands(_), [question]) => {
+            let full = std::iter::once(format!("forge status {id}"));
+            let read: Vec<String> = full.chain(read_commands(run, question)).collect();
+            push("Read", &read.join(" · "));
+            let attach = std::iter::once(format!("forge attach {id}"));
+            let options = answer_options(question);
+            let answers = options
+                .iter()
+                .map(|option| answer_command(id, &question.question, option, OpenQuestions::One));
+            push("Answer", &attach.chain(answers).collect::<Vec<String>>().join(" · "));
+        }
+        (CardEnd::NextCommands(_), _) => {
+            push("Read", &format!("forge status {id}"));
+            push("Answer", &format!("forge attach {id}"));
+        }
+    }
 }
 
 /// Colours the symbol of a card, and makes its first words bold.
@@ -103,7 +142,7 @@ pub(crate) fn with_colour(card: &str, standing: Standing, colours: Colours) -> S
 fn title(view: &RunView, result: &ResultView, end: CardEnd, width: usize) -> String {
     let row = &view.row;
     let id = format::short_id(&row.run);
-    let took = format::duration(row.changed_at.saturating_sub(row.started_at));
+    let took = format::time_at_work(row, row.changed_at);
     let doubt = doubt(row, result).filter(|_| row.standing == Standing::Done);
     let (symbol, standing) = match (doubt, end) {
         (Some(doubt), _) => ("!", format!("Done, {doubt}")),
@@ -146,7 +185,11 @@ fn branch_text(branch: &str, files: &[FileStat]) -> String {
     }
 }
 
-fn checks_text(result: &ResultView) -> String {
+/// Formats the checks of a result.
+pub(crate) fn checks_text(result: &ResultView) -> String {
+    if result.proof == ProofState::Unverified || result.evidence.is_empty() {
+        return "none: no check ran on this code".to_owned();
+    }
     let check = |evidence: &forge_core::event::Evidence| match evidence.colour {
         Colour::Green => format!("✓ {}", evidence.command),
         Colour::Red => format!("✗ {}", evidence.command),

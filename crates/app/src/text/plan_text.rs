@@ -74,8 +74,9 @@ fn checks_text(checks: &[String], from: ChecksFrom) -> String {
 fn budget_text(plan: &StartPlan) -> Option<String> {
     match (plan.budget, plan.unpriced_calls) {
         (None, _) => (!plan.agents.is_empty()).then(|| "none".to_owned()),
-        (Some(budget), None) => Some(format!("stops at {budget} (--budget)")),
+        (Some(budget), None) => Some(format!("stops at {} (--budget)", budget.to_short_text())),
         (Some(budget), Some(calls)) => {
+            let budget = budget.to_short_text();
             Some(format!("stops at {budget} (--budget), or after {calls} calls of unknown price"))
         }
     }

@@ -56,6 +56,30 @@ const fn verdict_words(verdict: VerdictWord) -> &'static str {
     }
 }
 
+/// Returns what is asked, and about which stage or task.
+pub(crate) fn asked_text(run: &str, question: &QuestionView) -> String {
+    let command = format!("forge resume {}", format::short_id(run));
+    let asked = question.text.replace("forge resume RUN", &command);
+    format!("{}: {asked}", format::unit_label(&question.unit))
+}
+
+/// Returns the commands that show what a question is about.
+pub(crate) fn read_commands(run: &str, question: &QuestionView) -> Vec<String> {
+    let (run, unit) = (format::short_id(run), format::short_unit_name(&question.unit));
+    let path = |name: &String| artifact_path(&question.unit, name);
+    let texts = question.artifacts.iter().map(|name| format!("forge show {run} {}", path(name)));
+    let diff = match question.change {
+        ChangeKind::Code | ChangeKind::ChangedTexts => {
+            Some(format!("forge show {run} --diff {unit}"))
+        }
+        ChangeKind::Nothing | ChangeKind::NewTexts => None,
+    };
+    // Only an attempt without a result can be retried.
+    let can_retry = question.options.iter().any(|option| option.answer == "retry");
+    let watch = can_retry.then(|| format!("forge watch {run} {unit}"));
+    texts.chain(diff).chain(watch).collect()
+}
+
 /// Formats a question with all that helps to choose, and how to answer it.
 pub(crate) fn question_text(
     run: &str,
@@ -63,10 +87,9 @@ pub(crate) fn question_text(
     layout: QuestionLayout<'_>,
     width: usize,
 ) -> String {
+    let text = format!("{} · {}", question.question, asked_text(run, question));
     let run = format::short_id(run);
     let mut writer = QuestionWriter { text: String::new(), run, layout, width };
-    let asked = question.text.replace("forge resume RUN", &format!("forge resume {run}"));
-    let text = format!("{} · {}: {asked}", question.question, format::unit_label(&question.unit));
     writer.text = text_width::wrap(&text, 0, 3, width, writer.long_words());
     writer.push_field("summary", &question.summary);
     if let Some(shown) = &question.shown {
@@ -103,11 +126,10 @@ pub(crate) fn question_text(
         }
     }
     match layout {
-        // A key shows what was written.
+        // A key or a command shows what was written.
+        QuestionLayout::Printed { .. } => {}
         QuestionLayout::Screen { .. } if !question.change.is_nothing() => {}
-        QuestionLayout::Printed { .. }
-        | QuestionLayout::Screen { .. }
-        | QuestionLayout::FullText { .. } => {
+        QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
             for name in &question.artifacts {
                 let path = artifact_path(&question.unit, name);
                 writer.push_field("wrote", &format!("artifacts/{path}"));
@@ -183,15 +205,18 @@ impl QuestionWriter<'_> {
         let _ = write!(self.text, "\n{prefix}{text}");
     }
 
-    /// Appends a line of its own, such as a command. Where it has to be broken, it is indented further.
-    fn push_line(&mut self, line: &str) {
-        let line = match self.layout {
-            QuestionLayout::Printed { .. } => line.to_owned(),
-            QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
-                text_width::wrap(line, 3, 6, self.width, LongWords::Broken)
-            }
-        };
-        let _ = write!(self.text, "\n   {line}");
+    /// Appends commands, each on a line. Where one has to be broken, it is indented further.
+    fn push_commands(&mut self, name: &str, commands: &[String]) {
+        for (position, command) in commands.iter().enumerate() {
+            let name = if position == 0 { name } else { "" };
+            let command = match self.layout {
+                QuestionLayout::Printed { .. } => command.to_owned(),
+                QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
+                    text_width::wrap(command, VALUES, VALUES + 2, self.width, LongWords::Broken)
+                }
+            };
+            let _ = write!(self.text, "\n   {name:<9} {command}");
+        }
     }
 
     /// Appends lines verbatim; long ones are cut unless the full text is shown.
@@ -255,7 +280,7 @@ impl QuestionWriter<'_> {
         }
     }
 
-    /// Appends what changed, and the commands that show it.
+    /// Appends what changed, and the commands that show and change it.
     fn push_changes(&mut self, question: &QuestionView) {
         let (run, unit) = (self.run, format::short_unit_name(&question.unit));
         if !question.changed.is_empty() {
@@ -266,42 +291,33 @@ impl QuestionWriter<'_> {
                 &format!("{}{more}", few.collect::<Vec<String>>().join(", ")),
             );
         }
+        let read = read_commands(run, question);
         match self.layout {
-            QuestionLayout::Printed { .. } => {
-                for name in &question.artifacts {
-                    self.push_line(&format!(
-                        "forge show {run} {}",
-                        artifact_path(&question.unit, name)
-                    ));
-                }
-                match question.change {
-                    ChangeKind::Code => self.push_line(&format!("forge show {run} --diff {unit}")),
-                    ChangeKind::ChangedTexts => {
-                        let what = "  # changes since the previous version";
-                        self.push_line(&format!("forge show {run} --diff {unit}{what}"));
-                    }
-                    ChangeKind::Nothing | ChangeKind::NewTexts => {}
-                }
+            QuestionLayout::Printed { .. } => self.push_commands("read", &read),
+            // A key shows the rest.
+            QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
+                let watch = read.into_iter().filter(|command| command.starts_with("forge watch"));
+                self.push_commands("read", &watch.collect::<Vec<String>>());
             }
-            // A key shows it.
-            QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {}
         }
         if !question.changed.is_empty() {
-            self.push_line(&format!("fix it by hand: forge open {run} {unit}"));
-            self.push_line(&format!("then: forge edit {run} --code {unit} --why REASON"));
-        }
-        // Only an attempt without a result can be retried.
-        if question.options.iter().any(|option| option.answer == "retry") {
-            self.push_line(&format!("see what the agent did: forge watch {run} {unit}"));
+            let open = format!("forge open {run} {unit}");
+            let edit = format!("forge edit {run} --code {unit} --why \"REASON\"");
+            self.push_commands("by hand", &[open, edit]);
         }
     }
 
     /// Appends the exact commands with their effects.
     fn push_answers(&mut self, question: &QuestionView, open: OpenQuestions) {
-        for option in answer_options(question) {
-            let command = answer_command(self.run, &question.question, &option, open);
-            let does = format::hanging_indent("      ", &option.does, self.width);
-            let _ = write!(self.text, "\n   {command}\n{does}");
+        for (position, option) in answer_options(question).iter().enumerate() {
+            let command = answer_command(self.run, &question.question, option, open);
+            self.push_commands(if position == 0 { "answer" } else { "" }, &[command]);
+            let indent = " ".repeat(VALUES + 2);
+            let _ = write!(
+                self.text,
+                "\n{}",
+                format::hanging_indent(&indent, &option.does, self.width)
+            );
         }
     }
 }

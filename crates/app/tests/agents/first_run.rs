@@ -58,7 +58,7 @@ fn a_request_alone_is_a_run_with_the_only_agent_the_found_checks_and_the_default
         &[
             "Agent    mine, the only one found; change it with: forge agents use NAME",
             "Checks   make test (found in the project)",
-            "Budget   stops at $10.00 (--budget), or after 60 calls of unknown price",
+            "Budget   stops at $10 (--budget), or after 60 calls of unknown price",
             "Estimate 2 calls",
             "(rough, no earlier runs here)",
         ],

@@ -13,7 +13,7 @@ use crate::{
 fn reads(script: &str, expected: &[&str]) -> World {
     let (world, said) = mine::run(script, &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["No usable result", "forge retry", "forge reject"]);
+    has(&said.out, &["What now?", "forge retry", "forge reject"]);
     has(&said.out, expected);
     world
 }

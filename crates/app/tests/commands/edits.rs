@@ -29,9 +29,9 @@ fn the_demo_goes_from_red_tests_to_a_verified_branch_and_keeps_it_all_in_its_fol
     assert_eq!(said.code, DONE, "{said}");
     for line in [
         "Demo agents are scripted. No model is called, nothing is charged.",
-        "T1 implement sent back by checks",
-        "T2 implement sent back by review",
-        "T3 implement started",
+        "T1 implement: checks did not pass",
+        "T2 implement: review did not pass",
+        "T3 implement finished",
         " is done",
     ] {
         assert!(said.out.contains(line), "{line}: {said}");
@@ -63,7 +63,7 @@ fn the_demo_goes_from_red_tests_to_a_verified_branch_and_keeps_it_all_in_its_fol
     let again = ["run", "--flow", "feature", "--effort", "M", "--auto", "the same again, please"];
     let said = in_folder(&world, &dir, &again);
     assert_eq!(said.code, DONE, "{said}");
-    assert!(said.out.contains("T2 implement sent back by review"), "{said}");
+    assert!(said.out.contains("T2 implement: review did not pass"), "{said}");
 }
 
 #[test]
@@ -232,6 +232,22 @@ fn init_finds_the_checks_tries_them_and_writes_what_a_run_then_uses() {
     assert!(explained.contains("forge.toml:"), "{explained}");
     let refused = world.refused(&["init"]);
     assert!(refused.contains("forge.toml already exists"), "{refused}");
+}
+
+#[test]
+fn at_a_terminal_init_commits_its_file_after_a_yes_and_nothing_else() {
+    let world = World::new();
+    world.write("other.txt", "mine\n");
+    world.git(&["add", "other.txt"]);
+    let mut person = Person::at(&world, &["init"]);
+    person.until_sees("Commit forge.toml now? A run reads it from the commit. [y/N]");
+    person.press("y\r");
+    assert_eq!(person.end(), DONE, "{}", person.screen());
+    assert_eq!(
+        world.git(&["log", "-1", "--format=%s", "--name-only"]),
+        "Set up Forge\n\nforge.toml"
+    );
+    assert_eq!(world.git(&["status", "--porcelain"]), "A  other.txt");
 }
 
 #[test]

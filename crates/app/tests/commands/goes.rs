@@ -45,6 +45,18 @@ fn with_auto_a_run_goes_to_its_end_by_itself() {
 }
 
 #[test]
+fn a_run_prints_the_milestones_of_its_log_and_its_checks_if_more_is_wanted() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    has(&world.run("draft", &[]).out, &["· write started"]);
+    let words = ["run", "--flow", "draft", "do it again"];
+    let said = finish(&mut world.command_as_it_is(&words));
+    assert!(!said.out.contains(" started\n"), "{said}");
+    let log = world.ok(&["log"]);
+    assert!(said.out.starts_with(&log), "{said}\n{log}");
+}
+
+#[test]
 fn a_run_that_waits_prints_the_commands_that_answer_it_and_they_work_as_they_are_printed() {
     let world = World::new();
     world.scenario(CONTENT);
@@ -200,7 +212,7 @@ fn the_same_failure_three_times_calls_for_a_person_and_resume_goes_on_when_it_is
     let tries = said
         .out
         .lines()
-        .filter(|line| line.contains("started") && line.contains("  build "))
+        .filter(|line| line.contains("started") && line.contains(" build "))
         .count();
     assert_eq!(tries, 3, "{said}");
     has(&said.out, &["Needs attention", "no such compiler", "forge resume "]);
@@ -483,5 +495,5 @@ fn an_agent_that_failed_is_asked_about_with_its_last_words() {
     ));
     let said = world.run("draft", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["Q1 · write: No usable result: API Error: 401 unauthorized"]);
+    has(&said.out, &["Q1      write: The attempt failed: API Error: 401 unauthorized"]);
 }

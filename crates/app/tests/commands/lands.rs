@@ -268,9 +268,9 @@ fn two_runs(claims: &str) -> (World, crate::world::Running, crate::world::Runnin
 #[test]
 fn two_runs_that_may_write_the_same_paths_are_told_of_each_other() {
     let (world, first, mut second) = two_runs("warn");
-    let printed = second.until_says("may write the same paths");
+    let printed = second.until_says("may change the same files");
     let other = world.ids().into_iter().find(|id| id.contains("the-first")).unwrap();
-    has(&printed, &[&format!("run {} is not finished", crate::unnamed::short(&other))]);
+    has(&printed, &[&format!("run {} is unfinished", crate::unnamed::short(&other))]);
     world.go();
     assert_eq!(first.end().code, DONE);
     assert_eq!(second.end().code, DONE, "it is only told");
@@ -279,7 +279,7 @@ fn two_runs_that_may_write_the_same_paths_are_told_of_each_other() {
 #[test]
 fn a_run_that_defers_waits_until_the_other_is_through() {
     let (world, first, mut second) = two_runs("defer");
-    has(&second.until_says("build waits"), &["may write the same paths"]);
+    has(&second.until_says("build waits"), &["may change the same files"]);
     let waiting = world.ids().into_iter().find(|id| id.contains("the-second")).unwrap();
     assert_eq!(world.agents_started(&waiting), 0);
     world.go();
@@ -294,7 +294,7 @@ fn a_run_that_blocks_asks_a_person_and_goes_on_when_told() {
     let (world, first, second) = two_runs("block");
     let said = second.end();
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["The work is blocked: ", "may write the same paths", "retry"]);
+    has(&said.out, &["The work is blocked: ", "may change the same files", "retry"]);
     world.go();
     assert_eq!(first.end().code, DONE);
     let run = world.ids().into_iter().find(|id| id.contains("the-second")).unwrap();

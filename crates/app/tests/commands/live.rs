@@ -36,7 +36,7 @@ fn a_run_is_watched_revised_in_ones_own_words_and_approved_without_leaving_the_s
     has(&tree, &["● running", "write something", "● write", "leave, it keeps running", "1 agent"]);
     let run = run_of(&world);
     person.press("\r");
-    has(&person.until_sees("says   I think about it."), &["Esc back"]);
+    has(&person.until_sees("Esc back"), &["says   I think about it."]);
     person.press(ESCAPE);
     person.until_sees("STAGE");
     world.go();
@@ -246,7 +246,7 @@ fn a_run_that_is_detached_goes_on_alone_and_whoever_attaches_can_answer_and_leav
     assert_eq!(person.end(), DONE, "{}", person.screen());
     has(&world.ok(&["status", &run]), &["done"]);
     let log = fs::read_to_string(world.place().join("runs").join(&run).join("driver.log")).unwrap();
-    has(&log, &["write: review started"]);
+    has(&log, &["write: review passed"]);
 }
 
 #[test]
@@ -470,7 +470,7 @@ fn without_colours_and_on_a_dumb_terminal_nothing_is_coloured() {
     let mut dumb = Person::with(&world, &words("TERM=dumb"));
     assert_eq!(dumb.end(), DONE);
     dumb.until_sees("✓ Done");
-    has(&dumb.bytes(), &["write started"]);
+    has(&dumb.bytes(), &["· write finished"]);
     assert!(!dumb.bytes().contains('\x1b'), "{}", dumb.bytes());
     let mut grey = Person::with(&world, &words("NO_COLOR=1"));
     assert_eq!(grey.end(), DONE);

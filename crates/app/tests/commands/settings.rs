@@ -181,7 +181,7 @@ fn a_table_of_an_agent_is_set_shown_and_taken_out_like_any_other_key() {
     let text = || fs::read_to_string(world.repo.join("forge.toml")).unwrap();
     has(
         &world.refused(&["config", "set", "agent", "mine"]),
-        &["unknown agent `mine`", "help: ", "[agents.mine] command"],
+        &["unknown agent `mine`", "help: ", "help: forge agents"],
     );
     assert!(!world.repo.join("forge.toml").exists());
     world.ok(&["config", "set", "agents.mine.command", "[\"./a.sh\", \"--fast\"]"]);

@@ -359,7 +359,7 @@ fn a_dry_run_says_what_would_run_and_has_no_effect() {
             "would run feature",
             "effort    M (detected: no sign of S or L)",
             "estimate  12 calls",
-            "an agent as situation-analyst = scripted",
+            "an agent as situation-analyst (scripted)",
             "skipped: review as task-reviewer",
             "checkpoint-b: skipped: a question to you",
             "at most ",

@@ -33,8 +33,8 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
                 "approve [\"WORDS\"]",
                 "`review` is overridden with its findings noted, and the merge runs next",
             ),
-            ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
-            ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
+            ("revise \"WORDS\"", "T1 implement runs again, with your words in its brief"),
+            ("give-up", "T1 implement fails; work that does not depend on it continues"),
         ],
     );
     left.shows(&[
@@ -90,8 +90,8 @@ fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
     left.offers(
         1,
         &[
-            ("retry [\"WORDS\"]", "`analyse` is tried again"),
-            ("give-up", "`analyse` fails; work that does not depend on it continues"),
+            ("retry [\"WORDS\"]", "analyse is tried again"),
+            ("give-up", "analyse fails; work that does not depend on it continues"),
         ],
     );
     left.shows(&[
@@ -124,8 +124,8 @@ fn a_reviewer_without_a_verdict_is_asked_once_more_and_then_a_person_is() {
                 "approve [\"WORDS\"]",
                 "`review` is overridden with its findings noted, and `checkpoint-a` runs next",
             ),
-            ("revise \"WORDS\"", "`design` runs again, with your words in its brief"),
-            ("give-up", "`design` fails; work that does not depend on it continues"),
+            ("revise \"WORDS\"", "design runs again, with your words in its brief"),
+            ("give-up", "design fails; work that does not depend on it continues"),
         ],
     );
     assert_eq!((left.tries("design"), left.tries("design#1/review")), (1, 2), "{}", left.said);
@@ -170,12 +170,12 @@ fn red(left: &Left<'_>) {
         1,
         &[
             ("retry", "the checks run again"),
-            ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
+            ("revise \"WORDS\"", "T1 implement runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name, and the protected-file check runs next",
             ),
-            ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
+            ("give-up", "T1 implement fails; work that does not depend on it continues"),
         ],
     );
 }

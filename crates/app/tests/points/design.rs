@@ -7,9 +7,9 @@ use super::{
 
 /// What each answer will do.
 const OFFERS: &[(&str, &str)] = &[
-    ("approve [\"WORDS\"]", "it is accepted, and `split` starts next"),
-    ("revise \"WORDS\"", "`design` runs again, with your words in its brief"),
-    ("give-up", "`design` fails; work that does not depend on it continues"),
+    ("approve [\"WORDS\"]", "it is accepted, and split starts next"),
+    ("revise \"WORDS\"", "design runs again, with your words in its brief"),
+    ("give-up", "design fails; work that does not depend on it continues"),
 ];
 
 #[test]
@@ -20,7 +20,7 @@ fn with_auto_a_design_that_its_reviewer_likes_is_approved_in_one_line() {
         let project = Project::new(&format!("{STOPS_HERE}{first}"));
         let left = project.asks("S", &["--auto"]);
         left.shows(&["so far and no further"]);
-        let line = format!("design: checkpoint-a approved automatically (AI verdict: {word})");
+        let line = format!("design approved automatically (--auto; review: {word})");
         let lines: Vec<&str> =
             left.said.out.lines().filter(|line| line.contains("approved automatically")).collect();
         assert_eq!(lines.len(), 1, "{}", left.said);
@@ -43,8 +43,6 @@ fn at_checkpoint_a_a_person_sees_the_design_its_risk_the_verdict_and_what_each_a
         "finding   F1 minor: design.md:1: minor thing 1",
         "because of 1",
         "finding   F2 minor: design.md:2: minor thing 2",
-        "wrote     artifacts/design.md",
-        "wrote     artifacts/review-design.md",
     ]);
     let folder = project.world.place().join("runs").join(&left.run);
     assert_eq!(

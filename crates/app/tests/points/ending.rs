@@ -36,12 +36,12 @@ fn stays_red(project: &Project) -> Left<'_> {
         1,
         &[
             ("retry", "the checks run again"),
-            ("revise \"WORDS\"", "`verify` runs again, with your words in its brief"),
+            ("revise \"WORDS\"", "verify runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name, and the protected-file check runs next",
             ),
-            ("give-up", "`verify` fails; work that does not depend on it continues"),
+            ("give-up", "verify fails; work that does not depend on it continues"),
         ],
     );
     left
@@ -104,7 +104,7 @@ fn a_verifier_that_mends_it_needs_no_person() {
 
 /// What a summary has, in this order.
 const SECTIONS: &[&str] = &[
-    "# Summary of ",
+    "Summary of run ",
     "## Request",
     REQUEST,
     "## How it ended",
@@ -152,9 +152,9 @@ fn a_run_that_failed_or_was_abandoned_has_its_summary_too() {
     let summary = project.world.ok(&["show", &left.run, "summary.md"]);
     in_order(
         &summary,
-        &["# Summary of ", "## Request", REQUEST, "## How it ended", "rejected by ada: too dear"],
+        &["Summary of run ", "## Request", REQUEST, "## How it ended", "rejected by ada: too dear"],
     );
     project.world.ok(&["abandon", &left.run]);
     let summary = project.world.ok(&["show", &left.run, "summary.md"]);
-    in_order(&summary, &["# Summary of ", "## How it ended", "abandoned"]);
+    in_order(&summary, &["Summary of run ", "## How it ended", "abandoned"]);
 }

@@ -122,8 +122,14 @@ pub(crate) fn short_id(run: &str) -> &str {
 impl Left<'_> {
     /// What it said, to be looked at.
     pub(crate) fn shows(&self, wanted: &[&str]) -> &Self {
-        has(&self.said.out, wanted);
+        // The card has the question, and the status all of it.
+        has(&format!("{}{}", self.said.out, self.status()), wanted);
         self
+    }
+
+    /// The run as `forge status` shows it, with its questions.
+    pub(crate) fn status(&self) -> String {
+        self.world.ok(&["status", &self.run])
     }
 
     /// What it did not say.
@@ -156,7 +162,7 @@ impl Left<'_> {
 
     /// Each way to answer is shown as an exact command with what it will do, and no other is.
     pub(crate) fn offers(&self, question: u32, wanted: &[(&str, &str)]) -> &Self {
-        let shown = joined(&self.said.out);
+        let shown = joined(&self.status());
         let mut left = shown.as_str();
         for (answer, does) in wanted {
             let command = format!("{} {does}", self.command(question, answer));

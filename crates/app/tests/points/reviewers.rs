@@ -34,7 +34,7 @@ fn the_data_of_a_reviewer_counts_and_its_prose_does_not() {
     let left = project.run("S", &["--auto"]);
     left.ends(0).shows(&[
         "design: review did not pass",
-        "design: checkpoint-a approved automatically (AI verdict: APPROVE)",
+        "design approved automatically (--auto; review: APPROVE)",
         "T1 implement merged as",
     ]);
     assert_eq!((left.tries("design"), left.tries("build.T1/implement")), (2, 1), "{}", left.said);

@@ -8,9 +8,9 @@ use super::{
 
 /// What each answer will do.
 const OFFERS: &[(&str, &str)] = &[
-    ("approve [\"WORDS\"]", "it is accepted, and `build` starts next"),
-    ("revise \"WORDS\"", "`split` runs again, with your words in its brief"),
-    ("give-up", "`split` fails; work that does not depend on it continues"),
+    ("approve [\"WORDS\"]", "it is accepted, and build starts next"),
+    ("revise \"WORDS\"", "split runs again, with your words in its brief"),
+    ("give-up", "split fails; work that does not depend on it continues"),
 ];
 
 /// What a reviewer of the tasks says.
@@ -31,8 +31,6 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
         "T2 Say goodbye",
         "verdict   passed with notes (review: 1 minor)",
         "finding   F1 minor: design.md:1: minor thing 1",
-        "wrote     artifacts/review-tasks.md",
-        "wrote     artifacts/tasks.md",
     ]);
     left.refuses(&["Q1", "approve"], &["Q1", "already answered"])
         .refuses(&["Q3", "approve"], &["Q3", "Q2"])
@@ -87,12 +85,9 @@ fn in_a_flow_that_allows_it_checkpoint_b_passes_by_itself_with_one_line_of_its_o
         let left = project.run("L", &["--auto"]);
         left.ends(DONE);
         let lines = left.said.out.lines().filter(|line| line.contains("approved automatically"));
-        let lines: Vec<&str> = lines.filter(|line| line.contains("checkpoint-b")).collect();
+        let lines: Vec<&str> = lines.filter(|line| line.contains("split approved")).collect();
         assert_eq!(lines.len(), 1, "{}", left.said);
-        has(
-            lines[0],
-            &[&format!("split: checkpoint-b approved automatically (AI verdict: {word})")],
-        );
+        has(lines[0], &[&format!("split approved automatically (--auto; review: {word})")]);
         assert_eq!(left.count("question_asked"), 0);
     }
 }

@@ -26,7 +26,7 @@ fn at_a_terminal_checkpoint_a_is_asked_in_place_and_a_card_is_shown_at_the_end()
             "approve",
             "request changes",
             "reject",
-            "it is accepted, and `split` starts next",
+            "it is accepted, and split starts next",
         ],
     );
     // Words in several lines, which reach the brief as they were typed.

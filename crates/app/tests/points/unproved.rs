@@ -16,12 +16,12 @@ fn a_project_without_checks_is_unverified_and_asks_before_anything_lands() {
     left.offers(
         1,
         &[
-            ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
+            ("revise \"WORDS\"", "T1 implement runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name for all of this run, and the protected-file check runs next",
             ),
-            ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
+            ("give-up", "T1 implement fails; work that does not depend on it continues"),
         ],
     );
     left.shows(&["Nothing verifies this change"]);
@@ -131,12 +131,12 @@ fn checks_that_an_agent_adds_are_asked_about_and_not_run_before_a_person_allows_
                 "approve [\"WORDS\"]",
                 "Forge may run these commands in this run, and the checks run again",
             ),
-            ("revise \"WORDS\"", "`implement` runs again, with your words in its brief"),
+            ("revise \"WORDS\"", "T1 implement runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name for all of this run, as long as its checks stay the same, and the protected-file check runs next",
             ),
-            ("give-up", "`build.T1/implement` fails; work that does not depend on it continues"),
+            ("give-up", "T1 implement fails; work that does not depend on it continues"),
         ],
     );
     let ran = project.world.beside("ran");

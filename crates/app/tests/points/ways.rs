@@ -123,6 +123,7 @@ impl<'a> Seat<'a> {
     /// Waits until this question is asked.
     pub(crate) fn asks(&mut self, question: usize, about: &str) {
         let wanted = format!("Q{question} · {}", label(about));
+        let on_card = format!("  {:<8}{}", format!("Q{question}"), label(about));
         match self.way {
             Way::Keys | Way::Elsewhere => {
                 let person = self.person.as_ref().expect("there is a terminal");
@@ -132,9 +133,9 @@ impl<'a> Seat<'a> {
             Way::Pipes => {
                 let said = self.said.as_ref().expect("it was left");
                 assert_eq!(said.code, WAITS, "{said}");
-                has(&said.out, &[&wanted]);
+                has(&said.out, &[&on_card]);
             }
-            Way::Detached => has(&self.until_logged(), &[&wanted]),
+            Way::Detached => has(&self.until_logged(), &[&on_card]),
         }
     }
 
@@ -198,7 +199,7 @@ impl<'a> Seat<'a> {
         let log = self.project.world.place().join("runs").join(&self.run).join("driver.log");
         let read = || std::fs::read_to_string(&log).unwrap_or_default();
         // Its last line is one of these.
-        let last = ["\n   forge reject ", "\n  Next    "];
+        let last = ["\n  Answer  ", "\n  Next    "];
         let printed = || {
             let text = read();
             let is_left = last.iter().any(|last| text[self.logged..].contains(last));

@@ -90,6 +90,10 @@ pub(crate) struct Running {
     err: Option<thread::JoinHandle<String>>,
 }
 
+/// The commands that print a run while it is driven.
+const SHOWS: [&str; 9] =
+    ["run", "resume", "attach", "rewind", "approve", "revise", "retry", "override", "reject"];
+
 impl World {
     /// A repository with one commit.
     pub(crate) fn new() -> Self {
@@ -228,6 +232,11 @@ impl World {
             let flow = flow.and_then(|at| words.get(at + 1)?.to_str());
             self.approve(flow.unwrap_or("draft"));
         }
+        // Tests look at every check. With `-q` or `--json` it is as a person gets it.
+        let shows = words.first().is_some_and(|word| SHOWS.iter().any(|one| *one == *word));
+        if shows && !words.iter().any(|word| *word == "-q" || *word == "-v" || *word == "--json") {
+            words.insert(1, OsStr::new("-v"));
+        }
         let mut command = self.command_as_it_is(&words);
         if words.iter().any(|word| *word == "doctor") {
             // No agent is installed here, which it would call wrong.
@@ -256,7 +265,14 @@ impl World {
 
     /// Calls the program and waits until it has ended.
     pub(crate) fn forge<S: AsRef<OsStr>>(&self, args: &[S]) -> Said {
-        finish(&mut self.command(args))
+        let mut said = finish(&mut self.command(args));
+        // Nobody typed what the world added.
+        let is_run = args.first().is_some_and(|word| word.as_ref() == "run");
+        if is_run && !args.iter().any(|word| word.as_ref() == "-v" || word.as_ref() == "--help") {
+            said.out = said.out.replace(" -v ", " ");
+            said.err = said.err.replace(" -v ", " ");
+        }
+        said
     }
 
     /// Calls the program, which must succeed, and gives what it printed.
@@ -647,7 +663,10 @@ impl Said {
     /// The commands that it tells a person to use, each as it is written.
     pub(crate) fn commands(&self) -> Vec<String> {
         let lines = self.out.lines().chain(self.err.lines());
-        lines.filter_map(|line| line.trim().strip_prefix("forge ")).map(str::to_owned).collect()
+        // On a card they stand beside each other, behind a heading.
+        let parts =
+            lines.flat_map(|line| line.strip_prefix("  Answer  ").unwrap_or(line).split(" · "));
+        parts.filter_map(|part| part.trim().strip_prefix("forge ")).map(str::to_owned).collect()
     }
 
     /// All it said.

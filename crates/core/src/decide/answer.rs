@@ -59,8 +59,11 @@ impl Draft {
             QuestionReason::Unverified { found, .. } if !found.is_empty() => {
                 vec![Choice::Approve, Choice::Revise, Choice::Waive, Choice::GiveUp]
             }
+            // Both say yes, the second one for those who know it by that name.
+            QuestionReason::NothingChanged => {
+                vec![Choice::Approve, Choice::Revise, Choice::Waive, Choice::GiveUp]
+            }
             QuestionReason::DoesNotLand
-            | QuestionReason::NothingChanged
             | QuestionReason::Unverified { .. }
             | QuestionReason::Objected { .. } => {
                 vec![Choice::Revise, Choice::Waive, Choice::GiveUp]

@@ -43,6 +43,8 @@ pub struct Run {
     pub(super) now: Time,
     /// The time of the first.
     pub(super) started_at: Time,
+    /// How long nothing could be done but by a person, in milliseconds.
+    pub(super) waited_ms: u64,
     /// The flow's own table.
     pub(super) root: Arc<Table>,
     /// Lists that stages reported, by where they can be seen.
@@ -127,6 +129,7 @@ impl Run {
             phase: Phase::Fresh,
             now: 0,
             started_at: 0,
+            waited_ms: 0,
             root: Arc::new(Table::fresh(&[])),
             lists: BTreeMap::new(),
             questions: BTreeMap::new(),
@@ -150,8 +153,22 @@ impl Run {
 
     /// Applies the time and all facts of a record.
     pub fn apply_record(&mut self, record: &Record) {
-        self.now = self.now.max(record.at);
+        let now = self.now.max(record.at);
+        if self.waits_for_person() {
+            self.waited_ms += now - self.now;
+        }
+        self.now = now;
         record.facts.iter().for_each(|fact| self.apply(fact));
+    }
+
+    /// Returns true if nothing is under way, and nothing starts before a person says something.
+    fn waits_for_person(&self) -> bool {
+        self.calls.is_empty()
+            && match self.phase {
+                Phase::Fresh => false,
+                Phase::Going => !self.questions.is_empty(),
+                Phase::Held(_) | Phase::Over(_) => true,
+            }
     }
 
     /// Moves the time on without a fact, as far as the next record will say.

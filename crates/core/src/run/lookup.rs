@@ -59,6 +59,11 @@ impl Run {
         self.started_at
     }
 
+    /// Returns how long it waited for a person with nothing under way, in milliseconds.
+    pub fn waited_ms(&self) -> u64 {
+        self.waited_ms
+    }
+
     /// Returns what happened, as far as a summary needs it.
     pub fn history(&self) -> &History {
         &self.history

@@ -39,8 +39,9 @@ impl ChangeKind {
     /// Chooses the kind of change that a unit has.
     pub fn from_run(run: &Run, id: &UnitId) -> Self {
         let unit = run.unit(id);
-        let has_code = run.definition().start.base.is_some()
-            && (unit.landed.is_some() || run.code(&id.scope).is_some());
+        let base = run.definition().start.base.as_ref();
+        let differs = run.code(&id.scope).is_some_and(|code| Some(&code.commit) != base);
+        let has_code = base.is_some() && (unit.landed.is_some() || differs);
         // In the flow's own table the code is that of all rows: a row that only wrote has none of it.
         let only_wrote = id.scope.is_root() && unit.changed.is_empty() && unit.landed.is_none();
         let texts = versions(run, id);

@@ -1,7 +1,7 @@
 //! How much a fact matters to a person who reads a log.
 
 use crate::{
-    event::{Approval, Event, Outcome, Receipt, ResultChange, Ruling},
+    event::{Approval, Event, Outcome, Receipt, ResultChange, Ruling, SentBack},
     verdict::Verdict,
 };
 
@@ -24,10 +24,15 @@ impl LogLevel {
                 let says = receipt.as_ref().is_some_and(|receipt| !receipt.summary.is_empty());
                 if says || *outcome != Outcome::Done { Self::Milestone } else { Self::Check }
             }
-            Event::Judged { ruling: Ruling::Verdict(Verdict::Pass { .. }), receipt, .. } => {
+            Event::Judged { judgement, ruling: Ruling::Verdict(Verdict::Pass { .. }), receipt } => {
                 let Receipt { summary, evidence, .. } = receipt;
                 let says = !summary.is_empty() || !evidence.is_empty();
-                if says { Self::Milestone } else { Self::Check }
+                // A merge that passed is followed by the commit that it made.
+                if says && judgement.gate != "land" { Self::Milestone } else { Self::Check }
+            }
+            // What was found or answered was said right before.
+            Event::UnitReopened { by: SentBack::Gate { .. } | SentBack::Person { .. }, .. } => {
+                Self::Check
             }
             // These take a moment, and their end says all.
             Event::JudgementStarted { judgement, .. }

@@ -105,9 +105,17 @@ pub struct RunRow {
     pub started_at: Time,
     /// The time of the last record.
     pub changed_at: Time,
+    /// How long it waited for a person with nothing under way, until then, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waited_ms: u64,
     /// Paths that its open work may write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<PathClaim>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(ms: &u64) -> bool {
+    *ms == 0
 }
 
 impl RunRow {
@@ -146,6 +154,7 @@ impl RunRow {
             unknown_costs: run.ledger().n_unknown,
             started_at,
             changed_at: run.now(),
+            waited_ms: run.waited_ms(),
             claims: claims(run),
         }
     }

@@ -457,12 +457,15 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     let then = match next {
         Some(gate) => format!("{} next", gate_does(&gate.name, "runs", "run")),
         None => match next_stage(run, &question.unit) {
-            Some(stage) => format!("`{stage}` starts next"),
+            Some(stage) => format!("{stage} starts next"),
             None => format!("{} is done", question.unit.label()),
         },
     };
     let gate = question.gate.as_deref().unwrap_or_default();
     match choice {
+        Choice::Approve | Choice::Waive if question.why == QuestionReason::NothingChanged => {
+            format!("it counts as done without a change, in your name, and {then}")
+        }
         Choice::Approve => {
             if let QuestionReason::Checkpoint { .. } | QuestionReason::Guarded = question.why {
                 format!("it is accepted, and {then}")
@@ -481,9 +484,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         Choice::Waive => {
             let is = |check: Check| position.is_some_and(|at| stage.gates[at].check == check);
             let (is_land, is_verify) = (is(Check::Land), is(Check::Verify));
-            if question.why == QuestionReason::NothingChanged {
-                format!("it counts as done without a change, in your name, and {then}")
-            } else if is_land {
+            if is_land {
                 format!("its change is left out of the result, in your name, and {then}")
             } else if let (true, QuestionReason::Unverified { found, .. }) =
                 (is_verify, &question.why)
@@ -498,23 +499,23 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         }
         Choice::Revise => {
             let redo = position.and_then(|position| stage.gates[position].redo.as_deref());
-            let target = run.sent_back_to(&question.unit, redo).stage;
-            format!("`{target}` runs again, with your words in its brief")
+            let target = run.sent_back_to(&question.unit, redo).label();
+            format!("{target} runs again, with your words in its brief")
         }
         Choice::Retry => {
             let is_capped = matches!(question.why, QuestionReason::CapReached { cap: Some(_) });
             let with = if is_capped { ", with the same budget" } else { "" };
             match question.gate {
                 Some(_) => format!("{} again{with}", gate_does(gate, "runs", "run")),
-                None => format!("`{}` is tried again{with}", question.unit),
+                None => format!("{} is tried again{with}", question.unit.label()),
             }
         }
         // Nothing else is there that could continue.
         Choice::GiveUp if run.units().len() == 1 => {
-            format!("`{}` fails, and the run with it", question.unit)
+            format!("{} fails, and the run with it", question.unit.label())
         }
         Choice::GiveUp => {
-            format!("`{}` fails; work that does not depend on it continues", question.unit)
+            format!("{} fails; work that does not depend on it continues", question.unit.label())
         }
     }
 }

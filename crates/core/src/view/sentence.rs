@@ -134,7 +134,8 @@ pub fn sentence(event: &Event, names: Names) -> String {
         }
         Event::Judged { judgement, ruling, receipt } => {
             let judgement = names.judgement(judgement);
-            let cost = format!("{}{}", cost(&receipt.spent), proved(&receipt.evidence));
+            let spent = cost(&receipt.spent);
+            let cost = format!("{spent}{}", proved(&receipt.evidence));
             match ruling {
                 Ruling::Verdict(Verdict::Pass { findings }) if findings.is_empty() => {
                     format!("{judgement} passed{cost}")
@@ -151,7 +152,8 @@ pub fn sentence(event: &Event, names: Names) -> String {
                     format!("{judgement} passed{cost} with notes: {}", list(findings))
                 }
                 Ruling::Verdict(Verdict::Revise { findings }) => {
-                    format!("{judgement} did not pass{cost}: {}", list(findings))
+                    // What failed is what was found.
+                    format!("{judgement} did not pass{spent}: {}", list(findings))
                 }
                 Ruling::Verdict(Verdict::Block { reason, .. }) => {
                     format!("{judgement} says it cannot be fixed{cost}: {}", line(reason))
@@ -175,12 +177,13 @@ pub fn sentence(event: &Event, names: Names) -> String {
         Event::CallSettled { call, spent, .. } => {
             format!("{} stopped, no longer needed{}", names.call(call), cost(spent))
         }
-        Event::GatePassed { unit, gate, by: Approval::Automatic, verdict: Some(verdict) } => {
-            let (unit, gate, verdict) = (names.unit(unit), names.gate(gate), verdict.as_str());
-            format!("{unit}: {gate} approved automatically (AI verdict: {verdict})")
-        }
-        Event::GatePassed { unit, gate, by: Approval::Automatic, verdict: None } => {
-            format!("{}: {} approved automatically (--auto)", names.unit(unit), names.gate(gate))
+        Event::GatePassed { unit, gate, by: Approval::Automatic, verdict } => {
+            let what = match names {
+                Names::Short => names.unit(unit),
+                Names::Exact => format!("{unit}: {gate}"),
+            };
+            let review = verdict.map(|verdict| format!("; review: {}", verdict.as_str()));
+            format!("{what} approved automatically (--auto{})", review.unwrap_or_default())
         }
         Event::GatePassed { unit, gate, by: Approval::Person { question }, .. } => {
             format!(
@@ -248,11 +251,8 @@ pub fn sentence(event: &Event, names: Names) -> String {
             format!("{}: nothing to merge, the branch already has it", names.unit(unit))
         }
         Event::Landed { unit, commit, head, .. } => {
-            format!(
-                "{} merged as {} on the run's branch",
-                names.unit(unit),
-                short_commit(head.as_ref().unwrap_or(commit))
-            )
+            let commit = short_commit(head.as_ref().unwrap_or(commit));
+            format!("{} merged as {commit}", names.unit(unit))
         }
         Event::Noticed { unit, what } => format!("{}: {}", names.unit(unit), line(what)),
         Event::Edited { attempt, edit, by, why } => {
@@ -279,7 +279,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
                 }
             }
         }
-        Event::EndingKeyAdded { .. } => "the run continues in a new process".to_owned(),
+        Event::EndingKeyAdded { .. } => "a process runs it from here on".to_owned(),
         Event::EffectIntended { mark, .. } => format!("starting {mark}"),
         Event::EffectDone { mark, reference, .. } => format!("completed {mark}: {reference}"),
         Event::RunEnded { end } => match end {
@@ -338,7 +338,11 @@ pub(super) fn question_text(question: &Question) -> String {
         }
         QuestionReason::NoResult { class, what } if gate.is_empty() => {
             let last = class.map_or_else(|| last_line(what), |class| fault(class, what));
-            format!("No usable result: {last}. What now?")
+            let last = last.trim_end_matches('.');
+            match class {
+                Some(FaultClass::Crashed) => format!("The attempt failed: {last}. What now?"),
+                Some(_) | None => format!("No usable result: {last}. What now?"),
+            }
         }
         // The work has a result, but its gate may not spend more.
         QuestionReason::NoResult { what, .. } => {

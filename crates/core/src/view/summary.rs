@@ -251,7 +251,10 @@ fn task(run: &Run, id: String, item: &Item, scope: &Scope, table: &crate::run::T
     let is_taken_empty = run.history().asked.iter().any(|asked| {
         asked.question.why == QuestionReason::NothingChanged
             && asked.question.unit.scope.within(scope)
-            && asked.answer.as_ref().is_some_and(|said| said.answer.choice() == Choice::Waive)
+            && asked
+                .answer
+                .as_ref()
+                .is_some_and(|said| matches!(said.answer.choice(), Choice::Approve | Choice::Waive))
     });
     let units = || table.units.iter();
     let is_asked = units().any(|unit| matches!(unit.state, State::Asking { .. }));

@@ -80,7 +80,7 @@ fn what_lands_as_it_is_becomes_the_result() {
         world.end(&format!("build.A/{call}"));
     }
     assert_eq!(world.run.head(), Some("a1"));
-    world.says("build.A/make merged as a1 on the run's branch");
+    world.says("build.A/make merged as a1");
     assert_eq!(world.unit("build.A/make").landed.as_deref(), Some("a1"));
     let view = RunView::new("r", &world.run);
     assert_eq!(view.head.as_deref(), Some("a1"));
@@ -98,7 +98,7 @@ fn what_lands_by_a_merge_makes_the_merge_the_result() {
             world.end(&format!("build.{item}/{call}"));
         }
     }
-    world.says("build.B/make merged as merged on the run's branch");
+    world.says("build.B/make merged as merged");
     assert_eq!(world.run.head(), Some("merged"));
     assert_eq!(world.unit("build.B/make").landed.as_deref(), Some("b1"), "the judged commit");
     assert_eq!(world.run.code(&scope("B")), Some(&code("b1")), "a commit and its own tree");

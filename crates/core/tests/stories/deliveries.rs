@@ -148,7 +148,7 @@ fn the_last_commit_becomes_the_result_if_its_code_is_the_same() {
         .leaves("record#1", last_commit("t1"))
         .played();
     world.is(&Phase::Over(End::Done));
-    world.says("record merged as c2 on the run's branch");
+    world.says("record merged as c2");
     assert_eq!(world.run.head(), Some("c2"));
     assert_eq!(world.run.tree(), Some("t1"));
 }

@@ -407,7 +407,7 @@ fn after_an_edit_auto_decides_by_what_the_reviews_say_of_it() {
     assert_eq!(world.wanted(), ["Q1"], "critical findings are never passed automatically");
     world.edit("design", "design.md");
     world.end("design#2/critic#1");
-    world.says("design: human approved automatically (AI verdict: APPROVE)");
+    world.says("design: human approved automatically (--auto; review: APPROVE)");
     assert_eq!(world.calls(), ["make#1"]);
 }
 

@@ -23,9 +23,9 @@ fn a_feature_goes_from_request_to_commit() {
         ("2 tasks: T1, T2", "build.T1/implement#1 started"),
         ("build.T1/implement#1 started", "build.T1/implement#1/verify#1 started"),
         ("build.T1/implement#1/verify#1 passed", "build.T1/implement#1/review#1 started"),
-        ("build.T2/implement merged as commit-of-bu on the run's branch", "build done"),
+        ("build.T2/implement merged as commit-of-bu", "build done"),
         ("build done", "review#1 started"),
-        ("review merged as commit-of-re on the run's branch", "verify#1/verify#1 started"),
+        ("review merged as commit-of-re", "verify#1/verify#1 started"),
         ("verify done", "deliver#1 started"),
         ("deliver done", "summary#1 started"),
         ("summary done", "record#1 started"),
@@ -123,7 +123,7 @@ fn a_design_that_runs_out_of_rounds_is_never_approved_automatically() {
 fn an_automatic_run_asks_nobody_when_the_reviews_pass() {
     let world = World::feature("M").auto().played();
     world.is(&Phase::Over(End::Done));
-    world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE)");
+    world.says("design: checkpoint-a approved automatically (--auto; review: APPROVE)");
     world.never_says("asks about");
 }
 

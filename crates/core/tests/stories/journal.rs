@@ -353,7 +353,7 @@ fn the_journal_of_version_2_can_be_read_and_folded_for_ever() {
         "make: guarded approved by the answer to Q3",
         "make#4/verify#1 could not verify it",
         "make: verify overridden by the answer to Q5",
-        "make merged as merge1 on the run's branch",
+        "make merged as merge1",
         "eve rewound to tell of 20261115-queue-aaaa; the records above are shared",
     ] {
         assert!(

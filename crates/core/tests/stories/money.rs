@@ -197,7 +197,7 @@ fn an_attempt_that_reached_the_cap_of_a_call_is_asked_about_at_once_and_is_no_mi
     );
     assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
     let retry = &RunView::new("r", &world.run).asked[0].options[0];
-    assert_eq!(retry.does, "`work` is tried again, with the same budget");
+    assert_eq!(retry.does, "work is tried again, with the same budget");
     world.say(1, Answer::Retry, "");
     assert_eq!(reserved(&world, "work#2"), Some(cents(50)));
     world.ends("work#2", spent_out());

@@ -43,7 +43,7 @@ fn a_design_that_is_sent_back_twice_has_used_up_its_rounds_and_may_still_pass() 
         .played();
     world.is(&Phase::Over(End::Done));
     assert_eq!((world.unit("design").attempt, world.unit("design").round), (3, 2));
-    world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE)");
+    world.says("design: checkpoint-a approved automatically (--auto; review: APPROVE)");
 }
 
 #[test]
@@ -491,7 +491,7 @@ fn an_automatic_approval_names_the_worst_verdict() {
         .verdict("design#1/review#1", Verdict::Pass { findings: minor })
         .played();
     world.is(&Phase::Over(End::Done));
-    world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE_WITH_NOTES)");
+    world.says("design: checkpoint-a approved automatically (--auto; review: APPROVE_WITH_NOTES)");
     let major = vec![finding(Severity::Major, "it loses the ledger")];
     let passed = Verdict::Pass { findings: major };
     let world = World::feature("M").auto().verdict("design#1/review#1", passed).played();
@@ -548,7 +548,7 @@ fn what_must_be_true_and_is_not_asks_a_person_before_it_lands_and_remarks_are_ke
     let kept: Vec<Remark> = view.remarks.into_iter().map(|view| view.remark).collect();
     assert_eq!(kept, remarks(), "once each");
     let text = summary::markdown(&summary::summarize("r", &world.run, world.run.now()));
-    assert!(text.contains("- for later, build.T1/implement: greet in French"), "{text}");
+    assert!(text.contains("- for later, T1 implement: greet in French"), "{text}");
 }
 
 #[test]
@@ -569,7 +569,8 @@ fn a_task_that_changes_nothing_is_asked_about_and_good_only_if_a_person_says_so_
     world.says(
         "Q1 asks about build.T1/implement: The work is done, and nothing changed. Is that right?",
     );
-    assert_eq!(world.options(1), [Choice::Revise, Choice::Waive, Choice::GiveUp]);
+    let options = [Choice::Approve, Choice::Revise, Choice::Waive, Choice::GiveUp];
+    assert_eq!(world.options(1), options);
     world.say(1, Answer::Waive { gate: "land".to_owned() }, "it is there already");
     world.go_on();
     assert_eq!(
@@ -581,7 +582,7 @@ fn a_task_that_changes_nothing_is_asked_about_and_good_only_if_a_person_says_so_
 }
 
 #[test]
-fn a_run_without_tasks_that_changes_nothing_is_asked_about_once() {
+fn a_run_without_tasks_that_changes_nothing_is_asked_about_once_and_a_plain_yes_is_enough() {
     let two = r#"
 name = "f"
 [[stage]]
@@ -605,7 +606,7 @@ gates = [{ land = true }]
     let mut world =
         world.leaves("build#1/land#1", nothing()).leaves("tidy#1/land#1", nothing()).played();
     world.says("Q1 asks about build: The work is done, and nothing changed. Is that right?");
-    world.say(1, Answer::Waive { gate: "land".to_owned() }, "it is there already");
+    world.say(1, Answer::Approve, "");
     world.go_on();
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.about("nothing changed. Is that right?").len(), 1);

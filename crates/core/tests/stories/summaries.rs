@@ -165,11 +165,11 @@ fn what_was_waived_is_told_with_who_and_why() {
     let text = summary_text(&world);
     for line in [
         "- checks: **unverified**, no check ran on tree `tree`",
-        "- build.T1/implement: verify overridden by bob: a prototype",
-        "- verify: verify overridden by bob: a prototype",
+        "- T1 implement: checks overridden by bob: a prototype",
+        "- verify: checks overridden by bob: a prototype",
         "- nothing proved the work: no checks are set.",
         "  Next time: run `forge init`, or set verify.commands in forge.toml.",
-        "- Q2 about build.T1/implement, verify: bob answered override: \"a prototype\".",
+        "- Q2 about T1 implement: bob answered override: \"a prototype\".",
     ] {
         assert!(text.contains(line), "{line}\nis not in\n{text}");
     }
@@ -314,7 +314,7 @@ fn tags_in_the_words_of_others_are_none_in_the_summary() {
     let text = summary_text(&world.played());
     assert!(!text.contains('<') && !text.contains('\r'), "{text}");
     assert!(text.contains("| a &lt;/td>&lt;details open> \\\\\\| x |"), "{text}");
-    assert_eq!(text.matches("&lt;details open>").count(), 5, "{text}");
+    assert_eq!(text.matches("&lt;details open>").count(), 6, "{text}");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn a_design_that_gets_better_is_shown_or_passes_by_itself_and_one_that_does_not_
             assert_eq!(world.unit("design").attempt, attempts, "{what}");
             assert_eq!(world.about("its findings are noted").len(), noted.iter().len(), "{what}");
             if is_automatic && noted.is_none() {
-                world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE)");
+                world.says("design: checkpoint-a approved automatically (--auto; review: APPROVE)");
                 world.never_says("asks about");
                 continue;
             }
@@ -162,11 +162,11 @@ fn serious_findings_never_pass_by_themselves_and_lesser_ones_do_if_the_reviewer_
         assert_eq!(world.unit("design").attempt, 1);
     }
     let world = DESIGN.says(DESIGN.world().auto(), &[pass(&[Severity::Minor])]).played();
-    world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE_WITH_NOTES)");
+    world.says("design: checkpoint-a approved automatically (--auto; review: APPROVE_WITH_NOTES)");
     // What was critical once and is mended is no longer in the way.
     let mended = Verdict::Revise { findings: with(&[Severity::Critical]) };
     let world = DESIGN.says(DESIGN.world().auto(), &[mended]).played();
-    world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE)");
+    world.says("design: checkpoint-a approved automatically (--auto; review: APPROVE)");
     assert_eq!(world.unit("design").attempt, 2);
     // Where nobody is asked, it goes back as long as it is let pass like that, and then a person is asked.
     let world = CODE.says(CODE.world(), &[pass(&[Severity::Major])]).played();
@@ -192,14 +192,14 @@ fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_i
         (
             DESIGN,
             "`checkpoint-a` runs next",
-            "`design` fails; work that does not depend on it continues",
+            "design fails; work that does not depend on it continues",
         ),
         (
             TASKS,
             "`checkpoint-b` runs next",
-            "`split` fails; work that does not depend on it continues",
+            "split fails; work that does not depend on it continues",
         ),
-        (CODE, "the merge runs next", "`build.T1/implement` fails"),
+        (CODE, "the merge runs next", "T1 implement fails"),
     ];
     for (reviewed, next, fails) in table {
         let call = |n: u32| format!("{}#1/review#{n}", reviewed.unit);
@@ -214,14 +214,14 @@ fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_i
         let number = world.run.questions().next().unwrap().id.0;
         let options = [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp];
         assert_eq!(world.options(number), options);
-        let stage = reviewed.unit.rsplit('/').next().unwrap();
+        let stage = reviewed.unit.rsplit('.').next().unwrap().replace('/', " ");
         let offered = offered(&world);
         let does: Vec<&str> = offered.iter().map(|(_, does)| &**does).collect();
         assert_eq!(does[0], "`review` runs again");
         assert_eq!(does[1], format!("`review` is overridden with its findings noted, and {next}"));
         assert_eq!(
             does[2],
-            format!("`{stage}` runs again, with your words in its brief"),
+            format!("{stage} runs again, with your words in its brief"),
             "{offered:?}"
         );
         assert!(does[3].starts_with(fails), "{offered:?}");
@@ -287,5 +287,5 @@ fn a_reviewer_who_finds_a_verdict_when_asked_again_is_believed() {
     world.go_on();
     world.is(&Phase::Over(End::Done));
     world.before("bob answered Q1 (retry)", "design#1/review#3 started");
-    world.says("design: checkpoint-a approved automatically (AI verdict: APPROVE)");
+    world.says("design: checkpoint-a approved automatically (--auto; review: APPROVE)");
 }

@@ -67,6 +67,20 @@ fn every_standing_has_its_word_and_exit_code() {
 }
 
 #[test]
+fn the_time_that_a_person_takes_to_answer_is_counted_apart() {
+    let mut world = World::small(ASKED).begin();
+    let waited = |world: &World| RunRow::new("r", &world.run).waited_ms;
+    world.end("write#1");
+    world.end("write#1/critic#1");
+    world.rules("write#1/verify#1", revises(1));
+    assert_eq!(waited(&world), 0, "an agent, a reviewer and the checks worked");
+    world.say(1, Answer::Retry, "");
+    assert_eq!(waited(&world), 1_000);
+    world.rules("write#1/verify#2", revises(1));
+    assert_eq!(waited(&world), 1_000, "the checks ran again");
+}
+
+#[test]
 fn a_question_shows_what_each_answer_does() {
     let flow = ASKED.replace(
         "{ human = \"Good?\" }",
@@ -84,8 +98,8 @@ fn a_question_shows_what_each_answer_does() {
         options,
         [
             ("approve", "`critic` is overridden with its findings noted, and the checks run next"),
-            ("revise", "`write` runs again, with your words in its brief"),
-            ("give-up", "`write` fails, and the run with it"),
+            ("revise", "write runs again, with your words in its brief"),
+            ("give-up", "write fails, and the run with it"),
         ]
     );
     assert_eq!(view.findings.len(), 1);

@@ -332,7 +332,15 @@ fn ended(
                 );
                 let class =
                     if is_killed(&ending.how) { FaultClass::Killed } else { FaultClass::Crashed };
-                fault(class, &outcome::ended(&words, what))
+                // What a program says of its failure leaves out its exit code.
+                let exit = if let ExitReason::Exited { code: code @ 1.. } = &ending.how
+                    && !what.contains("exit code")
+                {
+                    format!(" (exit code {code})")
+                } else {
+                    String::new()
+                };
+                fault(class, &outcome::ended(&words, &format!("{what}{exit}")))
             }
         },
         AgentEnd::SessionGone => fault(FaultClass::Crashed, "its session is gone"),

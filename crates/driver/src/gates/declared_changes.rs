@@ -145,8 +145,7 @@ fn guards(changes: &[FileChange], frozen: &Frozen) -> Option<String> {
         })
         .collect();
     let listed = crate::path_list::short_list(&found);
-    (!found.is_empty())
-        .then(|| format!("it changes protected files (tests, CI, settings): {listed}"))
+    (!found.is_empty()).then(|| format!("changes protected files: {listed}"))
 }
 
 /// Changes of what Forge itself goes by. They count for nothing in this run, and are never right.

@@ -34,27 +34,27 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
         (
             "agent = \"cloude\"",
             "line 1: unknown agent `cloude`; did you mean `claude`?",
-            "agents.cloude",
+            "forge agents",
         ),
-        ("agent = \"zzzzzzzzzzzz\"", "line 1: unknown agent `zzzzzzzzzzzz`", "command"),
+        ("agent = \"zzzzzzzzzzzz\"", "line 1: unknown agent `zzzzzzzzzzzz`", "forge agents"),
         (
             "\n[roles.reviewer]\nagent = \"scriptd\"",
             "line 3: unknown agent `scriptd`; did you mean `scripted`?",
-            "set its program",
+            "forge agents",
         ),
         (
             "agent = \"codex\"",
             "line 1: agent `codex` is not supported yet",
-            "set its program: `[agents.codex] command = [\"…\"]`",
+            "forge config set agents.codex.command '[\"PROGRAM\"]'",
         ),
-        ("agent = \"gemini\"", "agent `gemini` is not supported", "set its program"),
-        ("agent = \"opencode\"", "agent `opencode` is not supported", "set its program"),
+        ("agent = \"gemini\"", "agent `gemini` is not supported", "forge config set agents."),
+        ("agent = \"opencode\"", "agent `opencode` is not supported", "forge config set agents."),
         (
             "agent = \"mine\"\n[agents.mine]\nmodel = \"x\"",
             "line 1: the agent `mine` has no command",
-            "[agents.mine] command",
+            "agents.mine.command",
         ),
-        ("agent = \"program\"", "unknown agent `program`", "command"),
+        ("agent = \"program\"", "unknown agent `program`", "forge agents"),
     ] {
         let trouble = read(text).unwrap_err();
         assert!(

@@ -177,16 +177,14 @@ impl Settings {
             if RESERVED.contains(&name) {
                 return Err(Error::usage(
                     format!("{place}: agent `{name}` is not supported yet"),
-                    format!("set its program: `[agents.{name}] command = [\"…\"]`"),
+                    format!("forge config set agents.{name}.command '[\"PROGRAM\"]'"),
                 ));
             }
             let near = nearest(name, self.agents.keys().map(String::as_str));
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             return Err(Error::usage(
                 format!("{place}: unknown agent `{name}`{near}"),
-                format!(
-                    "name a known one, or set its program: `[agents.{name}] command = [\"…\"]`"
-                ),
+                "forge agents",
             ));
         };
         match &table.command {
@@ -194,7 +192,7 @@ impl Settings {
             None if table.like.needs_no_command() => Ok(()),
             None => Err(Error::usage(
                 format!("{place}: the agent `{name}` has no command"),
-                format!("set its program: `[agents.{name}] command = [\"…\"]`"),
+                format!("forge config set agents.{name}.command '[\"PROGRAM\"]'"),
             )),
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     event::{Answer, Hold, Outcome, QuestionReason, Ruling, SentBack},
     failure::main_line,
     flow::Check,
-    id::UnitId,
+    id::{UnitId, gate_label},
     run::{AskedQuestion, CallEnding, EndedCall, Run, State},
     verdict::{Finding, Proof},
     view::format::first_line,
@@ -98,19 +98,24 @@ fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
             Some(Check::Human { .. } | Check::Land) | None => "say it in the request",
         };
         all.push(Improvement {
-            fact: format!("{unit} was sent back {} by {name}{what}", times(n)),
+            fact: format!(
+                "{} was sent back {} by {}{what}",
+                unit.label(),
+                times(n),
+                gate_label(name)
+            ),
             advice: advice.to_owned(),
         });
     }
     for (unit, n) in landings {
         all.push(Improvement {
-            fact: format!("{unit} conflicted {} with work merged before it", times(n)),
+            fact: format!("{} conflicted {} with work merged before it", unit.label(), times(n)),
             advice: "let tasks that touch the same code run one after the other".to_owned(),
         });
     }
     for (unit, n) in partly {
         all.push(Improvement {
-            fact: format!("{unit} was only partly done {}", times(n)),
+            fact: format!("{} was only partly done {}", unit.label(), times(n)),
             advice: "split it into smaller tasks".to_owned(),
         });
     }
@@ -207,7 +212,7 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
     }
     for (unit, n) in setbacks.into_iter().filter(|(_, n)| *n > SETBACKS_USUAL) {
         all.push(Improvement {
-            fact: format!("{unit} was lost or interrupted {n} times"),
+            fact: format!("{} was lost or interrupted {n} times", unit.label()),
             advice: "see `forge doctor`".to_owned(),
         });
     }
@@ -216,8 +221,8 @@ fn calls(run: &Run, all: &mut Vec<Improvement>) {
 /// Returns the unit, and the gate behind it.
 fn place(call: &EndedCall) -> String {
     match (call.call.unit(), call.call.gate()) {
-        (unit, None) => unit.to_string(),
-        (unit, Some(gate)) => format!("{unit}: {gate}"),
+        (unit, None) => unit.label(),
+        (unit, Some(gate)) => format!("{}: {}", unit.label(), gate_label(gate)),
     }
 }
 
@@ -272,10 +277,7 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
 
 fn about(asked: &AskedQuestion) -> String {
     let question = &asked.question;
-    match &question.gate {
-        Some(gate) => format!("{} about {}, {gate}", question.id, question.unit),
-        None => format!("{} about {}", question.id, question.unit),
-    }
+    format!("{} about {}", question.id, question.unit.label())
 }
 
 /// Advises on what stopped the whole run.
@@ -284,7 +286,7 @@ fn held(run: &Run, all: &mut Vec<Improvement>) {
         let (fact, advice) = match hold {
             Hold::OutOfBudget { what } => (what.clone(), "raise the budget, or ask for less"),
             Hold::Unfinished { unit, note } => {
-                (format!("{unit} was left unfinished: {}", quoted(note)), "split it")
+                (format!("{} was left unfinished: {}", unit.label(), quoted(note)), "split it")
             }
             Hold::Escalated { what } => (quoted(what), "fix the environment before the next run"),
             Hold::Paused { .. } | Hold::Interrupted { .. } | Hold::Stopped { .. } => continue,

@@ -7,9 +7,10 @@ use std::fmt::Write as _;
 use super::types::{DeliveryState, PhaseRow, RemainingWork, SummaryView};
 use crate::{
     event::Colour,
+    id::{UnitId, gate_label},
     money::Cost,
     view::{
-        format::{Amount, moment, span},
+        format::{Amount, moment, shorten, span},
         proof::ProofState,
         remarks::RemarkView,
         sentence::short_commit,
@@ -44,7 +45,16 @@ macro_rules! line {
 }
 
 fn head(view: &SummaryView, text: &mut String) {
-    line!(text, "# Summary of {}", view.run);
+    line!(
+        text,
+        "# {}",
+        plain(&shorten(view.request.trim().lines().next().unwrap_or_default(), 80))
+    );
+    line!(text);
+    let id = view.run.rsplit('-').next().unwrap_or_default();
+    let took = span(view.at.saturating_sub(view.started_at));
+    let cost = view.total.amount().to_text();
+    line!(text, "Summary of run {id}: {}, {took}, cost {cost}.", view.standing.label());
     line!(text);
     line!(text, "## Request");
     line!(text);
@@ -87,8 +97,7 @@ fn head(view: &SummaryView, text: &mut String) {
     let why = if view.why.is_empty() { String::new() } else { format!(": {}", plain(&view.why)) };
     line!(text, "{ended}{why}.");
     line!(text);
-    let took = span(view.at.saturating_sub(view.started_at));
-    line!(text, "- from {} to {} ({took})", moment(view.started_at), moment(view.at));
+    line!(text, "- from {} to {}", moment(view.started_at), moment(view.at));
     line!(text, "- flow `{}`", view.flow);
     for param in &view.params {
         match param.chosen.as_str() {
@@ -97,23 +106,28 @@ fn head(view: &SummaryView, text: &mut String) {
         }
     }
     for approval in &view.approvals {
-        let (unit, gate) = (&approval.unit, &approval.gate);
+        let unit = label(&approval.unit);
         match (approval.who.as_str(), plain(&approval.words).as_str()) {
-            ("", _) => line!(text, "- {unit}: {gate} approved automatically (--auto)"),
-            (who, "") => line!(text, "- {unit}: {gate} approved by {}", plain(who)),
-            (who, words) => line!(text, "- {unit}: {gate} approved by {}: {words}", plain(who)),
+            ("", _) => line!(text, "- {unit} approved automatically (--auto)"),
+            (who, "") => line!(text, "- {unit} approved by {}", plain(who)),
+            (who, words) => line!(text, "- {unit} approved by {}: {words}", plain(who)),
         }
     }
     for edit in &view.edits {
         let what =
             edit.artifact.as_deref().map_or("the code".to_owned(), |name| format!("`{name}`"));
         let (who, why) = (plain(&edit.who), plain(&edit.why));
-        line!(text, "- {}: {what} changed by hand by {who}: {why}", edit.unit);
+        line!(text, "- {}: {what} changed by hand by {who}: {why}", label(&edit.unit));
     }
     for change in &view.settings {
         line!(text, "- {}", plain(change));
     }
     line!(text);
+}
+
+/// Returns the name of a unit on screens.
+fn label(unit: &str) -> String {
+    unit.parse::<UnitId>().map_or_else(|_| unit.to_owned(), |unit| unit.label())
 }
 
 fn result(view: &SummaryView, text: &mut String) {
@@ -147,8 +161,8 @@ fn result(view: &SummaryView, text: &mut String) {
         line!(
             text,
             "- {}: {} overridden by {}: {}",
-            waived.unit,
-            waived.gate,
+            label(&waived.unit),
+            gate_label(&waived.gate),
             plain(&waived.who),
             plain(&waived.words)
         );
@@ -206,7 +220,7 @@ fn findings(view: &SummaryView, text: &mut String) {
             "- {} ({}), {} {}: {}",
             left.finding.severity.as_str(),
             plain(&left.reason_words()),
-            left.unit,
+            label(&left.unit),
             left.finding.id,
             plain(&left.finding.to_line())
         );
@@ -223,7 +237,7 @@ fn remarks(view: &SummaryView, text: &mut String) {
     line!(text);
     for RemarkView { unit, remark } in &view.remarks {
         let (kind, words) = remark.parts();
-        line!(text, "- {kind}, {unit}: {}", plain(words));
+        line!(text, "- {kind}, {}: {}", label(unit), plain(words));
     }
     more(text, view.more_remarks, "remarks");
     line!(text);
@@ -245,13 +259,12 @@ fn improvements(view: &SummaryView, text: &mut String) {
 fn stats(view: &SummaryView, text: &mut String) {
     line!(text, "## Execution stats");
     line!(text);
-    line!(text, "| phase | stage | attempts | calls | time | tokens | cost |");
-    line!(text, "|---|---|--:|--:|--:|--:|--:|");
-    for PhaseRow { stage, phase, attempts, used } in &view.phases {
+    line!(text, "| stage | attempts | calls | time | tokens | cost |");
+    line!(text, "|---|--:|--:|--:|--:|--:|");
+    for PhaseRow { stage, attempts, used, .. } in &view.phases {
         line!(
             text,
-            "| {} | {stage} | {attempts} | {} | {} | {} | {} |",
-            phase.as_deref().unwrap_or("-"),
+            "| {stage} | {attempts} | {} | {} | {} | {} |",
             used.calls,
             span(used.took_ms),
             tokens(used),
@@ -261,7 +274,7 @@ fn stats(view: &SummaryView, text: &mut String) {
     let attempts: u32 = view.phases.iter().map(|row| row.attempts).sum();
     line!(
         text,
-        "| all | | {attempts} | {} | {} | {} | {} |",
+        "| all | {attempts} | {} | {} | {} | {} |",
         view.total.calls,
         span(view.total.took_ms),
         tokens(&view.total),

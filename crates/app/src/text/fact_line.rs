@@ -1,0 +1,40 @@
+//! What happened in a run, as lines: those of `forge log`, and of commands that print a run while it is driven.
+
+use forge_core::{
+    event::{Event, Record},
+    view::{LogLevel, Names, sanitize, sentence},
+};
+
+use super::state_words::fact_symbol;
+use crate::{
+    terminal_output::{self, coloured_symbol},
+    verbosity::Verbosity,
+};
+
+impl Verbosity {
+    /// Returns the least important facts that are printed.
+    pub(crate) const fn log_level(self) -> LogLevel {
+        match self {
+            Self::Quiet | Self::Normal => LogLevel::Milestone,
+            Self::Verbose => LogLevel::Check,
+            Self::Everything => LogLevel::Fact,
+        }
+    }
+}
+
+/// Returns the facts of a record that are printed.
+pub(crate) fn shown_facts(record: &Record, level: LogLevel) -> impl Iterator<Item = &Event> {
+    record.facts.iter().filter(move |fact| LogLevel::new(fact) <= level)
+}
+
+/// Formats a fact with its symbol after a prefix, sanitized. Only where every fact is printed, names are exact.
+pub(crate) fn fact_line(prefix: &str, fact: &Event, level: LogLevel) -> String {
+    let names = match level {
+        LogLevel::Milestone | LogLevel::Check => Names::Short,
+        LogLevel::Fact => Names::Exact,
+    };
+    let (symbol, hue) = fact_symbol(fact);
+    let prefix = format!("{prefix}{symbol} ");
+    let line = terminal_output::fact_line(&prefix, &sentence(fact, names));
+    coloured_symbol(&sanitize(&line), symbol, hue)
+}
