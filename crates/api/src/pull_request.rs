@@ -5,10 +5,11 @@
 //!
 //! Invariant: nothing is pushed here, and nothing of the network is used.
 
-use std::{fmt::Write as _, fs, path::PathBuf};
+use std::{collections::BTreeSet, fmt::Write as _, fs, path::PathBuf};
 
 use forge_core::{
     event::Colour,
+    id::gate_label,
     view::{ResultView, Standing},
 };
 use forge_driver::{Error, deliver::offer, run_id::short_id};
@@ -96,6 +97,16 @@ fn plain_text(view: &ResultView) -> String {
     let request: Vec<String> = view.request.lines().map(|line| format!("> {line}")).collect();
     let mut text = format!("# {}\n\n## Request\n\n{}\n", view.row.title, request.join("\n"));
     text.push_str("\n## Verification\n\n");
+    // Stages that inherit an override say the same again.
+    let mut said = BTreeSet::new();
+    for waived in &view.waived {
+        if said.insert((&waived.who, &waived.gate, &waived.words)) {
+            let words = waived.words.split_whitespace().collect::<Vec<_>>().join(" ");
+            let gate = gate_label(&waived.gate);
+            let _ =
+                writeln!(text, "**Not verified.** {} overrode the {gate}: {words}\n", waived.who);
+        }
+    }
     if view.evidence.is_empty() {
         text.push_str("No check ran on this code.\n");
     }

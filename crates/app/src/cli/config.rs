@@ -197,11 +197,16 @@ fn edit(target: SettingsTarget) -> Result<(), Error> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| Error::file(folder, &error))?;
     }
+    let before = fs::read(&path).ok();
     edit_file(&editor, &path)?;
+    if fs::read(&path).ok() == before {
+        terminal_output::print("Nothing changed.");
+        return Ok(());
+    }
     if let Ok(forge) = open_forge() {
         print_notes(&forge.settings()?.notes());
     }
-    terminal_output::print(&format!("saved {}", path.display()));
+    terminal_output::print(&format!("Saved {}.", path.display()));
     Ok(())
 }
 

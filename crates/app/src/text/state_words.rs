@@ -110,7 +110,7 @@ pub(crate) fn row_mark(row: &RunRow, driven_by: DrivenBy) -> (&'static str, Hue,
     let (symbol, hue) = standing_symbol(row.standing);
     match row.doubt {
         _ if is_pausing(row, driven_by) => (symbol, hue, "pausing"),
-        Some(ProofState::Red) => ("!", Hue::Yellow, "done, check red"),
+        Some(ProofState::Red) => ("!", Hue::Yellow, "check failed"),
         Some(ProofState::Unverified) => ("!", Hue::Yellow, "unverified"),
         Some(ProofState::Verified | ProofState::NothingLanded) | None => {
             (symbol, hue, row.standing.label())

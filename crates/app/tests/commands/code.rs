@@ -168,6 +168,8 @@ fn without_any_check_the_work_is_unverified_and_only_waiving_by_name_goes_on() {
         ],
     );
     assert!(!log.contains(": checks passed"), "unverified is never passed: {log}");
+    let text = world.ok(&["pr", &run, "--print"]);
+    has(&text, &["**Not verified.** ada overrode the checks: it is only text"]);
 }
 
 #[test]

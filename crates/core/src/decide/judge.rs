@@ -188,7 +188,7 @@ impl Draft {
         self.run.waiver_of(&red).filter(|_| findings.len() == red.len())
     }
 
-    /// Records what landed. A task that changes nothing is asked about, and so is a run without any change, once; a stage
+    /// Records what landed. A task that changes nothing is asked about, and so is a run without any change, until a person says yes; a stage
     /// beside tasks may have nothing to change.
     fn lands(&mut self, unit: UnitId, gate: &str, receipt: &Receipt) {
         let after = receipt.head.as_deref().or(receipt.commit.as_deref());
@@ -196,12 +196,17 @@ impl Draft {
             ResultChange::between(self.run.code_before(), after) == ResultChange::Unchanged
         });
         let works_on_code = self.run.definition().start.base.is_some();
-        let is_asked = |asked: &AskedQuestion| asked.question.why == QuestionReason::NothingChanged;
+        // Whoever asked for changes is asked again.
+        let is_settled = |asked: &AskedQuestion| {
+            let wants_change =
+                asked.answer.as_ref().is_some_and(|given| given.answer == Answer::Revise);
+            asked.question.why == QuestionReason::NothingChanged && !wants_change
+        };
         let item = self.run.definition().flow.item_scope(&unit.scope);
         let must_change = if item.is_some() {
             !self.run.table(&unit.scope).1.has_landed()
         } else {
-            self.run.changed_nothing() && !self.run.history().asked.iter().any(is_asked)
+            self.run.changed_nothing() && !self.run.history().asked.iter().any(is_settled)
         };
         if is_empty && works_on_code && must_change {
             self.ask(&unit, Some(gate), QuestionReason::NothingChanged);

@@ -613,6 +613,29 @@ gates = [{ land = true }]
 }
 
 #[test]
+fn a_person_who_wants_a_change_is_asked_again_if_there_is_none_again() {
+    let one =
+        "name = \"f\"\n[[stage]]\nname = \"build\"\nagent = \"x\"\ngates = [{ land = true }]\n";
+    let nothing = || Receipt {
+        commit: Some("base".to_owned()),
+        tree: Some("tree".to_owned()),
+        head: Some("base".to_owned()),
+        ..Receipt::from_spent(Spent::NOTHING)
+    };
+    let mut world = World::of(start_of("f", &[("f", one)], &[])).auto();
+    world.start.base = Some("base".to_owned());
+    world.start.branch = Some("work".to_owned());
+    let mut world =
+        world.leaves("build#1/land#1", nothing()).leaves("build#2/land#1", nothing()).played();
+    world.say(1, Answer::Revise, "no, translate it");
+    world.go_on();
+    world.says("Q2 asks about build: The work is done, and nothing changed. Is that right?");
+    world.say(2, Answer::Approve, "");
+    world.go_on();
+    world.is(&Phase::Over(End::Done));
+}
+
+#[test]
 fn a_finding_whose_evidence_is_not_there_is_noted_and_sends_nothing_back() {
     let unfounded = || Finding {
         doubt: Some(Doubt::NotThere("`src/a.rs` has 3 lines".to_owned())),
