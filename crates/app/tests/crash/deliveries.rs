@@ -85,6 +85,8 @@ struct Ready {
     run: String,
     /// The result that it has by then.
     head: String,
+    /// How many steps end from there on. The last gate may have gone on before everybody was killed.
+    n_steps: usize,
     copy: TempDir,
 }
 
@@ -101,7 +103,11 @@ impl Ready {
         let head = world.git(&["rev-parse", &format!("refs/forge/{run}/head")]);
         let copy = TempDir::with_prefix("forge-crash-copy-").unwrap();
         copy_folder(&world.folder(), copy.path());
-        Self { world, run, head, copy }
+        let before = world.count("ending.json");
+        let mut ready = Self { world, run, head, n_steps: 0, copy };
+        ready.hold();
+        ready.n_steps = ready.world.count("ending.json") - before;
+        ready
     }
 
     /// Everything is as it was before the delivery.
@@ -145,8 +151,14 @@ impl Ready {
             Moment::Moved => happens(&driver, || {
                 fs::read_to_string(refs.join("head")).is_ok_and(|at| at.trim() != self.head)
             }),
-            Moment::Begun(n) => happens(&driver, || self.world.count("claim") >= claims + n),
-            Moment::Ended(n) => happens(&driver, || self.world.count("ending.json") >= endings + n),
+            Moment::Begun(n) => {
+                let n = n.min(self.n_steps);
+                happens(&driver, || self.world.count("claim") >= claims + n)
+            }
+            Moment::Ended(n) => {
+                let n = n.min(self.n_steps);
+                happens(&driver, || self.world.count("ending.json") >= endings + n)
+            }
         };
         kill_everybody(&self.world, driver);
         assert!(has_come || moment.is_fleeting(), "{moment:?} never came");
@@ -159,10 +171,7 @@ impl Ready {
 /// Kills everybody at every moment, or at every second one, in two worlds side by side.
 pub(crate) fn play_moments(sizes: &Sizes) {
     let (first, began) = (Ready::new(), Instant::now());
-    let before = first.world.count("ending.json");
-    first.hold();
-    let n = first.world.count("ending.json") - before;
-    let steps = (1..=n).flat_map(|n| [Moment::Begun(n), Moment::Ended(n)]);
+    let steps = (1..=first.n_steps).flat_map(|n| [Moment::Begun(n), Moment::Ended(n)]);
     let moments: Vec<Moment> = some_of(sizes, MOMENTS.iter().copied().chain(steps));
     let (next, first) = (Mutex::new(moments.iter()), Mutex::new(Some(first)));
     let n_delivering = AtomicUsize::new(0);
