@@ -5,11 +5,10 @@
 //!
 //! Invariant: nothing is pushed here, and nothing of the network is used.
 
-use std::{collections::BTreeSet, fmt::Write as _, fs, path::PathBuf};
+use std::{fmt::Write as _, fs, path::PathBuf};
 
 use forge_core::{
     event::Colour,
-    id::gate_label,
     view::{ResultView, Standing},
 };
 use forge_driver::{Error, deliver::offer, run_id::short_id};
@@ -97,15 +96,10 @@ fn plain_text(view: &ResultView) -> String {
     let request: Vec<String> = view.request.lines().map(|line| format!("> {line}")).collect();
     let mut text = format!("# {}\n\n## Request\n\n{}\n", view.row.title, request.join("\n"));
     text.push_str("\n## Verification\n\n");
-    // Stages that inherit an override say the same again.
-    let mut said = BTreeSet::new();
     for waived in &view.waived {
-        if said.insert((&waived.who, &waived.gate, &waived.words)) {
-            let words = waived.words.split_whitespace().collect::<Vec<_>>().join(" ");
-            let gate = gate_label(&waived.gate);
-            let _ =
-                writeln!(text, "**Not verified.** {} overrode the {gate}: {words}\n", waived.who);
-        }
+        let sentence = waived.sentence();
+        let sentence: Vec<&str> = sentence.split_whitespace().collect();
+        let _ = writeln!(text, "**Not verified.** {}\n", sentence.join(" "));
     }
     if view.evidence.is_empty() {
         text.push_str("No check ran on this code.\n");

@@ -1,8 +1,8 @@
-//! Ids of runs: the day, the first words of the request, and four letters of chance.
+//! Ids of runs: the day, the first words of the request, and four letters of chance, which make no word.
 
 use forge_core::slug::{slug, split_run_id};
 
-/// A new id: `YYYYMMDD-<slug>-<4 base32>`.
+/// A new id: `YYYYMMDD-<slug>-<4 letters and digits>`.
 pub fn new_run_id(request: &str) -> String {
     let today = jiff::Zoned::now().strftime("%Y%m%d").to_string();
     let mut bytes = [0_u8; 4];
@@ -10,13 +10,17 @@ pub fn new_run_id(request: &str) -> String {
     if filled != Ok(bytes.len()) {
         bytes = std::process::id().to_le_bytes();
     }
-    let letters = b"abcdefghijklmnopqrstuvwxyz234567";
-    let tail: String =
-        bytes.iter().map(|byte| char::from(letters[usize::from(byte % 32)])).collect();
+    let tail: String = bytes.iter().map(|byte| letter(*byte)).collect();
     match slug(request).as_str() {
         "" => format!("{today}-run-{tail}"),
         slug => format!("{today}-{slug}-{tail}"),
     }
+}
+
+/// Without vowels, so that they are no word of a language, and without what looks like a one or a zero.
+fn letter(byte: u8) -> char {
+    const LETTERS: &[u8] = b"bcdfghjkmnpqrstvwxz23456789";
+    char::from(LETTERS[usize::from(byte) % LETTERS.len()])
 }
 
 /// Returns how a run is called in messages: the letters of chance, by which it can be named.

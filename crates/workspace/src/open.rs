@@ -11,7 +11,7 @@ use crate::{
         cache_seal,
         files::{self, FilledCheckout},
         git_dir::Checkout,
-        known_state::{self, AgentGit},
+        known_state::{self, AgentGit, UntouchedCheckout},
         prepared_setup,
         run_records::{self, RUN_RECORDS},
         setup_baseline,
@@ -35,17 +35,8 @@ use crate::{
 /// [`OpenCheckout`] would do nothing. Where that cannot be said quickly, it is not.
 pub(crate) fn is_open(operation: &OpenCheckout) -> bool {
     let look = || -> Result<bool, WorkspaceError> {
-        let validated = ValidatedOpen::new(operation)?;
-        let mut locked = LockedCheckout::acquire(&operation.location)?;
-        let checkout = locked.checkout(&operation.location)?;
-        let key = known_state::key(operation, &checkout.owner.git_dir, &checkout.settings);
-        let known = locked
-            .known
-            .take()
-            .filter(|known| key.as_ref().is_some_and(|key| known.serves_open(key, &validated.at)));
-        let Some(untouched) = known.and_then(|known| known.if_untouched(&locked.dir)) else {
-            return Ok(false);
-        };
+        let Found { locked, untouched, .. } = find(operation)?;
+        let Some(untouched) = untouched else { return Ok(false) };
         let is_whole = untouched.agent_git == AgentGit::Untouched;
         untouched.put_back(&locked.dir);
         Ok(is_whole)
@@ -55,14 +46,8 @@ pub(crate) fn is_open(operation: &OpenCheckout) -> bool {
 
 /// Performs [`OpenCheckout`].
 pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, WorkspaceError> {
-    let validated = ValidatedOpen::new(operation)?;
-    let mut locked = LockedCheckout::acquire(&operation.location)?;
-    let checkout = locked.checkout(&operation.location)?;
-    let key = known_state::key(operation, &checkout.owner.git_dir, &checkout.settings);
-    let known = locked.known.take();
-    let known =
-        known.filter(|known| key.as_ref().is_some_and(|key| known.serves_open(key, &validated.at)));
-    if let Some(untouched) = known.and_then(|known| known.if_untouched(&locked.dir)) {
+    let Found { validated, locked, checkout, key, untouched } = find(operation)?;
+    if let Some(untouched) = untouched {
         if untouched.agent_git == AgentGit::Changed {
             validated.create_agent_repository(operation, &locked, &checkout, None)?;
         }
@@ -75,6 +60,30 @@ pub(crate) fn open_checkout(operation: &OpenCheckout) -> Result<OpenedCheckout, 
         known_state::remember(&locked.dir, key, operation, &opened);
     }
     Ok(opened)
+}
+
+/// A checkout that is to be opened, as it is found.
+struct Found {
+    validated: ValidatedOpen,
+    locked: LockedCheckout,
+    checkout: Checkout,
+    /// Under this it is remembered. None if it must not be.
+    key: Option<Vec<u8>>,
+    /// If it was opened for the same before, and nobody has touched it since.
+    untouched: Option<UntouchedCheckout>,
+}
+
+/// Takes the lock of a checkout and looks at it.
+fn find(operation: &OpenCheckout) -> Result<Found, WorkspaceError> {
+    let validated = ValidatedOpen::new(operation)?;
+    let mut locked = LockedCheckout::acquire(&operation.location)?;
+    let checkout = locked.checkout(&operation.location)?;
+    let key = known_state::key(operation, &checkout.owner.git_dir, &checkout.settings);
+    let known = locked.known.take();
+    let known =
+        known.filter(|known| key.as_ref().is_some_and(|key| known.serves_open(key, &validated.at)));
+    let untouched = known.and_then(|known| known.if_untouched(&locked.dir));
+    Ok(Found { validated, locked, checkout, key, untouched })
 }
 
 /// The checkouts of submodules below one.

@@ -103,7 +103,7 @@ impl Sizes {
 pub(crate) enum Victim {
     Driver,
     Keepers,
-    /// Everybody below one keeper.
+    /// Everybody below one keeper, other than that of a check.
     Agent,
     /// One git, of the driver or of a step.
     Git,
@@ -484,7 +484,17 @@ fn hit(world: &World, driver: &Driver, blow: Blow) -> (u32, bool) {
     }
     while (keepers || agents) && victims.is_empty() && Instant::now() < end {
         let mut kept = kept(&world.folder());
-        kept.retain(|kept| blow.victim != Victim::Check || kept.is_check());
+        // Two dead checks of one gate are for a person: those who hit agents leave them alone.
+        kept.retain(|kept| match blow.victim {
+            Victim::Check => kept.is_check(),
+            Victim::Agent => !kept.is_check(),
+            Victim::Driver
+            | Victim::Keepers
+            | Victim::Git
+            | Victim::DriverAndKeepers
+            | Victim::DriverAndAgent
+            | Victim::Everybody => true,
+        });
         if keepers {
             victims.extend(kept.iter().map(|kept| kept.keeper));
         }

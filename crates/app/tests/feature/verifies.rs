@@ -71,7 +71,7 @@ fn what_stays_red_goes_to_a_person_and_is_delivered_only_if_they_waive_it_by_nam
     assert_eq!(delivered[0]["waived"][0]["unit"], "verify");
     assert_eq!(delivered[0]["waived"][0]["words"], "it is red at the base");
     let text = world.ok(&["show", &run, "pull-request.md"]);
-    has(&text, &["**Not verified.**", "overrode `verify` of `verify`", "it is red at the base"]);
+    has(&text, &["**Not verified.**", "overrode the checks", "it is red at the base"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! Invariant: copying a story is cheap, however long it is: only the last few entries of a log
 //! are not shared.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     Time,
@@ -386,10 +386,12 @@ impl History {
         }
     }
 
-    /// Returns the gates that a person waived, with what they said.
+    /// Returns the gates that a person waived, with what they said. An answer that later gates follow is one.
     pub fn waived_by_persons(&self) -> impl Iterator<Item = (&WaivedGate, Option<&GivenAnswer>)> {
-        self.waived.iter().filter_map(|waived| {
+        let mut known = BTreeSet::new();
+        self.waived.iter().filter_map(move |waived| {
             let Waiver::Person { question } = waived.why else { return None };
+            known.insert(question).then_some(())?;
             Some((waived, self.question(question).and_then(|asked| asked.answer.as_ref())))
         })
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     event::Colour,
+    id::gate_label,
     run::{GivenAnswer, WaivedGate},
 };
 
@@ -46,6 +47,11 @@ impl ProofState {
 }
 
 impl WaivedView {
+    /// Returns who overrode what, and why, as a sentence.
+    pub fn sentence(&self) -> String {
+        format!("{} overrode the {}: {}", self.who, gate_label(&self.gate), self.words)
+    }
+
     pub(super) fn new(waived: &WaivedGate, said: Option<&GivenAnswer>) -> Self {
         Self {
             unit: waived.unit.to_string(),

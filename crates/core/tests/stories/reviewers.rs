@@ -581,6 +581,23 @@ fn a_task_that_changes_nothing_is_asked_about_and_good_only_if_a_person_says_so_
     world.never_says("build.T1/implement merged");
 }
 
+/// Plays a flow whose merges bring nothing.
+fn changes_nothing(flow: &str, merges: &[&str]) -> World {
+    let mut world = World::of(start_of("f", &[("f", flow)], &[])).auto();
+    world.start.base = Some("base".to_owned());
+    world.start.branch = Some("work".to_owned());
+    for merge in merges {
+        let nothing = Receipt {
+            commit: Some("base".to_owned()),
+            tree: Some("tree".to_owned()),
+            head: Some("base".to_owned()),
+            ..Receipt::from_spent(Spent::NOTHING)
+        };
+        world = world.leaves(merge, nothing);
+    }
+    world.played()
+}
+
 #[test]
 fn a_run_without_tasks_that_changes_nothing_is_asked_about_once_and_a_plain_yes_is_enough() {
     let two = r#"
@@ -594,17 +611,7 @@ name = "tidy"
 agent = "x"
 gates = [{ land = true }]
 "#;
-    let nothing = || Receipt {
-        commit: Some("base".to_owned()),
-        tree: Some("tree".to_owned()),
-        head: Some("base".to_owned()),
-        ..Receipt::from_spent(Spent::NOTHING)
-    };
-    let mut world = World::of(start_of("f", &[("f", two)], &[])).auto();
-    world.start.base = Some("base".to_owned());
-    world.start.branch = Some("work".to_owned());
-    let mut world =
-        world.leaves("build#1/land#1", nothing()).leaves("tidy#1/land#1", nothing()).played();
+    let mut world = changes_nothing(two, &["build#1/land#1", "tidy#1/land#1"]);
     world.says("Q1 asks about build: The work is done, and nothing changed. Is that right?");
     world.say(1, Answer::Approve, "");
     world.go_on();
@@ -616,17 +623,7 @@ gates = [{ land = true }]
 fn a_person_who_wants_a_change_is_asked_again_if_there_is_none_again() {
     let one =
         "name = \"f\"\n[[stage]]\nname = \"build\"\nagent = \"x\"\ngates = [{ land = true }]\n";
-    let nothing = || Receipt {
-        commit: Some("base".to_owned()),
-        tree: Some("tree".to_owned()),
-        head: Some("base".to_owned()),
-        ..Receipt::from_spent(Spent::NOTHING)
-    };
-    let mut world = World::of(start_of("f", &[("f", one)], &[])).auto();
-    world.start.base = Some("base".to_owned());
-    world.start.branch = Some("work".to_owned());
-    let mut world =
-        world.leaves("build#1/land#1", nothing()).leaves("build#2/land#1", nothing()).played();
+    let mut world = changes_nothing(one, &["build#1/land#1", "build#2/land#1"]);
     world.say(1, Answer::Revise, "no, translate it");
     world.go_on();
     world.says("Q2 asks about build: The work is done, and nothing changed. Is that right?");

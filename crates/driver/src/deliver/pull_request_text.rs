@@ -144,14 +144,7 @@ fn cut(name: &str, whole: &str) -> String {
 fn verified(offer: &Offer) -> String {
     let mut text = String::new();
     for waived in &offer.waived {
-        let _ = writeln!(
-            text,
-            "**Not verified.** {} overrode `{}` of `{}` by name: {}\n",
-            flat(&waived.who),
-            waived.gate,
-            waived.unit,
-            flat(&waived.words)
-        );
+        let _ = writeln!(text, "**Not verified.** {}\n", flat(&waived.sentence()));
     }
     if offer.evidence.is_empty() {
         text.push_str("No checks ran on this code.");
