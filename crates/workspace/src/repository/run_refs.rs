@@ -2,6 +2,9 @@
 //!
 //! Both move in one transaction of git, and only from their last known commits. A branch that is at
 //! another commit, or that the user works on, belongs to the user and is not moved.
+//!
+//! Invariant: the head is never ahead of a branch that is to follow it. Git puts refs in place one after the other, and whoever finds
+//! the head where it should be, after a crash, looks no further. So the branch comes first.
 
 use std::{
     fs,
@@ -46,14 +49,15 @@ pub(crate) fn move_run_head(operation: &MoveRunHead) -> Result<RunHeadUpdate, Wo
             Err(error) => overtaken(&user, &head_update, error)?,
         });
     };
-    if update_refs(&user, &[&head_update, &branch_update]).is_ok() {
+    if update_refs(&user, &[&branch_update, &head_update]).is_ok() {
         return Ok(RunHeadUpdate::Updated { branch: update });
     }
-    // One of the two is in the way. The head is what counts.
+    // One of the two cannot be moved. The head is what counts.
+    let branch_moved = update_refs(&user, &[&branch_update]);
     if let Err(error) = update_refs(&user, &[&head_update]) {
         return overtaken(&user, &head_update, error);
     }
-    let why = match update_refs(&user, &[&branch_update]) {
+    let why = match branch_moved {
         Ok(()) => return Ok(RunHeadUpdate::Updated { branch: BranchUpdate::Moved }),
         Err(error) => error.message().to_owned(),
     };

@@ -8,10 +8,12 @@ use std::{
     process::{Command, Stdio},
 };
 
-use forge_workspace::{FilesPolicy, Operation, OperationResult, RunHooks, perform_with_guard};
+use forge_workspace::{
+    FilesPolicy, MoveRunHead, Operation, OperationResult, RunHooks, perform_with_guard,
+};
 
 use crate::world::{
-    WHEN_MS, World, committed, files, git, opened, shell, watchful, write, write_program,
+    WHEN_MS, World, committed, files, git, moved, opened, shell, watchful, write, write_program,
 };
 
 /// Names the file with the operation, for the test below when it is started as a process.
@@ -29,6 +31,13 @@ const COUNTING_GIT: &str = r#"n=$(($(cat "$FORGE_TEST_CALLS") + 1))
 echo $n > "$FORGE_TEST_CALLS"
 [ $n -ne "$FORGE_TEST_KILL_AT" ] || kill -9 $PPID
 PATH=${PATH#*:} exec git "$@""#;
+
+/// A git that dies with its caller after the first of the refs that it is to move. Git puts them in place one after the
+/// other.
+const GIT_THAT_MOVES_ONE: &str = r#"case "$*" in
+*update-ref*) head -z -n 3 | PATH=${PATH#*:} git "$@"; kill -9 $PPID ;;
+*) PATH=${PATH#*:} exec git "$@" ;;
+esac"#;
 
 /// Alone, it shows that an operation and its answer pass through files. The other tests start it as the
 /// process that is killed.
@@ -158,6 +167,31 @@ fn a_commit_that_is_killed_anywhere_gives_the_same_commit_in_the_end() {
     assert_eq!(made, expected);
     assert!(tree.join("nested/.git/HEAD").is_file());
     world.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn a_head_that_is_killed_while_it_moves_is_never_ahead_of_its_branch() {
+    let world = World::new();
+    let (from, to) = (world.commit("first"), world.commit("second"));
+    let order = |from: Option<&str>, to: &str| MoveRunHead {
+        common_dir: world.repository().common_dir,
+        name: "refs/forge/run/head".to_owned(),
+        from: from.map(str::to_owned),
+        to: to.to_owned(),
+        branch: Some("forge/run".to_owned()),
+    };
+    moved(&order(None, &from));
+    let shims = world.beside("shims");
+    fs::create_dir_all(&shims).unwrap();
+    write_program(&shims.join("git"), GIT_THAT_MOVES_ONE);
+    let path = format!("{}:{}", shims.display(), std::env::var("PATH").unwrap());
+    let operation = Operation::Move(order(Some(&from), &to));
+    assert_eq!(perform_in(&world, &operation, &[("PATH", &path)]), None);
+    let refs = || ["refs/forge/run/head", "forge/run"].map(|name| world.git(&["rev-parse", name]));
+    // Whoever finds the head where it should be looks no further.
+    assert_eq!(refs(), [from.clone(), to.clone()]);
+    perform_in(&world, &operation, &[]).unwrap();
+    assert_eq!(refs(), [to.clone(), to]);
 }
 
 #[test]
