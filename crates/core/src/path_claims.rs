@@ -12,7 +12,7 @@ use crate::{
     flow::{Stage, Work, firsts, lands},
     id::Scope,
     item::{Item, overlap},
-    run::{Phase, Run, State, Table, TableStatus},
+    run::{Phase, Run, State, Table},
 };
 
 /// Paths that one open item of a run may write.
@@ -59,14 +59,12 @@ fn collect(
         found.push(PathClaim { scope: scope.clone(), writes: writes.to_vec() });
     }
     for (stage, unit) in stages.iter().zip(&table.units) {
-        for (item, inside) in unit.inner.members() {
-            if inside.standing() == TableStatus::Open {
-                let scope = scope.unit(&stage.name).item(&item.id);
-                // A flow inside a flow may write what the item around it may.
-                let is_flow = matches!(stage.work, Work::Flow { .. });
-                let writes = if is_flow { writes } else { &item.writes };
-                collect(&scope, writes, (stage.inner(), inside), found);
-            }
+        for (item, inside) in unit.inner.open_members() {
+            let scope = scope.unit(&stage.name).item(&item.id);
+            // A flow inside a flow may write what the item around it may.
+            let is_flow = matches!(stage.work, Work::Flow { .. });
+            let writes = if is_flow { writes } else { &item.writes };
+            collect(&scope, writes, (stage.inner(), inside), found);
         }
     }
 }

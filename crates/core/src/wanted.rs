@@ -9,7 +9,7 @@ use crate::{
     event::{Call, Hold},
     flow::Stage,
     id::{AttemptId, CallId, JudgementId, QuestionId, Scope},
-    run::{LookState, Phase, Run, State, Table, TableStatus, Unit},
+    run::{LookState, Phase, Run, State, Table, Unit},
 };
 
 /// An effect that should be running.
@@ -91,11 +91,9 @@ fn collect(
             }
             State::Working => {
                 let id = scope.unit(&stage.name);
-                for (item, inside) in unit.inner.members() {
-                    if inside.standing() == TableStatus::Open {
-                        let scope = id.item(&item.id);
-                        collect(run, &scope, stage.inner(), inside, effects, wake);
-                    }
+                for (item, inside) in unit.inner.open_members() {
+                    let scope = id.item(&item.id);
+                    collect(run, &scope, stage.inner(), inside, effects, wake);
                 }
             }
             State::Judging { gate, look: LookState::UnderWay(number) } => {

@@ -84,7 +84,7 @@ impl Draft {
             | Work::Nothing => 1,
         };
         let unfinished =
-            each.inner.members().filter(|(_, t)| t.standing() != TableStatus::Closed).count();
+            each.inner.standings().filter(|standing| *standing != TableStatus::Closed).count();
         let working = self.run.calls().values().filter(|call| call.reserved.is_some()).count();
         (at_once.min(unfinished).saturating_sub(working)).max(1) as u64
     }

@@ -185,17 +185,19 @@ impl Draft {
             | Work::Deliver { .. }
             | Work::Nothing => 1,
         };
-        let n_items = self.run.unit(unit).inner.len();
         let standing = |draft: &Self, position| draft.run.unit(unit).inner.standing(position);
-        let mut open: Vec<usize> =
-            (0..n_items).filter(|item| standing(self, *item) == TableStatus::Open).collect();
+        let of = |draft: &Self, wanted: TableStatus| -> Vec<usize> {
+            let standings = draft.run.unit(unit).inner.standings().enumerate();
+            standings.filter(|(_, standing)| *standing == wanted).map(|(item, _)| item).collect()
+        };
+        let mut open = of(self, TableStatus::Open);
         for item in open.clone() {
             let scope = unit.item(&self.run.unit(unit).inner.member(item).0.id);
             self.walk(&scope, arrivals);
         }
         open.retain(|item| standing(self, *item) == TableStatus::Open);
         if *self.run.phase() == Phase::Going {
-            for item in 0..n_items {
+            for item in of(self, TableStatus::Waiting) {
                 if open.len() >= at_once {
                     break;
                 }

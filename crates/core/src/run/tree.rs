@@ -4,7 +4,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    fmt,
+    sync::{Arc, OnceLock},
 };
 
 use crate::{
@@ -272,9 +273,16 @@ pub enum AllReviewsClean {
 #[derive(Clone, Debug, Default)]
 pub struct Inner {
     members: Arc<Members>,
-    tables: Vec<Arc<Table>>,
+    tables: Vec<ItemTable>,
     /// Items that are no longer listed. Their numbers are never reused.
     retired: Arc<BTreeMap<String, (Item, Arc<Table>)>>,
+}
+
+/// The table of one item, and how it stands once that was asked. Most items of a long list are as they were at the last decision.
+#[derive(Clone)]
+struct ItemTable {
+    table: Arc<Table>,
+    standing: OnceLock<TableStatus>,
 }
 
 #[derive(Debug, Default)]
@@ -347,7 +355,7 @@ impl Table {
 
     /// Returns true if some work in it is part of the run's result.
     pub fn has_landed(&self) -> bool {
-        let inside = |unit: &Unit| unit.inner.tables.iter().any(|table| table.has_landed());
+        let inside = |unit: &Unit| unit.inner.tables.iter().any(|inside| inside.table.has_landed());
         self.units.iter().any(|unit| unit.landed.is_some() || inside(unit))
     }
 
@@ -356,7 +364,7 @@ impl Table {
         for unit in &mut self.units {
             unit.session = None;
             for table in &mut unit.inner.tables {
-                Arc::make_mut(table).forget_sessions();
+                table.change().forget_sessions();
             }
         }
     }
@@ -366,7 +374,7 @@ impl Table {
         for unit in &mut self.units {
             unit.not_before = 0;
             for table in &mut unit.inner.tables {
-                Arc::make_mut(table).end_waits();
+                table.change().end_waits();
             }
         }
     }
@@ -386,7 +394,7 @@ impl Unit {
     pub(super) fn reset(&mut self, stage: &Stage) {
         for table in &mut self.inner.tables {
             if table.standing() != TableStatus::Closed {
-                Arc::make_mut(table).reset(stage.inner());
+                table.change().reset(stage.inner());
             }
         }
         let old = std::mem::take(self);
@@ -434,11 +442,11 @@ impl Unit {
 
     /// Returns true if a reset would undo work that has landed. Items that are good are not reset.
     pub fn has_landed_and_open(&self) -> bool {
-        let undone = |table: &Table| {
+        let undone = |table: &ItemTable| {
             table.standing() != TableStatus::Closed
-                && table.units.iter().any(Self::has_landed_and_open)
+                && table.table.units.iter().any(Self::has_landed_and_open)
         };
-        self.landed.is_some() || self.inner.tables.iter().any(|table| undone(table))
+        self.landed.is_some() || self.inner.tables.iter().any(undone)
     }
 
     pub(super) fn sent_back(&mut self, by: &SentBack) {
@@ -491,12 +499,12 @@ impl Inner {
         let mut retired = self.retired.as_ref().clone();
         let mut old: BTreeMap<&str, (&Item, Arc<Table>)> = BTreeMap::new();
         for (item, table) in self.members.items.iter().zip(&self.tables) {
-            old.insert(&item.id, (item, Arc::clone(table)));
+            old.insert(&item.id, (item, Arc::clone(&table.table)));
         }
         let fresh = Arc::new(Table::fresh(stages));
         let mut tables = Vec::with_capacity(items.len());
         for item in items {
-            tables.push(match old.remove(item.id.as_str()) {
+            tables.push(ItemTable::new(match old.remove(item.id.as_str()) {
                 Some((before, table)) if before == item => table,
                 Some((_, table)) => again(table, stages),
                 None => match retired.remove(&item.id) {
@@ -504,7 +512,7 @@ impl Inner {
                     Some((_, table)) => again(table, stages),
                     None => Arc::clone(&fresh),
                 },
-            });
+            }));
         }
         for (id, (item, table)) in old {
             retired.insert(id.to_owned(), (item.clone(), table));
@@ -531,13 +539,25 @@ impl Inner {
             }
         }
         for position in waited.into_iter().filter(|position| position != first) {
-            Arc::make_mut(&mut self.tables[position]).reset(stages);
+            self.tables[position].change().reset(stages);
         }
     }
 
     /// Returns the items with their tables, in the order of the list.
     pub fn members(&self) -> impl Iterator<Item = (&Item, &Table)> {
-        self.members.items.iter().zip(self.tables.iter().map(AsRef::as_ref))
+        self.members.items.iter().zip(self.tables.iter().map(|inside| inside.table.as_ref()))
+    }
+
+    /// Returns the items that were begun and may go on, with their tables.
+    pub fn open_members(&self) -> impl Iterator<Item = (&Item, &Table)> {
+        let open = |inside: &ItemTable| inside.standing() == TableStatus::Open;
+        let all = self.members.items.iter().zip(&self.tables);
+        all.filter(move |(_, inside)| open(inside)).map(|(item, inside)| (item, &*inside.table))
+    }
+
+    /// Returns how all items stand, in the order of the list.
+    pub fn standings(&self) -> impl Iterator<Item = TableStatus> {
+        self.tables.iter().map(ItemTable::standing)
     }
 
     /// Returns the items that are no longer listed, with their tables.
@@ -570,7 +590,7 @@ impl Inner {
         let mut stuck = BTreeSet::new();
         for position in &self.members.order {
             let waits = self.members.after[*position].iter().any(|first| stuck.contains(first));
-            let standing = self.tables[*position].standing();
+            let standing = self.standing(*position);
             if standing == TableStatus::Failed || (waits && standing != TableStatus::Closed) {
                 stuck.insert(*position);
             }
@@ -585,12 +605,35 @@ impl Inner {
 
     /// Returns the table of the item with this id.
     pub fn table(&self, id: &str) -> Option<&Table> {
-        self.members.index.get(id).map(|position| self.tables[*position].as_ref())
+        self.members.index.get(id).map(|position| self.tables[*position].table.as_ref())
     }
 
     pub(super) fn table_mut(&mut self, id: &str) -> Option<&mut Table> {
         let position = *self.members.index.get(id)?;
-        Some(Arc::make_mut(&mut self.tables[position]))
+        Some(self.tables[position].change())
+    }
+}
+
+impl ItemTable {
+    fn new(table: Arc<Table>) -> Self {
+        Self { table, standing: OnceLock::new() }
+    }
+
+    fn standing(&self) -> TableStatus {
+        *self.standing.get_or_init(|| self.table.standing())
+    }
+
+    /// Returns the table to be changed, which may stand otherwise then.
+    fn change(&mut self) -> &mut Table {
+        self.standing = OnceLock::new();
+        Arc::make_mut(&mut self.table)
+    }
+}
+
+impl fmt::Debug for ItemTable {
+    /// The same whether it was asked how it stands or not.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self.standing(), &self.table).fmt(formatter)
     }
 }
 
@@ -610,7 +653,8 @@ fn again(mut table: Arc<Table>, stages: &[Stage]) -> Arc<Table> {
             unit.state = State::Waiting;
         }
         let tables = std::mem::take(&mut unit.inner.tables);
-        unit.inner.tables = tables.into_iter().map(|table| again(table, stage.inner())).collect();
+        let fresh = |inside: ItemTable| ItemTable::new(again(inside.table, stage.inner()));
+        unit.inner.tables = tables.into_iter().map(fresh).collect();
     }
     table
 }

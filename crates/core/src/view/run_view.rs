@@ -9,7 +9,7 @@ use crate::{
     flow::{Check, Gate, Work},
     id::{CallId, UnitId, gate_does},
     money::Money,
-    run::{Phase, ReviewTally, Run, State, Unit},
+    run::{Phase, ReviewTally, Run, State, TableStatus, Unit},
     verdict::{Finding, Shown, VerdictWord},
 };
 
@@ -329,10 +329,8 @@ impl RunView {
                 findings: unit.findings.clone(),
                 landed: unit.landed.clone(),
                 items: matches!(stage.work, Work::Each { .. }).then(|| {
-                    let closed = unit
-                        .inner
-                        .members()
-                        .filter(|(_, table)| table.standing() == crate::run::TableStatus::Closed);
+                    let standings = unit.inner.standings();
+                    let closed = standings.filter(|standing| *standing == TableStatus::Closed);
                     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
                     (count(closed.count()), count(unit.inner.len()))
                 }),
