@@ -48,7 +48,7 @@ use forge_store::{
     blobs::Blobs,
     disk::RealDisk,
     journal::{CommandId, JournalRecord, JournalRow, RunLock, Store, StoreError, named_drivers},
-    records::{facts, fold},
+    records::{facts, read_run},
 };
 
 /// How long a caller waits for a driver to take its command.
@@ -427,8 +427,7 @@ impl Forge {
 
     /// Returns the run and its records.
     pub fn fold(&self, id: &str) -> Result<(Run, Vec<JournalRecord>), Error> {
-        let records = self.read_store()?.read(id, 1)?;
-        Ok((fold(&records)?, records))
+        Ok(read_run(&self.read_store()?, id)?)
     }
 
     /// Returns the records of a run from a number on, with their facts.
@@ -510,8 +509,7 @@ impl Forge {
 
     fn rebuild_one(&self, store: &mut Store, blobs: &Blobs, lock: &RunLock) -> Result<(), Error> {
         let id = lock.run();
-        let records = store.read(id, 1)?;
-        let run = fold(&records)?;
+        let (run, records) = read_run(store, id)?;
         store.replace_row(lock, &forge_store::records::row(id, &run))?;
         let dir = self.home.run(id);
         for path in ["state.json", "events.jsonl", SUMMARY].map(|name| dir.join(name)) {

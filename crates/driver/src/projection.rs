@@ -235,12 +235,12 @@ fn last_whole_line(disk: &dyn Disk, path: &Path) -> io::Result<u64> {
         Err(error) => return Err(error),
     };
     let (mut whole, mut last) = (0, 0);
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        if line.strip_suffix(b"\n").and_then(JournalRecord::seq_of_line) != Some(last + 1) {
+    for end in memchr::memchr_iter(b'\n', &bytes) {
+        if JournalRecord::seq_of_line(&bytes[whole..end]) != Some(last + 1) {
             break;
         }
         last += 1;
-        whole += line.len();
+        whole = end + 1;
     }
     if bytes.len() > whole {
         disk.truncate(path, whole as u64)?;

@@ -26,7 +26,7 @@ use forge_store::{
     blobs::Blobs,
     disk::{Disk, RealDisk},
     journal::{CommandId, CommandRow, Journal, JournalRecord, RunLock, Writer},
-    records::{body, facts, fold, row},
+    records::{body, facts, read_run, row},
 };
 use forge_workspace::CodeHistory;
 use serde::{Deserialize, Serialize};
@@ -208,8 +208,7 @@ impl Driver {
         lock: RunLock,
     ) -> Result<Self, Error> {
         let writer = journal.take_over(lock)?;
-        let records = journal.read(id, 1)?;
-        let run = fold(&records)?;
+        let (run, records) = read_run(&*journal, id)?;
         let blobs = Blobs::open_on(machine.disk.clone(), &home.dir);
         let blobs = blobs.map_err(|error| Error::file(&home.dir, &error))?;
         let frozen = frozen(&run, &blobs)?;

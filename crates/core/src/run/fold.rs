@@ -666,15 +666,16 @@ impl Run {
 
     /// Returns a unit to which something happens, with its row. Its item is open from now on.
     pub(super) fn unit_mut(&mut self, id: &UnitId) -> (&Stage, &mut Unit) {
-        if !id.scope.is_root() {
-            self.table_mut(&id.scope);
-        }
-        self.unit_without_opening(id)
+        self.locate_mut(id, |table| table.opened = TableOpened::Yes)
     }
 
     /// Returns a unit, to be changed, with its row. This does not open its item: the price of a call
     /// that was overtaken says nothing about where the item stands now.
     pub(super) fn unit_without_opening(&mut self, id: &UnitId) -> (&Stage, &mut Unit) {
+        self.locate_mut(id, |_| ())
+    }
+
+    fn locate_mut(&mut self, id: &UnitId, on_the_way: impl Fn(&mut Table)) -> (&Stage, &mut Unit) {
         let definition = self.definition.as_ref().expect("a run that started has a definition");
         let mut stages: &[Stage] = &definition.flow.stages;
         let mut table = Arc::make_mut(&mut self.root);
@@ -682,6 +683,7 @@ impl Run {
             let position = position(stages, group);
             let inner = &mut table.units[position].inner;
             table = inner.table_mut(item).expect("a fact names an item of its list");
+            on_the_way(table);
             stages = stages[position].inner();
         }
         let position = position(stages, &id.stage);

@@ -53,6 +53,17 @@ pub trait Journal: Debug {
     /// Reads the records of a run from `from_seq` on; the first is 1.
     fn read(&self, run: &str, from_seq: u64) -> Result<Vec<JournalRecord>, StoreError>;
 
+    /// Reads the same, and passes it on in batches. What was passed on counts only if all could be read.
+    fn read_in_batches(
+        &self,
+        run: &str,
+        from_seq: u64,
+        take: &mut dyn FnMut(Vec<JournalRecord>),
+    ) -> Result<(), StoreError> {
+        take(self.read(run, from_seq)?);
+        Ok(())
+    }
+
     /// Reads the rows whose JSON contains `text`.
     fn rows_with(&self, text: &str) -> Result<Vec<JournalRow>, StoreError>;
 
@@ -107,6 +118,15 @@ impl Journal for Store {
 
     fn read(&self, run: &str, from_seq: u64) -> Result<Vec<JournalRecord>, StoreError> {
         Store::read(self, run, from_seq)
+    }
+
+    fn read_in_batches(
+        &self,
+        run: &str,
+        from_seq: u64,
+        take: &mut dyn FnMut(Vec<JournalRecord>),
+    ) -> Result<(), StoreError> {
+        Store::read_in_batches(self, run, from_seq, take)
     }
 
     fn rows_with(&self, text: &str) -> Result<Vec<JournalRow>, StoreError> {

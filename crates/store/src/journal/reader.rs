@@ -55,12 +55,24 @@ impl JournalRow {
 impl Store {
     /// Reads the records of a run from `from_seq` on; the first is 1.
     pub fn read(&self, run: &str, from_seq: u64) -> Result<Vec<JournalRecord>, StoreError> {
+        let mut records = Vec::new();
+        self.read_in_batches(run, from_seq, &mut |batch| records.extend(batch))?;
+        Ok(records)
+    }
+
+    /// Reads the same, and passes it on in batches. What was passed on counts only if all could be read.
+    pub(super) fn read_in_batches(
+        &self,
+        run: &str,
+        from_seq: u64,
+        take: &mut dyn FnMut(Vec<JournalRecord>),
+    ) -> Result<(), StoreError> {
         self.snapshot_of_run(run, |snapshot, projected| {
             let Some(row) = find_row(snapshot, run)? else {
                 return Err(missing_run(snapshot, run));
             };
             refuse_shorter(&row, projected)?;
-            records(snapshot, &row, from_seq.max(1))
+            records(snapshot, &row, from_seq.max(1), take)
         })
     }
 
@@ -122,7 +134,8 @@ impl Store {
             for row in all_rows(snapshot)? {
                 refuse_shorter(&row, projected.remove(&row.run).unwrap_or(0))?;
                 checked.runs += 1;
-                checked.records += records(snapshot, &row, 1)?.len() as u64;
+                let mut count = |batch: Vec<_>| checked.records += batch.len() as u64;
+                records(snapshot, &row, 1, &mut count)?;
             }
             if let Some((run, seq)) = projected.pop_first() {
                 let what = format!("the run is gone, events.jsonl shows {seq} records");
@@ -176,12 +189,13 @@ impl Store {
     }
 }
 
-/// Follows the chain of a run from `from_seq` to the head that its row names.
+/// Follows the chain of a run from `from_seq` to the head that its row names, and passes on what was followed.
 fn records(
     snapshot: &Connection,
     row: &JournalRow,
     from_seq: u64,
-) -> Result<Vec<JournalRecord>, JournalFault> {
+    take: &mut dyn FnMut(Vec<JournalRecord>),
+) -> Result<(), JournalFault> {
     let run = row.run.as_str();
     let mut statement = snapshot.prepare(
         "SELECT seq, at, epoch, body, sum FROM records WHERE run = ?1 AND seq >= ?2 ORDER BY seq",
@@ -189,69 +203,67 @@ fn records(
     // One record earlier, for the sum that the first one follows.
     let first = from_seq.saturating_sub(1).max(1);
     let mut found = statement.query((run, integer(first)))?;
-    let mut records: Vec<JournalRecord> = Vec::new();
-    let mut unreadable = None;
-    loop {
-        match found.next().and_then(|next| next.map(record).transpose()) {
-            Ok(Some(next)) => records.push(next),
-            Ok(None) => break,
-            Err(error) => {
-                unreadable = Some(error);
-                break;
+    let mut chain = Chain { run, seq: first - 1, sum: None };
+    let mut end = None;
+    while end.is_none() {
+        let mut batch = Vec::new();
+        while end.is_none() && batch.len() < BATCH_RECORDS {
+            match found.next().and_then(|next| next.map(record).transpose()) {
+                Ok(Some(next)) => batch.push(next),
+                Ok(None) => end = Some(Ok(())),
+                Err(error) => end = Some(Err(error)),
             }
         }
+        // What is before the first wrong byte is looked at first.
+        chain.follow(&batch)?;
+        batch.retain(|record| record.seq >= from_seq);
+        take(batch);
     }
-    // What is before the first wrong byte is looked at first.
-    check_chain(run, first, &records)?;
-    let seq = first - 1 + records.len() as u64;
-    if let Some(error) = unreadable {
+    let Chain { seq, sum, .. } = chain;
+    if let Some(Err(error)) = end {
         return Err(broken(error, run, seq + 1));
     }
     if first <= row.seq && seq != row.seq {
         let what = format!("its row says {} records, and {seq} are here", row.seq);
         return Err(JournalFault::damage(run, Some(seq.min(row.seq) + 1), what));
     }
-    if first <= row.seq && records.last().is_none_or(|last| last.sum != row.head) {
+    if first <= row.seq && sum.is_none_or(|last| last != row.head) {
         let what = format!("record {seq} is not the one that its row names");
         return Err(JournalFault::damage(run, Some(seq), what));
     }
-    records.retain(|record| record.seq >= from_seq);
-    Ok(records)
+    Ok(())
 }
 
-/// Checks that records, of which the first has the number `first`, follow each other without a gap. That of a first record in the
-/// middle of a run is taken as it is.
-fn check_chain(run: &str, first: u64, records: &[JournalRecord]) -> Result<(), JournalFault> {
-    let check = |at: usize| {
-        let (seq, record) = (first + at as u64, &records[at]);
-        if record.seq != seq {
-            return Err(JournalFault::damage(run, Some(seq), format!("record {seq} is missing")));
+/// The records of a run as far as they were followed.
+struct Chain<'a> {
+    run: &'a str,
+    /// The number of the last of them.
+    seq: u64,
+    /// Its sum.
+    sum: Option<String>,
+}
+
+impl Chain<'_> {
+    /// Checks that records follow without a gap. A first one in the middle of a run is taken as it is.
+    fn follow(&mut self, records: &[JournalRecord]) -> Result<(), JournalFault> {
+        let Self { run, seq: before, sum } = self;
+        let mut last = sum.as_deref();
+        for record in records {
+            let seq = *before + 1;
+            if record.seq != seq {
+                let what = format!("record {seq} is missing");
+                return Err(JournalFault::damage(run, Some(seq), what));
+            }
+            let previous = last.or((seq == 1).then_some(GENESIS));
+            if previous.is_some_and(|previous| !record.follows(previous, run)) {
+                let what = format!("the checksum of record {seq} does not match");
+                return Err(JournalFault::damage(run, Some(seq), what));
+            }
+            (last, *before) = (Some(record.sum.as_str()), seq);
         }
-        let previous = match at.checked_sub(1) {
-            Some(before) => records[before].sum.as_str(),
-            None if first > 1 => return Ok(()),
-            None => GENESIS,
-        };
-        if record.follows(previous, run) {
-            return Ok(());
-        }
-        let what = format!("the checksum of record {seq} does not match");
-        Err(JournalFault::damage(run, Some(seq), what))
-    };
-    // A record needs only the sum before it, as it is written there, so all cores can look at once.
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let part = records.len().div_ceil(threads).max(RECORDS_PER_THREAD_MIN);
-    if records.len() <= part {
-        return (0..records.len()).try_for_each(check);
+        *sum = last.map(str::to_owned);
+        Ok(())
     }
-    std::thread::scope(|scope| {
-        let parts = (0..records.len()).step_by(part).map(|from| {
-            let until = (from + part).min(records.len());
-            scope.spawn(move || (from..until).try_for_each(check))
-        });
-        let parts: Vec<_> = parts.collect();
-        parts.into_iter().try_for_each(|part| part.join().expect("a check does not panic"))
-    })
 }
 
 fn record(row: &Row<'_>) -> Result<JournalRecord, rusqlite::Error> {
@@ -269,8 +281,8 @@ fn broken(error: rusqlite::Error, run: &str, seq: u64) -> JournalFault {
     }
 }
 
-/// Fewer records are not worth a thread.
-const RECORDS_PER_THREAD_MIN: usize = 500;
+/// How many records are checked before they are passed on.
+const BATCH_RECORDS: usize = 1_000;
 
 /// How much of the end of an id is enough to name it.
 const ENDING_MIN: usize = 4;
