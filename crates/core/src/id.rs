@@ -7,10 +7,13 @@
 //! Invariant: the text form is the identity. Every name can be parsed back from what it prints.
 //! Invariant: numbers are never reused. They are the fencing tokens of the engine.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::{borrow::Cow, fmt, marker::PhantomData, str::FromStr};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, Visitor},
+};
 
 /// The most characters an item's id may have.
 pub const ITEM_ID_CHARS_MAX: usize = 40;
@@ -24,8 +27,7 @@ pub const ITEM_ID_CHARS_MAX: usize = 40;
 pub struct Scope(String);
 
 /// One stage in one scope.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnitId {
     pub scope: Scope,
     /// Which stage of that table.
@@ -33,8 +35,7 @@ pub struct UnitId {
 }
 
 /// One try at a unit. Also its fencing token: a report that names an older attempt is ignored.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttemptId {
     pub unit: UnitId,
     /// Counted from one. Never reused, not even when a unit is reset.
@@ -42,8 +43,7 @@ pub struct AttemptId {
 }
 
 /// One look by a gate at one attempt.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JudgementId {
     pub attempt: AttemptId,
     pub gate: String,
@@ -52,8 +52,7 @@ pub struct JudgementId {
 }
 
 /// The id of work that runs outside: an attempt, or a gate's judgement of it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CallId {
     /// Work.
     Attempt(AttemptId),
@@ -62,8 +61,7 @@ pub enum CallId {
 }
 
 /// A question to a person: `Q1`, `Q2`, … in the order in which they were asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QuestionId(pub u32);
 
 /// A text that is not the name of what was expected.
@@ -337,9 +335,9 @@ impl FromStr for CallId {
     type Err = NotAName;
 
     fn from_str(text: &str) -> Result<Self, NotAName> {
-        match text.parse::<JudgementId>() {
-            Ok(judgement) => Ok(Self::Judgement(judgement)),
-            Err(_) => text.parse().map(Self::Attempt),
+        match text.matches('#').count() {
+            0 | 1 => text.parse().map(Self::Attempt),
+            _ => text.parse().map(Self::Judgement),
         }
     }
 }
@@ -353,12 +351,18 @@ impl FromStr for QuestionId {
     }
 }
 
-/// Writes a name as its text, and reads it back.
+/// Writes a name as its text, and reads it back. Journals hold many: no other text is made on the way.
 macro_rules! written_as_text {
     ($($name:ty),*) => {$(
-        impl From<$name> for String {
-            fn from(name: $name) -> Self {
-                name.to_string()
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_str(NameVisitor(PhantomData))
             }
         }
 
@@ -371,15 +375,22 @@ macro_rules! written_as_text {
                 String::json_schema(generator)
             }
         }
-
-        impl TryFrom<String> for $name {
-            type Error = NotAName;
-
-            fn try_from(text: String) -> Result<Self, NotAName> {
-                text.parse()
-            }
-        }
     )*};
 }
 
 written_as_text!(UnitId, AttemptId, JudgementId, CallId, QuestionId);
+
+/// Parses a name from its text.
+struct NameVisitor<T>(PhantomData<T>);
+
+impl<T: FromStr<Err = NotAName>> Visitor<'_> for NameVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a name")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+}

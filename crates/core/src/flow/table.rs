@@ -468,13 +468,12 @@ impl Gate {
 
 /// Returns the rows that come after `from`, directly or by way of others, with `from` itself.
 pub fn followers(table: &[Stage], from: usize) -> Vec<usize> {
-    let mut found = vec![from];
+    let mut follows = vec![false; table.len()];
+    follows[from] = true;
     for (position, stage) in table.iter().enumerate().skip(from + 1) {
-        if stage.after.iter().any(|first| found.contains(first)) {
-            found.push(position);
-        }
+        follows[position] = stage.after.iter().any(|first| follows[*first]);
     }
-    found
+    (from..table.len()).filter(|position| follows[*position]).collect()
 }
 
 /// Returns true if the work of a row becomes part of the run's result: it, or a row after it, lands.
