@@ -22,7 +22,7 @@ pub(crate) fn measure(bench: &Bench) -> Measured {
         .map_err(|error| error.to_string())?;
     let measured = under_way(bench, folder.path(), &driver, n);
     // Every run's id begins with its year.
-    let abandoned = spend(&mut bench.forge(folder.path(), &["abandon", "2"]), 0);
+    let abandoned = spend(&mut bench.forge(folder.path(), &["abandon", "--yes", "2"]), 0);
     if abandoned.is_err() {
         let _ = driver.kill();
     }

@@ -85,7 +85,7 @@ const EXAMPLES: [(&str, &[&str]); 49] = [
             "forge diff; forge merge       see the result, and merge it",
         ],
     ),
-    ("abandon", &["forge abandon oqmd"]),
+    ("abandon", &["forge abandon oqmd", "forge abandon oqmd --yes"]),
     ("agents", &["forge agents", "forge agents check claude", "forge agents use claude"]),
     ("answer", &["forge answer Q1 approve", "forge answer oqmd Q2 revise \"keep the old flag\""]),
     ("approve", &["forge approve", "forge approve oqmd --no-resume"]),

@@ -6,7 +6,7 @@ use clap::Args;
 use forge_api::{Error, forge::Sent, person::person};
 use forge_core::{
     Command,
-    view::{Standing, sanitize},
+    view::{Course, Standing, sanitize},
 };
 
 use super::{
@@ -79,16 +79,23 @@ impl AbandonArgs {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Abandon)?;
         let id = format::short_id(&run);
-        if !self.yes {
-            let row = forge.view(&run)?.row;
+        let row = forge.view(&run)?.row;
+        // What is over is refused without a question.
+        if !self.yes && row.standing.course() != Course::Over {
             let question = format!(
                 "{id}  {}\nAbandon it for good? It cannot be resumed; its commits are kept. [y/N]",
                 sanitize(&row.title)
             );
-            // A script that names the command means it.
-            if confirm(&question) == Confirmation::Refused {
-                terminal_output::print("Nothing was abandoned.");
-                return Ok(ExitCode::from(Standing::Waiting.exit_code()));
+            match confirm(&question) {
+                Confirmation::Given => {}
+                Confirmation::Refused => {
+                    terminal_output::print("Nothing was abandoned.");
+                    return Ok(ExitCode::from(Standing::Waiting.exit_code()));
+                }
+                Confirmation::NoTerminal => {
+                    let what = "abandoning a run is final, so it needs your yes";
+                    return Err(Error::person(what, format!("forge abandon {id} --yes")));
+                }
             }
         }
         forge.send(&run, &Command::Abandon { by: person() })?;

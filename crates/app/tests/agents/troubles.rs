@@ -98,7 +98,7 @@ fn a_program_that_does_not_end_when_asked_is_killed_with_whom_it_started() {
         assert!(!Path::new(&format!("/proc/{pid}")).exists(), "{pid} is still there");
     }
     assert_eq!(adds_up(&world, &run).unknown_calls, 1, "it told of nothing");
-    world.ok(&["abandon", &run]);
+    world.ok(&["abandon", "--yes", &run]);
 }
 
 #[test]

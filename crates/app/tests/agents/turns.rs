@@ -264,7 +264,7 @@ fn a_repair_that_runs_into_a_limit_waits_and_the_next_attempt_goes_on() {
 fn a_run_that_is_abandoned_during_the_repair_is_over_and_what_was_spent_is_counted() {
     let world = world(&format!("{KEPT}{FORGETS}{MENDS}{WAITS_FOR_GO}"));
     let (running, run) = started(&world, "work#1 repair");
-    world.ok(&["abandon", &run]);
+    world.ok(&["abandon", "--yes", &run]);
     let said = running.end();
     assert_eq!(said.code, FAILED, "{said}");
     assert_eq!(turns(&world, &run), ["work#1", "work#1 repair"]);

@@ -457,7 +457,7 @@ fn what_an_abandoned_run_left_at_work_is_stopped_by_whoever_comes_next() {
         rustix::process::Pid::from_raw(pid)
     });
     // A command that takes its time to end: the driver journals the end of the run, waits for it, and is killed.
-    let abandoning = world.start(&["abandon", &run]);
+    let abandoning = world.start(&["abandon", "--yes", &run]);
     running.until_says("the run was abandoned");
     running.signal(rustix::process::Signal::KILL);
     running.end();

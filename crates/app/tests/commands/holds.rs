@@ -157,7 +157,15 @@ fn an_abandoned_run_is_over_for_good() {
     let mut running = world.start(&["run", "do it"]);
     running.until_says("write started");
     let run = world.latest();
-    has(&world.ok(&["abandon", &run]), &["is abandoned", "Next: forge show "]);
+    let unconfirmed = world.forge(&["abandon", &run]);
+    assert_eq!(unconfirmed.code, WAITS, "{unconfirmed}");
+    let id = run.rsplit('-').next().unwrap();
+    has(
+        &unconfirmed.err,
+        &["abandoning a run is final, so it needs your yes", &format!("forge abandon {id} --yes")],
+    );
+    assert_eq!(world.view(&run)["standing"], "going");
+    has(&world.ok(&["abandon", &run, "--yes"]), &["is abandoned", "Next: forge show "]);
     let said = running.end();
     assert_eq!(said.code, FAILED, "{said}");
     has(&said.out, &["the run was abandoned"]);
@@ -190,7 +198,7 @@ fn a_run_without_a_driver_can_be_paused_stopped_and_abandoned_too() {
     has(&world.ok(&["stop", &run]), &["is stopped"]);
     assert_eq!(world.view(&run)["standing"], "stopped");
     assert_eq!(world.forge(&["resume"]).code, WAITS);
-    world.ok(&["abandon", &run]);
+    world.ok(&["abandon", "--yes", &run]);
     assert_eq!(world.view(&run)["standing"], "abandoned");
 }
 

@@ -153,7 +153,7 @@ fn an_abandoned_run_ends_a_log_that_is_followed() {
     let (world, run) = waiting();
     let mut follower = world.start(&["log", "--follow"]);
     follower.until_says("Q1 asks");
-    world.ok(&["abandon", &run]);
+    world.ok(&["abandon", "--yes", &run]);
     let said = follower.end();
     assert_eq!(said.code, DONE);
     has(&said.out, &["the run was abandoned"]);

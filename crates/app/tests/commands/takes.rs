@@ -310,7 +310,7 @@ fn what_somebody_changed_by_hand_or_can_continue_is_never_cleaned() {
     assert_ne!(said.code, DONE, "{said}");
     let stopped = world.latest();
     has(&world.ok(&["clean", "-v"]), &["Nothing to clean.", short(&stopped), "can be continued"]);
-    world.ok(&["abandon", &stopped]);
+    world.ok(&["abandon", "--yes", &stopped]);
     let said = world.ok(&["clean", "-v", "--force"]);
     has(&said, &["it was abandoned with work that is not merged"]);
     assert!(world.work(&stopped).is_dir() && file.exists());

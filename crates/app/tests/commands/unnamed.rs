@@ -68,8 +68,8 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
         assert!(order.is_sorted(), "the newest comes first: {said}");
     }
     assert_eq!([&first, &second].map(|run| world.records(run)), records);
-    world.ok(&["abandon", &first]);
-    has(&world.ok(&["abandon"]), &[&format!("{} is abandoned", short(&second))]);
+    world.ok(&["abandon", "--yes", &first]);
+    has(&world.ok(&["abandon", "-y"]), &[&format!("{} is abandoned", short(&second))]);
     has(&world.refused(&["abandon"]), &["no run can be abandoned", "help: forge status"]);
     // What was open when they were abandoned waits for nobody any more.
     assert_eq!(world.run("draft", &["--auto"]).code, DONE);
@@ -101,7 +101,7 @@ fn a_run_that_nobody_drives_is_listed_behind_those_that_ask_and_before_all_other
     world.ok(&["answer", &alone, "Q1", "revise", "shorter"]);
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let abandoned = world.latest();
-    world.ok(&["abandon", &abandoned]);
+    world.ok(&["abandon", "--yes", &abandoned]);
     assert_eq!(world.ids(), [&*abandoned, &*alone, &*done, &*asks], "the newest comes first");
     let listed = world.ok(&["status"]);
     let wanted =

@@ -39,7 +39,7 @@ fn a_run_that_waits_or_is_given_up_has_a_summary_that_can_be_made_anew() {
     fs::remove_file(path(world, &run)).unwrap();
     world.ok(&["doctor", "--rebuild"]);
     assert_eq!(summary(world, &run), Some(failed));
-    world.ok(&["abandon", &run]);
+    world.ok(&["abandon", "--yes", &run]);
     has(&summary(world, &run).expect("an abandoned run has one"), &["abandoned"]);
     assert!(project.deliveries(&run).is_empty());
 }

@@ -154,7 +154,7 @@ fn a_run_that_failed_or_was_abandoned_has_its_summary_too() {
         &summary,
         &["Summary of run ", "## Request", REQUEST, "## How it ended", "rejected by ada: too dear"],
     );
-    project.world.ok(&["abandon", &left.run]);
+    project.world.ok(&["abandon", "--yes", &left.run]);
     let summary = project.world.ok(&["show", &left.run, "summary.md"]);
     in_order(&summary, &["Summary of run ", "## How it ended", "abandoned"]);
 }

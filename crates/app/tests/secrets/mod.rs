@@ -225,7 +225,7 @@ fn a_run_that_was_interrupted_and_then_abandoned_leaves_no_secret_anywhere() {
     said.push(running.end());
     assert_eq!(said.last().unwrap().code, INTERRUPTED, "{}", said.last().unwrap());
     nothing_is_found(&world, &said);
-    said.push(finish(&mut with_secret(&world, &["abandon", &run])));
+    said.push(finish(&mut with_secret(&world, &["abandon", "--yes", &run])));
     nothing_is_found(&world, &said);
 }
 
