@@ -259,7 +259,6 @@ impl Forge {
         };
         let mut driver = self.take_over(&id, lock)?;
         driver.take_commands(tell)?;
-        began(&id);
         // Calls of a run that was stopped or given up must not outlive a driver that died meanwhile.
         if driver.is_to_be_stopped() {
             driver.drive(signals, tell)?;
@@ -279,6 +278,7 @@ impl Forge {
                 Err(refusal) => return Err(refused(&id, &refusal)),
             }
         }
+        began(&id);
         let how = driver.drive(signals, tell)?;
         Ok(RunOutcome::from_driver(&mut driver, id, how))
     }

@@ -10,6 +10,9 @@ use crate::{
     text_width::{self, LongWords},
 };
 
+/// Words at the beginning of a line, behind which its other lines begin.
+const LINE_LABELS: [&str; 5] = ["error: ", "help: ", "or: ", "Next: ", "Warning: "];
+
 /// Formats a bar of at most `width` cells: coloured blocks, or `#` without colours. A part above zero has at least
 /// one cell.
 pub(crate) fn bar(part: u64, whole: u64, width: usize, colours: Colours) -> String {
@@ -102,6 +105,20 @@ pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
     text_width::wrap(text, 0, indent, width, LongWords::Whole)
 }
 
+/// Wraps each line that is wider than a terminal. What continues one is indented as it is, and behind its label.
+pub(crate) fn fit_lines(text: &str, width: usize) -> String {
+    let fit = |line: &str| {
+        if text_width::width(line) <= width {
+            return line.to_owned();
+        }
+        let words = line.trim_start();
+        let label = LINE_LABELS.iter().find(|label| words.starts_with(**label));
+        let prefix = &line[..line.len() - words.len() + label.map_or(0, |label| label.len())];
+        hanging_indent(prefix, &line[prefix.len()..], width)
+    };
+    text.split('\n').map(fit).collect::<Vec<String>>().join("\n")
+}
+
 /// Wraps a text after a prefix; all other lines are indented by the width of the prefix.
 pub(crate) fn hanging_indent(prefix: &str, text: &str, width: usize) -> String {
     let column = text_width::width(prefix);
@@ -153,5 +170,26 @@ pub(crate) fn short_unit_name(unit: &str) -> &str {
     match unit.rmatch_indices('.').next() {
         Some((dot, _)) => &unit[dot + 1..],
         None => unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_are_too_wide_are_wrapped_between_words_behind_their_label() {
+        let text = "error: the run is not done\n help: forge approve 2tyb [-m \"WORDS\"]\n  a b";
+        assert_eq!(
+            fit_lines(text, 20),
+            "\
+error: the run is
+       not done
+ help: forge approve
+       2tyb [-m
+       \"WORDS\"]
+  a b"
+        );
+        assert_eq!(fit_lines(text, 80), text);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use forge_api::Error;
+use forge_api::{Error, error::Kind};
 use forge_core::view::sanitize;
 
 use crate::{
@@ -16,9 +16,10 @@ use crate::{
     verbosity::Verbosity,
 };
 
-/// Prints text for people, sanitized. A closed pipe ends the program quietly; other errors do not.
+/// Prints text for people, sanitized, and wrapped on a terminal. A closed pipe ends the program quietly; other errors do
+/// not.
 pub(crate) fn print(text: &str) {
-    print_raw(&sanitize(text));
+    print_raw(&fitted(&sanitize(text), &io::stdout()));
 }
 
 /// Prints data for programs, unchanged.
@@ -50,7 +51,7 @@ pub(crate) fn print_fact(line: &str) {
 
 /// Prints text while a run is driven. Errors are ignored: a run does not depend on its readers.
 pub(crate) fn print_progress(text: &str) {
-    print_progress_raw(&sanitize(text));
+    print_progress_raw(&fitted(&sanitize(text), &io::stdout()));
 }
 
 /// Prints data while a run is driven. Errors are ignored.
@@ -65,13 +66,18 @@ pub(crate) fn print_hint(text: &str) {
     }
 }
 
-/// Prints a line that is not data to stderr.
+/// Prints lines that are not data to stderr, wrapped on a terminal.
 pub(crate) fn print_stderr(text: &str) {
+    print_stderr_raw(&fitted(text, &io::stderr()));
+}
+
+fn print_stderr_raw(text: &str) {
     let _ignored = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Prints a question to stderr; the answer is typed behind it.
 pub(crate) fn print_prompt(text: &str) {
+    let text = fitted(text, &io::stderr());
     let mut err = io::stderr().lock();
     let _ignored = write!(err, "{text} ").and_then(|()| err.flush());
 }
@@ -83,16 +89,25 @@ pub(crate) fn print_note(text: &str) {
     }
     let text = sanitize(&format!("note: {text}"));
     let fits = io::stderr().is_terminal() && io::stdout().is_terminal();
-    print_stderr(&if fits { format::wrap(&text, 6, terminal_width()) } else { text });
+    print_stderr_raw(&if fits { format::wrap(&text, 6, terminal_width()) } else { text });
 }
 
 /// Prints what failed and the command that helps.
 pub(crate) fn print_error(error: &Error) {
-    let red = if has_colours(&io::stderr()) { (Hue::Red.code(), "\x1b[0m") } else { ("", "") };
-    print_stderr(&format!("{}error:{} {}", red.0, red.1, sanitize(&error.what)));
-    if let Some(next) = &error.next {
-        print_stderr(&format!(" help: {}", sanitize(next)));
+    if error.kind == Kind::Left {
+        return;
     }
+    let next = error.next.as_ref().map(|next| format!("\n help: {next}")).unwrap_or_default();
+    let text = sanitize(&format!("error: {}{next}", error.what));
+    let text = fitted(&text, &io::stderr());
+    let red = format!("{}error:\x1b[0m", Hue::Red.code());
+    let is_coloured = has_colours(&io::stderr());
+    print_stderr_raw(&if is_coloured { text.replacen("error:", &red, 1) } else { text });
+}
+
+/// Wraps the lines that are wider than a terminal. For a pipe they stay whole.
+fn fitted(text: &str, out: &impl io::IsTerminal) -> String {
+    if out.is_terminal() { format::fit_lines(text, terminal_width()) } else { text.to_owned() }
 }
 
 /// Colours the first `symbol` of a line, which is sanitized.

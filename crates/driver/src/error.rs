@@ -35,6 +35,11 @@ impl Error {
         Self { kind: Kind::Person, what: what.into(), next: Some(next.into()) }
     }
 
+    /// A person left a choice, so nothing is done or said.
+    pub const fn left() -> Self {
+        Self { kind: Kind::Left, what: String::new(), next: None }
+    }
+
     /// Adds commands that would be accepted, if a flag of the command is what is wrong.
     #[must_use]
     pub fn or_else_by_flag(self, flag: Option<&String>, commands: &[String]) -> Self {

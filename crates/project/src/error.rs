@@ -28,6 +28,8 @@ pub enum Kind {
     Person,
     /// A person wanted it to end.
     Interrupted,
+    /// A person left a choice, so nothing is to be said.
+    Left,
 }
 
 impl Kind {
@@ -36,7 +38,7 @@ impl Kind {
         match self {
             Self::Usage | Self::Surroundings => 2,
             Self::Person => 3,
-            Self::Interrupted => 130,
+            Self::Interrupted | Self::Left => 130,
         }
     }
 }

@@ -13,6 +13,7 @@ use forge_api::{
 };
 use forge_core::{
     Time,
+    event::Choice,
     view::{Course, RunRow, Standing, sanitize},
 };
 
@@ -22,8 +23,9 @@ use crate::{
     picker::{self, pick},
     terminal_info,
     text::{
+        answer_text::answer_options,
         state_words::{DrivenBy, listed_mark},
-        status_text::standing_text,
+        status_text::{next_command, standing_text},
     },
     text_width,
 };
@@ -50,9 +52,9 @@ pub(crate) enum RunAction {
     Answer {
         question: forge_core::id::QuestionId,
     },
-    /// Answer whatever is asked; the command is named by its verb.
+    /// Give this answer to a question that offers it.
     Decide {
-        verb: &'static str,
+        choice: Choice,
     },
     Merge,
     PullRequest,
@@ -71,7 +73,7 @@ impl RunAction {
                 let command = format!("forge answer RUN {question} …");
                 return (command, format!("answered about {question}"));
             }
-            Self::Decide { verb } => (verb, "answered"),
+            Self::Decide { choice } => (choice.command(), "answered like this"),
             Self::Merge => ("merge", "merged"),
             Self::PullRequest => ("pr", "offered as a pull request"),
         };
@@ -135,9 +137,16 @@ pub(crate) fn choose_run(
             }
             [asking, Vec::new()]
         }
-        RunAction::Decide { .. } => {
-            let asking = rows.iter().filter(|row| row.standing.course() != Course::Over);
-            [asking.filter(|row| row.questions > 0).collect(), Vec::new()]
+        RunAction::Decide { choice } => {
+            let mut asking = Vec::new();
+            for row in rows.iter().filter(|row| row.questions > 0) {
+                let asked = forge.view(&row.run)?.asked;
+                let mut offered = asked.iter().flat_map(answer_options);
+                if offered.any(|option| option.answer.choice() == choice) {
+                    asking.push(row);
+                }
+            }
+            [asking, Vec::new()]
         }
         RunAction::Merge | RunAction::PullRequest => {
             let unmerged = forge.unmerged_runs()?;
@@ -161,6 +170,9 @@ pub(crate) fn choose_run(
                 RunAction::Answer { question } if rows.iter().any(|row| row.questions > 0) => {
                     format!("no run asks {question} now")
                 }
+                RunAction::Decide { choice } if rows.iter().any(|row| row.questions > 0) => {
+                    format!("no open question offers {}", choice.command())
+                }
                 RunAction::Answer { .. } | RunAction::Decide { .. } => {
                     "no run has an open question".to_owned()
                 }
@@ -176,6 +188,24 @@ pub(crate) fn choose_run(
     }
 }
 
+/// Fails for a run that has no result yet, and says where it stands.
+pub(crate) fn require_done(forge: &Forge, run: &str) -> Result<(), Error> {
+    let view = forge.view(run)?;
+    if view.row.standing == Standing::Done {
+        return Ok(());
+    }
+    let id = format::short_id(run);
+    let driven_by = DrivenBy::from_lock(forge.is_driven(run));
+    let (_, _, state) = listed_mark(&view.row, driven_by, &BTreeSet::new());
+    let next = match (view.row.standing.course(), driven_by) {
+        (Course::Driven | Course::Held | Course::Failed, DrivenBy::Nothing) => next_command(&view),
+        (Course::Over, _) => Some(format!("forge show {id}")),
+        (Course::Driven | Course::Held | Course::Failed | Course::Asking, _) => None,
+    };
+    let next = next.unwrap_or_else(|| format!("forge attach {id}"));
+    Err(Error::usage(format!("{id} is not done ({state})"), next))
+}
+
 /// Lets the person at the terminal pick one of several runs; without a terminal they are listed.
 fn pick_run(forge: &Forge, rows: &[&RunRow], action: RunAction) -> Result<String, Error> {
     let now = now();
@@ -187,7 +217,7 @@ fn pick_run(forge: &Forge, rows: &[&RunRow], action: RunAction) -> Result<String
         let picked = pick("Which run?", &lines, &[]);
         return match picked {
             Some(picked) => Ok(rows[picked.line].run.clone()),
-            None => Err(Error::person("no run was picked", command)),
+            None => Err(Error::left()),
         };
     }
     let mut listed: Vec<String> =

@@ -31,7 +31,7 @@ use crate::{
     picker::pick,
     terminal_output,
     text::answer_text::{
-        OpenQuestions, answer_commands, answer_options, is_check_name, typed_check,
+        OpenQuestions, answer_commands, answer_options, is_check_name, is_common_check, typed_check,
     },
 };
 
@@ -84,10 +84,10 @@ pub(crate) struct RetryArgs {
 
 /// Override a check in your name, and continue the run
 #[derive(Args)]
-#[command(override_usage = "forge override [OPTIONS] [RUN] CHECK WHY...")]
+#[command(override_usage = "forge override [OPTIONS] [RUN] [CHECK] WHY...")]
 pub(crate) struct OverrideArgs {
     /// Name the check, then say why; a run can be named first
-    #[arg(required = true, value_name = "WORDS")]
+    #[arg(value_name = "WORDS")]
     words: Vec<String>,
     #[command(flatten)]
     rest: DecideArgs,
@@ -114,8 +114,8 @@ enum Verb<'a> {
     Reject,
     Retry,
     Override {
-        /// The check that is named.
-        check: &'a str,
+        /// The name of a check, and the reason.
+        words: &'a [String],
     },
 }
 
@@ -169,19 +169,18 @@ impl RetryArgs {
 impl OverrideArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let is_run = |word: &str| open_forge().is_ok_and(|forge| forge.resolve(word).is_ok());
-        let (run, rest) = match self.words.as_slice() {
-            [run, rest @ ..] if !rest.is_empty() && is_run(run) => (Some(run.as_str()), rest),
+        let (run, words) = match self.words.as_slice() {
+            [run, words @ ..] if is_run(run) => (Some(run.as_str()), words),
             words => (None, words),
         };
-        let (check, why) = rest.split_first().expect("a run is not the only word");
-        self.rest.decide(Verb::Override { check }, run, why.join(" "))
+        self.rest.decide(Verb::Override { words }, run, String::new())
     }
 }
 
 impl DecideArgs {
     fn decide(&self, verb: Verb<'_>, run: Option<&str>, words: String) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
-        let run = choose_run(&forge, run, RunAction::Decide { verb: verb.command() })?;
+        let run = choose_run(&forge, run, RunAction::Decide { choice: verb.choice() })?;
         let id = format::short_id(&run);
         let asked = forge.view(&run)?.asked;
         let question = self.choose_question(id, verb, &asked)?;
@@ -190,14 +189,10 @@ impl DecideArgs {
         else {
             return Err(not_offered(id, verb, question, OpenQuestions::new(&asked)));
         };
-        if let (Verb::Override { check }, Answer::Waive { gate }) = (verb, &option.answer)
-            && !is_check_name(check, gate)
-        {
-            let name = typed_check(gate);
-            let why = format!("{check} {words}");
-            let next = format!("forge override {id} {name} \"{}\"", why.trim_end());
-            return Err(Error::usage(format!("name what you override: `{name}`"), next));
-        }
+        let words = match (verb, &option.answer) {
+            (Verb::Override { words }, Answer::Waive { gate }) => override_reason(id, words, gate)?,
+            (_, _) => words,
+        };
         let number = question.question.parse().expect("a view names questions as they are");
         let answer = Command::Answer {
             question: number,
@@ -247,18 +242,15 @@ impl DecideArgs {
                 let lines: Vec<String> = several.iter().map(line).collect();
                 let command = verb.command();
                 let picked = pick(&format!("Which question do you {command}?"), &lines, &[]);
-                picked.map(|picked| &several[picked.line]).ok_or_else(|| {
-                    Error::person("no question was picked", format!("forge status {id}"))
-                })
+                picked.map(|picked| &several[picked.line]).ok_or_else(Error::left)
             }
             several => {
-                let lines: Vec<String> =
-                    several.iter().map(|one| format!("  {}", line(one))).collect();
-                let what =
-                    format!("{id} has {} open questions\n{}", several.len(), lines.join("\n"));
-                let next =
-                    format!("forge {} {id} --question {}", verb.command(), several[0].question);
-                Err(Error::usage(what, next))
+                let command = |one: &QuestionView| {
+                    format!("forge {} {id} --question {}", verb.command(), one.question)
+                };
+                let what = format!("{id} has {} open questions; name one", several.len());
+                let commands: Vec<String> = several.iter().map(command).collect();
+                Err(Error::usage(what, commands.join("\n   or: ")))
             }
         }
     }
@@ -279,7 +271,7 @@ impl DecideArgs {
             (Sent::ToDriver, _) => "The run continues in its own process.".to_owned(),
             // The same end as that of `forge resume`, which starts nothing then.
             (Sent::Journaled, Course::Over) if standing == Standing::Done && !self.no_resume => {
-                return self.drive_args.resume(forge, run, Takeover::Resume { budget: None });
+                return self.drive_args.resume(forge, run, Takeover::AsItIs);
             }
             // Resumed, it would be opened again.
             (Sent::Journaled, Course::Failed | Course::Over) => {
@@ -314,6 +306,26 @@ fn not_offered(id: &str, verb: Verb<'_>, question: &QuestionView, open: OpenQues
     Error::usage(what, answer_commands(id, question, open))
 }
 
+/// Returns the reason for an override of a check. The check can be named first; a single text is the reason, unless it
+/// is a name.
+fn override_reason(id: &str, words: &[String], gate: &str) -> Result<String, Error> {
+    let name = typed_check(gate);
+    let command = |why: &str| format!("forge override {id} {name} \"{why}\"");
+    match words {
+        [check, why @ ..] if !why.is_empty() && is_check_name(check, gate) => Ok(why.join(" ")),
+        [check] if !is_check_name(check, gate) && !is_common_check(check) => Ok(check.clone()),
+        [check, ..] if is_common_check(check) && !is_check_name(check, gate) => {
+            let what = format!("only `{name}` can be overridden here, not `{check}`");
+            Err(Error::usage(what, command("WHY")))
+        }
+        [] | [_] => Err(Error::usage("say which check you override, and why", command("WHY"))),
+        words => {
+            let what = format!("name what you override: `{name}`");
+            Err(Error::usage(what, command(&words.join(" "))))
+        }
+    }
+}
+
 /// Splits `[RUN] WORDS...`. A first word before a quoted text is a run, also if there is none of this name.
 fn split_run(words: &[String], is_run: impl Fn(&str) -> bool) -> (Option<&str>, String) {
     match words {
@@ -332,6 +344,27 @@ fn split_run(words: &[String], is_run: impl Fn(&str) -> bool) -> (Option<&str>, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_single_text_is_the_reason_for_an_override_and_a_name_alone_is_not() {
+        let reason = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            override_reason("oqmd", &words, "verify").map_err(|error| error.what)
+        };
+        assert_eq!(reason(&["checks", "it", "is flaky"]), Ok("it is flaky".to_owned()));
+        assert_eq!(reason(&["verify", "flaky"]), Ok("flaky".to_owned()));
+        assert_eq!(reason(&["flaky"]), Ok("flaky".to_owned()));
+        for incomplete in [&[][..], &["checks"], &["verify"]] {
+            let what = "say which check you override, and why".to_owned();
+            assert_eq!(reason(incomplete), Err(what), "{incomplete:?}");
+        }
+        for other in [&["review"][..], &["review", "it is fine"], &["merge"]] {
+            let what = format!("only `checks` can be overridden here, not `{}`", other[0]);
+            assert_eq!(reason(other), Err(what));
+        }
+        let unquoted = Err("name what you override: `checks`".to_owned());
+        assert_eq!(reason(&["it", "is", "flaky"]), unquoted);
+    }
 
     #[test]
     fn a_run_in_front_of_the_words_is_told_from_them() {

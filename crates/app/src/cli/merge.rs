@@ -7,10 +7,10 @@ use forge_api::{
     Error,
     merge::{MergeOffer, MergeWay, SUBJECTS_MAX},
 };
-use forge_core::view::{ProofState, Standing, sanitize, short_commit};
+use forge_core::view::{ProofState, Standing, short_commit};
 
 use super::{
-    choose_run::{RunAction, choose_run},
+    choose_run::{RunAction, choose_run, require_done},
     common::open_forge,
     diff::{stat_text, sum_text},
     prompt::{Confirmation, confirm},
@@ -38,6 +38,7 @@ impl MergeArgs {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Merge)?;
         let id = format::short_id(&run);
+        require_done(&forge, &run)?;
         let offer = forge.merge_offer(&run)?;
         let onto = match (&offer.way, &offer.onto) {
             (MergeWay::UpToDate, onto) => {
@@ -76,11 +77,8 @@ impl MergeArgs {
         match agreed {
             Confirmation::Given => {
                 let commit = forge.merge(&offer)?;
-                terminal_output::print(&sanitize(&format!(
-                    "Merged into {onto}, now at {}. {}.",
-                    short_commit(&commit),
-                    sum_text(&offer.files)
-                )));
+                let commit = short_commit(&commit);
+                terminal_output::print(&format!("Merged into {onto} ({commit})."));
                 Ok(ExitCode::SUCCESS)
             }
             Confirmation::Refused => {

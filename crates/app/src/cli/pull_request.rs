@@ -16,7 +16,7 @@ use forge_api::{
 use forge_core::view::{Standing, sanitize};
 
 use super::{
-    choose_run::{RunAction, choose_run},
+    choose_run::{RunAction, choose_run, require_done},
     common::open_forge,
     prompt::{Confirmation, confirm},
 };
@@ -40,6 +40,7 @@ impl PullRequestArgs {
         refuse_agents()?;
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::PullRequest)?;
+        require_done(&forge, &run)?;
         let draft = forge.pull_request(&run)?;
         let Some(remote) = draft.remote.as_ref().filter(|_| !self.print && is_installed(GH)) else {
             print_draft(&draft);
@@ -80,7 +81,7 @@ impl PullRequestArgs {
 
 /// Prints what a person needs to open it by hand: data to stdout, the steps to stderr.
 fn print_draft(draft: &PullRequestDraft) {
-    terminal_output::print(&format!("# {}\n\n{}", draft.title, draft.body));
+    terminal_output::print_raw(&sanitize(&format!("# {}\n\n{}", draft.title, draft.body)));
     let mut steps = Vec::new();
     match (&draft.remote, draft.page()) {
         (None, _) => steps.push("no remote is set; add one: git remote add origin URL".to_owned()),

@@ -4,13 +4,18 @@ use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::{
-    Error, change_settings::WantedSettings, forge::Takeover, import_run::Named, start::Request,
+    Error,
+    change_settings::WantedSettings,
+    forge::{Forge, Takeover},
+    import_run::Named,
+    start::Request,
 };
+use forge_core::view::Standing;
 
 use super::{
     choose_run::{RunAction, choose_run},
     common::{open_forge, parse_budget},
-    drive_mode::{DriveArgs, start_and_drive},
+    drive_mode::{DriveArgs, DriveMode, start_and_drive},
 };
 use crate::{format, terminal_output};
 
@@ -69,6 +74,9 @@ impl ResumeArgs {
             },
         };
         let wanted = self.wanted_settings()?;
+        if !self.as_it_is && wanted.is_empty() && budget.is_none() {
+            self.refuse_in_vain(&forge, &run)?;
+        }
         if !wanted.is_empty() {
             forge.change_settings(&run, &wanted)?;
             for asked in forge.view(&run)?.asked {
@@ -83,6 +91,44 @@ impl ResumeArgs {
         }
         let takeover = if self.as_it_is { Takeover::AsItIs } else { Takeover::Resume { budget } };
         self.drive_args.resume(&forge, &run, takeover)
+    }
+
+    /// Fails for a run that a resume does not continue, and says what does. Calls that were left behind by a driver that
+    /// died are stopped first, so a run with them is taken over.
+    fn refuse_in_vain(&self, forge: &Forge, run: &str) -> Result<(), Error> {
+        let (view, id) = (forge.view(run)?, format::short_id(run));
+        if view.row.working > 0 || forge.is_driven(run) {
+            return Ok(());
+        }
+        match view.row.standing {
+            Standing::Done => {
+                let what = format!("{id} is done, so there is nothing to resume");
+                Err(Error::usage(what, format!("forge show {id}")))
+            }
+            Standing::Abandoned => {
+                let mut begun = view.units.iter().filter(|unit| unit.attempt > 0);
+                let next = match begun.next() {
+                    Some(unit) => format!("forge rewind {id} {}", unit.unit),
+                    None => format!("forge show {id}"),
+                };
+                Err(Error::usage(format!("{id} was abandoned, so it cannot be resumed"), next))
+            }
+            // On a screen it can be answered at once.
+            Standing::Waiting if !matches!(self.drive_args.mode(), DriveMode::Screen) => {
+                let next = format!("forge attach {id}");
+                Err(Error::person(format!("{id} needs an answer first"), next))
+            }
+            Standing::Waiting
+            | Standing::Going
+            | Standing::Limited
+            | Standing::Paused
+            | Standing::Interrupted
+            | Standing::Stopped
+            | Standing::Parked
+            | Standing::Escalated
+            | Standing::Failed
+            | Standing::Blocked => Ok(()),
+        }
     }
 
     fn wanted_settings(&self) -> Result<WantedSettings, Error> {

@@ -3,10 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use forge_api::{Error, forge::Sent, person::person};
+use forge_api::{
+    Error,
+    forge::{Forge, Sent},
+    person::person,
+};
 use forge_core::{
     Command,
-    view::{Course, Standing, sanitize},
+    view::{Course, RunView, Standing, sanitize},
 };
 
 use super::{
@@ -14,7 +18,13 @@ use super::{
     common::open_forge,
     prompt::{Confirmation, confirm},
 };
-use crate::{format, terminal_output};
+use crate::{
+    format, terminal_output,
+    text::{
+        state_words::{DrivenBy, row_mark},
+        status_text::next_command,
+    },
+};
 
 /// Pause a run: start nothing new, let running agents finish
 #[derive(Args)]
@@ -44,6 +54,10 @@ impl PauseArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Pause)?;
+        let view = forge.view(&run)?;
+        if view.row.standing.course() == Course::Held {
+            return Err(already_held(&forge, &view));
+        }
         let sent = forge.send(&run, &Command::Pause { by: person() })?;
         let id = format::short_id(&run);
         terminal_output::print(&match sent {
@@ -59,14 +73,24 @@ impl StopArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Stop)?;
-        let (before, was_driven) = (forge.view(&run)?.row.standing, forge.is_driven(&run));
-        forge.send(&run, &Command::Stop { by: person() })?;
         let id = format::short_id(&run);
+        let (view, was_driven) = (forge.view(&run)?, forge.is_driven(&run));
+        let course = view.row.standing.course();
+        if !was_driven && view.row.working == 0 && course != Course::Over {
+            let state = match course {
+                Course::Driven => String::new(),
+                Course::Asking | Course::Held | Course::Failed | Course::Over => {
+                    format!(" ({})", view.row.standing.label())
+                }
+            };
+            let next = next_command(&view).unwrap_or_else(|| format!("forge attach {id}"));
+            terminal_output::print(&format!("{id} was not running{state}\nNext: {next}"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        forge.send(&run, &Command::Stop { by: person() })?;
         terminal_output::print(&match forge.wait_for_calls(&run)? {
-            0 if before.is_stopped() && !was_driven => {
-                format!("{id} was not running ({})", before.label())
-            }
-            0 => format!("{id} is stopped"),
+            0 if was_driven => format!("{id} is stopped"),
+            0 => format!("{id} was not running; what it left is stopped"),
             alive => format!("{id} is being stopped; {}", still_running(alive, id)),
         });
         terminal_output::print(&format!("Next: forge resume {id} · forge abandon {id}"));
@@ -106,6 +130,18 @@ impl AbandonArgs {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Builds the error for a run that stands still already, or will soon.
+fn already_held(forge: &Forge, view: &RunView) -> Error {
+    let id = format::short_id(&view.row.run);
+    let driven_by = DrivenBy::from_lock(forge.is_driven(&view.row.run));
+    let next = match driven_by {
+        DrivenBy::Nothing => next_command(view),
+        DrivenBy::ThisProcess | DrivenBy::AnotherProcess => None,
+    };
+    let what = format!("{id} is already {}", row_mark(&view.row, driven_by).2);
+    Error::usage(what, next.unwrap_or_else(|| format!("forge attach {id}")))
 }
 
 /// What has not ended yet, though it was told to.

@@ -100,6 +100,12 @@ pub(crate) fn is_check_name(word: &str, gate: &str) -> bool {
     word == gate || word == gate_label(gate)
 }
 
+/// Returns true if a word names a check that most flows have, on screens or in a flow.
+pub(crate) fn is_common_check(word: &str) -> bool {
+    let checks = ["form", "changes", "verify", "guarded", "new-tests", "land", "review"];
+    checks.iter().any(|check| is_check_name(word, check))
+}
+
 /// Returns the commands that answer a question, each on a line.
 pub(crate) fn answer_commands(id: &str, question: &QuestionView, open: OpenQuestions) -> String {
     let options = answer_options(question);
