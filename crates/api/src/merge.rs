@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use forge_core::{
     id::UnitId,
-    view::{ProofState, RunRow, Standing},
+    view::{ProofState, RemainingFinding, RunRow, Standing},
 };
 use forge_driver::{Error, run_id::short_id};
 
@@ -34,6 +34,8 @@ pub struct MergeOffer {
     pub onto: Option<String>,
     pub way: MergeWay,
     pub proof: ProofState,
+    /// Findings that are left in the result.
+    pub noted: Vec<RemainingFinding>,
     /// The commits that are merged, newest first: short id and subject, at most [`SUBJECTS_MAX`].
     pub subjects: Vec<String>,
     pub files: Vec<FileStat>,
@@ -82,6 +84,7 @@ impl Forge {
             files: self.changed_files(id)?,
             row: view.row,
             proof: view.proof,
+            noted: view.noted,
             from,
             onto,
         })
@@ -104,6 +107,11 @@ impl Forge {
             head.is_some_and(|head| !self.is_merged(&head))
         };
         Ok(done.take(LOOKED_AT_MAX).filter(is_unmerged).collect())
+    }
+
+    /// Returns the branch that is checked out, or `HEAD` if there is none.
+    pub fn checked_out(&self) -> String {
+        self.home.repository.branch().unwrap_or_else(|| "HEAD".to_owned())
     }
 
     /// Returns true if the commit that is checked out has another one in its history.

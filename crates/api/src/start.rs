@@ -37,13 +37,13 @@ use flow_outline::EFFORT;
 use forge_core::{
     event::{Blob, Coherence, Limits, Start},
     flow::{Check, Delivery, FORMAT, Stage, Work},
-    view::{short_commit, shorten},
+    view::{Course, short_commit, shorten},
 };
 use forge_driver::{
     Error,
     base_settings::settings_at,
     person::person,
-    run_id::new_run_id,
+    run_id::{new_run_id, short_id},
     run_loop::{Driver, Machine, Tell},
     secrets::{known_at_start, without_values},
     signals::Signals,
@@ -54,7 +54,7 @@ use forge_project::{
     commit_files::CommitTree,
     detect,
     personal_dirs::state_dir,
-    settings::{FILE, FILE_BYTES_MAX, Frozen, LOCAL_FILE, Settings, VerifyFrom},
+    settings::{Claims, FILE, FILE_BYTES_MAX, Frozen, LOCAL_FILE, Settings, VerifyFrom},
 };
 use forge_store::journal::Store;
 use instructions::{INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX, instructions_at};
@@ -164,6 +164,26 @@ impl Forge {
         chosen.notes.extend(chosen.without_auto.take());
         chosen.notes.extend(note);
         self.write_down(request, ready, Begin { chosen, coherence, signals })
+    }
+
+    /// Names the runs whose results may conflict with that of a new one.
+    fn unfinished_note(&self) -> Result<Option<String>, Error> {
+        let (rows, _) = self.rows_to_list()?;
+        let mut open = rows.iter().filter(|row| !row.claims.is_empty());
+        let Some(first) = open.next() else { return Ok(None) };
+        let state = match first.standing.course() {
+            Course::Driven if !self.is_driven(&first.run) => "not running",
+            Course::Driven | Course::Asking | Course::Held | Course::Failed | Course::Over => {
+                first.standing.label()
+            }
+        };
+        let id = short_id(&first.run);
+        Ok(Some(match open.count() {
+            0 => format!("{id} ({state}) is unfinished; its result may conflict with this run"),
+            n => format!(
+                "{id} ({state}) and {n} more are unfinished; their results may conflict with this run"
+            ),
+        }))
     }
 
     /// Reads all that a run depends on, and refuses what cannot be. Nothing is written.
@@ -308,6 +328,9 @@ impl Forge {
         }
         notes.extend(chosen.notes);
         notes.extend(settings.notes_on_roles(&roles_of_flow));
+        if ready.lands && frozen.claims == Claims::Warn {
+            notes.extend(self.unfinished_note()?);
+        }
         let plan = self.plan(&found.flow, &start, &frozen, ready.picked);
         let driver = {
             let machine = Machine::local(&self.home)?;

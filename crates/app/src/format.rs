@@ -151,12 +151,18 @@ pub(crate) fn duration(ms: u64) -> String {
     if ms < 1_000 { "0s".to_owned() } else { forge_core::view::span(ms) }
 }
 
-/// Formats how long a run was at work until a time, and how long it waited for a person before its last record.
+/// Formats how long a run was at work until a time, and how long nothing was done before its last record: it waited for
+/// an answer, or stood still.
 pub(crate) fn time_at_work(row: &RunRow, until: Time) -> String {
     let worked = until.saturating_sub(row.started_at).saturating_sub(row.waited_ms);
-    match row.waited_ms {
-        0..1_000 => duration(worked),
-        waited => format!("{} (waited {} for you)", duration(worked), duration(waited)),
+    let asked = row.waited_ms.saturating_sub(row.held_ms);
+    let idle = [(asked, "waited ", " for you"), (row.held_ms, "not running for ", "")];
+    let idle = idle.iter().filter(|(ms, _, _)| *ms >= 1_000);
+    let idle: Vec<String> =
+        idle.map(|(ms, before, after)| format!("{before}{}{after}", duration(*ms))).collect();
+    match idle.as_slice() {
+        [] => duration(worked),
+        idle => format!("{} ({})", duration(worked), idle.join(", ")),
     }
 }
 

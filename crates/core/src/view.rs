@@ -9,6 +9,7 @@ mod log_level;
 mod open_findings;
 pub mod phases;
 mod proof;
+mod question_words;
 mod remaining_finding;
 mod remarks;
 mod result;

@@ -44,7 +44,7 @@ pub fn checks_at(
     }
     let found = with_setup(&detect::detect(&CommitTree::open(repository, commit)?));
     Ok(if found.is_empty() {
-        let what = "the project has no checks: none are set, and none were found";
+        let what = "the project has no checks";
         Checks::Nothing(what)
     } else if found.iter().all(|found| run.allows(&found.command)) {
         Checks::Known(found.into_iter().map(|found| found.command).collect())

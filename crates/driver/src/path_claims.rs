@@ -9,6 +9,8 @@ use forge_core::{
     view::RunRow,
 };
 
+use forge_project::settings::Claims;
+
 use crate::{Error, context::RunContext, run_id::short_id};
 
 impl RunContext<'_> {
@@ -18,7 +20,14 @@ impl RunContext<'_> {
         let all = claims(run);
         let trusted: Vec<&PathClaim> =
             all.iter().filter(|claim| claim.scope == unit.scope).collect();
-        let touches = |other: &PathClaim| trusted.iter().any(|own| own.overlaps(other));
+        // A note needs a ground: paths that both name. That runs without such paths may conflict is said when one starts.
+        let has_ground = |own: &PathClaim, other: &PathClaim| match self.frozen.claims {
+            Claims::Warn => !own.writes.is_empty() && !other.writes.is_empty(),
+            Claims::Defer | Claims::Block => true,
+        };
+        let touches = |other: &PathClaim| {
+            trusted.iter().any(|own| own.overlaps(other) && has_ground(own, other))
+        };
         let is_apart = |claim: &&PathClaim| {
             !claim.scope.within(&unit.scope)
                 && !unit.scope.within(&claim.scope)

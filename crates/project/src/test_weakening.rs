@@ -33,7 +33,7 @@ pub fn find_weakening(before: &str, after: &str, path: &str, proved: ChecksProve
     if proved == ChecksProved::Yes && after.assertions > 0 {
         before.assertions = before.assertions.min(after.assertions);
     }
-    before.weaker_in(&after, path)
+    before.weaker_in(&after)
 }
 
 /// Whether it was proved that checks can fail, and run the tests that they ran before.
@@ -54,7 +54,7 @@ pub fn find_marks(text: &str, path: &str, proved: ChecksProved) -> Vec<String> {
         MarkKind::Swallow => !by_habit,
         MarkKind::Skip | MarkKind::Only | MarkKind::Tautology | MarkKind::Runner => true,
     });
-    TestFile::default().weaker_in(&file, path)
+    TestFile::default().weaker_in(&file)
 }
 
 /// The tests, assertions and marks of one version of a file.
@@ -75,7 +75,7 @@ struct SeenMark {
 
 impl TestFile {
     /// Says what is weaker in a later version.
-    fn weaker_in(&self, after: &Self, path: &str) -> Vec<String> {
+    fn weaker_in(&self, after: &Self) -> Vec<String> {
         let before = self;
         let mut sentences = Vec::new();
         if after.tests.len() < before.tests.len() {
@@ -86,7 +86,7 @@ impl TestFile {
                 if names.is_empty() { "one of a double name".into() } else { names.join(", ") };
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
             sentences.push(format!(
-                "{path}: {} tests before, {} after; removed: {names}{more}",
+                "fewer tests: {} → {}; removed: {names}{more}",
                 before.tests.len(),
                 after.tests.len()
             ));
@@ -95,14 +95,12 @@ impl TestFile {
             let earlier = before.marks.iter().find(|seen| seen.mark.text == mark.text);
             if *count > earlier.map_or(0, |seen| seen.count) {
                 let what = mark.kind.sentence();
-                sentences.push(format!("{path}, line {last_line}: {what}: `{}`", mark.text));
+                sentences.push(format!("line {last_line}: {what}: `{}`", mark.text));
             }
         }
         if after.assertions < before.assertions {
-            sentences.push(format!(
-                "{path}: {} assertions before, {} after",
-                before.assertions, after.assertions
-            ));
+            sentences
+                .push(format!("fewer assertions: {} → {}", before.assertions, after.assertions));
         }
         sentences
     }

@@ -138,15 +138,14 @@ pub(crate) fn choose_run(
             [asking, Vec::new()]
         }
         RunAction::Decide { choice } => {
-            let mut asking = Vec::new();
+            let (mut offering, mut asking) = (Vec::new(), Vec::new());
             for row in rows.iter().filter(|row| row.questions > 0) {
                 let asked = forge.view(&row.run)?.asked;
                 let mut offered = asked.iter().flat_map(answer_options);
-                if offered.any(|option| option.answer.choice() == choice) {
-                    asking.push(row);
-                }
+                let is_offered = offered.any(|option| option.answer.choice() == choice);
+                if is_offered { &mut offering } else { &mut asking }.push(row);
             }
-            [asking, Vec::new()]
+            [offering, asking]
         }
         RunAction::Merge | RunAction::PullRequest => {
             let unmerged = forge.unmerged_runs()?;
@@ -169,9 +168,6 @@ pub(crate) fn choose_run(
                 RunAction::Attach => "no run is running or needs you".to_owned(),
                 RunAction::Answer { question } if rows.iter().any(|row| row.questions > 0) => {
                     format!("no run asks {question} now")
-                }
-                RunAction::Decide { choice } if rows.iter().any(|row| row.questions > 0) => {
-                    format!("no open question offers {}", choice.command())
                 }
                 RunAction::Answer { .. } | RunAction::Decide { .. } => {
                     "no run has an open question".to_owned()

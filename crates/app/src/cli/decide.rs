@@ -17,7 +17,7 @@ use forge_core::{
     Command,
     event::{Answer, Choice},
     id::QuestionId,
-    view::{Course, QuestionView, Standing},
+    view::{AnswerWords, Course, QuestionView, Standing},
 };
 
 use super::{
@@ -31,7 +31,8 @@ use crate::{
     picker::pick,
     terminal_output,
     text::answer_text::{
-        OpenQuestions, answer_commands, answer_options, is_check_name, is_common_check, typed_check,
+        AnswerOption, OpenQuestions, answer_commands, answer_options, is_check_name,
+        is_common_check, typed_check,
     },
 };
 
@@ -185,8 +186,15 @@ impl DecideArgs {
         let asked = forge.view(&run)?.asked;
         let question = self.choose_question(id, verb, &asked)?;
         let offered = answer_options(question);
-        let Some(option) = offered.iter().find(|option| option.answer.choice() == verb.choice())
-        else {
+        let is_meant = |option: &&AnswerOption| option.answer.choice() == verb.choice();
+        // Where an agent has left nothing that could be changed, words go with another try.
+        let takes_words = |option: &&AnswerOption| {
+            verb == Verb::Revise
+                && option.answer == Answer::Retry
+                && option.words == AnswerWords::Possible
+        };
+        let option = offered.iter().find(is_meant).or_else(|| offered.iter().find(takes_words));
+        let Some(option) = option else {
             return Err(not_offered(id, verb, question, OpenQuestions::new(&asked)));
         };
         let words = match (verb, &option.answer) {

@@ -15,7 +15,7 @@ use super::{
     diff::{stat_text, sum_text},
     prompt::{Confirmation, confirm},
 };
-use crate::{format, terminal_output};
+use crate::{format, terminal_output, text::end_card::open_finding_counts};
 
 /// The most files that are listed one by one before a merge.
 const FILES_LISTED_MAX: usize = 15;
@@ -69,7 +69,11 @@ impl MergeArgs {
                 let next = format!("forge merge {id} --yes --unverified");
                 return Err(Error::person(format!("not merged: {why}"), next));
             }
-            (false, None, _) => confirm(&format!("Merge into {onto}? [y/N]")),
+            (false, None, _) => {
+                let counts = open_finding_counts(&offer.noted);
+                let open = counts.map(|counts| format!("Warning: {counts} open.\n"));
+                confirm(&format!("{}Merge into {onto}? [y/N]", open.unwrap_or_default()))
+            }
             (false, Some(why), _) => {
                 confirm(&format!("Warning: {why}.\nMerge into {onto} anyway? [y/N]"))
             }

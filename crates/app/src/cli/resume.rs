@@ -15,7 +15,7 @@ use forge_core::view::Standing;
 use super::{
     choose_run::{RunAction, choose_run},
     common::{open_forge, parse_budget},
-    drive_mode::{DriveArgs, DriveMode, start_and_drive},
+    drive_mode::{DriveArgs, start_and_drive},
 };
 use crate::{format, terminal_output};
 
@@ -75,7 +75,7 @@ impl ResumeArgs {
         };
         let wanted = self.wanted_settings()?;
         if !self.as_it_is && wanted.is_empty() && budget.is_none() {
-            self.refuse_in_vain(&forge, &run)?;
+            refuse_in_vain(&forge, &run)?;
         }
         if !wanted.is_empty() {
             forge.change_settings(&run, &wanted)?;
@@ -93,44 +93,6 @@ impl ResumeArgs {
         self.drive_args.resume(&forge, &run, takeover)
     }
 
-    /// Fails for a run that a resume does not continue, and says what does. Calls that were left behind by a driver that
-    /// died are stopped first, so a run with them is taken over.
-    fn refuse_in_vain(&self, forge: &Forge, run: &str) -> Result<(), Error> {
-        let (view, id) = (forge.view(run)?, format::short_id(run));
-        if view.row.working > 0 || forge.is_driven(run) {
-            return Ok(());
-        }
-        match view.row.standing {
-            Standing::Done => {
-                let what = format!("{id} is done, so there is nothing to resume");
-                Err(Error::usage(what, format!("forge show {id}")))
-            }
-            Standing::Abandoned => {
-                let mut begun = view.units.iter().filter(|unit| unit.attempt > 0);
-                let next = match begun.next() {
-                    Some(unit) => format!("forge rewind {id} {}", unit.unit),
-                    None => format!("forge show {id}"),
-                };
-                Err(Error::usage(format!("{id} was abandoned, so it cannot be resumed"), next))
-            }
-            // On a screen it can be answered at once.
-            Standing::Waiting if !matches!(self.drive_args.mode(), DriveMode::Screen) => {
-                let next = format!("forge attach {id}");
-                Err(Error::person(format!("{id} needs an answer first"), next))
-            }
-            Standing::Waiting
-            | Standing::Going
-            | Standing::Limited
-            | Standing::Paused
-            | Standing::Interrupted
-            | Standing::Stopped
-            | Standing::Parked
-            | Standing::Escalated
-            | Standing::Failed
-            | Standing::Blocked => Ok(()),
-        }
-    }
-
     fn wanted_settings(&self) -> Result<WantedSettings, Error> {
         let pair = |said: &String| match said.split_once('=') {
             Some((key, value)) => Ok((key.trim().to_owned(), value.trim().to_owned())),
@@ -141,5 +103,39 @@ impl ResumeArgs {
         };
         let set = self.set.iter().map(pair).collect::<Result<_, _>>()?;
         Ok(WantedSettings { agent: self.agent.clone(), model: self.model.clone(), set })
+    }
+}
+
+/// Fails for a run that a resume does not continue, and says what does. Calls that were left behind by a driver that
+/// died are stopped first, so a run with them is taken over.
+fn refuse_in_vain(forge: &Forge, run: &str) -> Result<(), Error> {
+    let (view, id) = (forge.view(run)?, format::short_id(run));
+    if view.row.working > 0 || forge.is_driven(run) {
+        return Ok(());
+    }
+    match view.row.standing {
+        Standing::Done => {
+            let what = format!("{id} is done, so there is nothing to resume");
+            Err(Error::usage(what, format!("forge show {id}")))
+        }
+        Standing::Abandoned => {
+            let mut begun = view.units.iter().filter(|unit| unit.attempt > 0);
+            let next = match begun.next() {
+                Some(unit) => format!("forge rewind {id} {}", unit.unit),
+                None => format!("forge show {id}"),
+            };
+            Err(Error::usage(format!("{id} was abandoned, so it cannot be resumed"), next))
+        }
+        // The report of a run that asks is its question.
+        Standing::Waiting
+        | Standing::Going
+        | Standing::Limited
+        | Standing::Paused
+        | Standing::Interrupted
+        | Standing::Stopped
+        | Standing::Parked
+        | Standing::Escalated
+        | Standing::Failed
+        | Standing::Blocked => Ok(()),
     }
 }

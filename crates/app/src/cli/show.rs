@@ -1,6 +1,6 @@
 //! `forge show`: shows the result of a run, an artifact, or a change.
 
-use std::process::ExitCode;
+use std::{collections::BTreeSet, process::ExitCode};
 
 use clap::Args;
 use forge_api::Error;
@@ -15,7 +15,7 @@ use crate::{
     terminal_output::{self, coloured_symbol},
     text::{
         result_text::{artifact_document, change_documents, next_steps, result_text},
-        state_words::{DrivenBy, MergeState, row_mark},
+        state_words::{DrivenBy, MergeState, has_result, listed_mark},
     },
 };
 
@@ -70,18 +70,24 @@ impl ShowArgs {
             }
             pager::show_documents(&documents, paging);
         } else {
-            let view = forge.result(&run)?;
+            let result = forge.result(&run)?;
             if self.json {
-                print_json(&view);
+                print_json(&result);
             } else {
+                let view = forge.view(&run)?;
                 let driven_by = DrivenBy::from_lock(forge.is_driven(&run));
-                let merge = MergeState::new(&forge, view.row.standing, view.head.as_deref());
+                let merged_into =
+                    match MergeState::new(&forge, result.row.standing, result.head.as_deref()) {
+                        MergeState::Merged if has_result(&result.row) => Some(forge.checked_out()),
+                        MergeState::Merged | MergeState::Open => None,
+                    };
+                let merged_into = merged_into.as_deref();
                 let width = terminal_info::terminal_width();
-                let mut text = result_text(&view, driven_by, merge, width);
-                if let Some(next) = next_steps(&view, merge) {
+                let mut text = result_text(&result, &view.asked, driven_by, merged_into, width);
+                if let Some(next) = next_steps(&view, driven_by, merged_into) {
                     text = format!("{text}\n\n{}", format::hanging_parts("Next: ", &next, width));
                 }
-                let (symbol, hue, _) = row_mark(&view.row, driven_by);
+                let (symbol, hue, _) = listed_mark(&result.row, driven_by, &BTreeSet::new());
                 print_paged(&coloured_symbol(&sanitize(&text), symbol, Some(hue)), paging);
             }
         }

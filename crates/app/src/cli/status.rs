@@ -108,7 +108,7 @@ impl StatusArgs {
 }
 
 /// The columns of the list whose widths do not depend on the terminal.
-const STATE_WIDTH: usize = 15;
+const STATE_WIDTH: usize = 16;
 const STAGE_WIDTH: usize = 12;
 const COST_WIDTH: usize = 9;
 const AGE_WIDTH: usize = 6;

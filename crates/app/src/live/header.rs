@@ -48,8 +48,8 @@ pub(crate) fn header(
     let row = &snapshot.view.row;
     let mut lines =
         vec![first_line(snapshot, context, columns), totals(snapshot, context, columns)];
-    // Of a run that a person halted, the reason only says the state again.
-    if !row.why.is_empty() && !is_halted(row.standing) {
+    // Of a run that a person halted, or that is done, the reason only says the state again.
+    if !row.why.is_empty() && !is_halted(row.standing) && row.standing != Standing::Done {
         let why = wrap(&row.why, columns.saturating_sub(1));
         let (first, rest) = why.split_first().expect("it is not empty");
         lines.push(line(PLAIN, &format!(" {first}")));
@@ -97,7 +97,7 @@ fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> Scr
         (is_active && row.standing != Standing::Waiting) || is_pausing(row, context.driven_by);
     let until = if is_at_work { snapshot.now } else { row.changed_at };
     let mut parts = vec![format::time_at_work(row, until)];
-    if is_active {
+    if is_active && is_at_work {
         parts.extend(time_left(snapshot).map(|ms| format!("~{} left", format::duration(ms))));
     }
     let budget = view.budget.map(|budget| format!(" of {}", budget.to_short_text()));

@@ -7,13 +7,14 @@
 use forge_api::merge::FileStat;
 use forge_core::{
     event::Colour,
-    view::{ProofState, ResultView, RunRow, RunView, Standing, capitalized},
+    verdict::Severity,
+    view::{ProofState, RemainingFinding, ResultView, RunView, Standing, capitalized},
 };
 
 use super::{
     answer_text::{OpenQuestions, answer_command, answer_options},
     question_text::{asked_text, read_commands},
-    state_words::{MergeState, standing_symbol},
+    state_words::{MergeState, has_result, standing_symbol},
     status_text::{next_command, result_commands, standing_text},
 };
 use crate::{format, palette::Hue, terminal_info::Colours, text_width};
@@ -61,10 +62,17 @@ pub(crate) fn end_card(
         push("Checks", &checks_text(result));
     }
     push_questions(view, end, width, &mut lines);
+    let (serious, others): (Vec<_>, Vec<_>) =
+        result.noted.iter().partition(|left| left.finding.is_serious());
+    for left in serious.iter().take(FINDINGS_MAX).filter(|_| view.head.is_some()) {
+        let room = width.saturating_sub(10) * FINDING_LINES;
+        let text = format::one_line(&open_finding_text(left), room);
+        lines.push(format::hanging_indent("  Open    ", &text, width));
+    }
     let mut push = |name: &str, text: &str| {
         lines.push(format::hanging_parts(&format!("  {name:<8}"), text, width));
     };
-    let notes = notes_text(result);
+    let notes = notes_text(result, others.len());
     if !notes.is_empty() && view.head.is_some() {
         push("Notes", &notes.join(", "));
     }
@@ -143,11 +151,13 @@ fn title(view: &RunView, result: &ResultView, end: CardEnd, width: usize) -> Str
     let row = &view.row;
     let id = format::short_id(&row.run);
     let took = format::time_at_work(row, row.changed_at);
-    let doubt = doubt(row, result).filter(|_| row.standing == Standing::Done);
+    let doubt = doubt(result).filter(|_| row.standing == Standing::Done);
     let (symbol, standing) = match (doubt, end) {
         (Some(doubt), _) => ("!", format!("Done, {doubt}")),
-        (None, CardEnd::NextCommands(MergeState::Merged)) => ("✓", "Merged".to_owned()),
-        (None, CardEnd::NextCommands(MergeState::Open) | CardEnd::Nothing) => {
+        (None, CardEnd::NextCommands(MergeState::Merged)) if has_result(row) => {
+            ("✓", "Merged".to_owned())
+        }
+        (None, CardEnd::NextCommands(_) | CardEnd::Nothing) => {
             let text = capitalized(&standing_text(row, row.changed_at));
             (standing_symbol(row.standing).0, text)
         }
@@ -165,15 +175,31 @@ fn title(view: &RunView, result: &ResultView, end: CardEnd, width: usize) -> Str
 }
 
 /// Returns what keeps a result from being trusted, if anything does.
-fn doubt(row: &RunRow, result: &ResultView) -> Option<String> {
-    if !row.why.is_empty() {
-        return Some(format!("but {}", row.why));
-    }
+fn doubt(result: &ResultView) -> Option<String> {
     match result.proof {
-        ProofState::Verified | ProofState::NothingLanded => None,
+        ProofState::Verified | ProofState::NothingLanded => {
+            open_finding_counts(&result.noted).map(|counts| format!("{counts} open"))
+        }
         ProofState::Unverified => Some("unverified".to_owned()),
         ProofState::Red => Some("a check fails".to_owned()),
     }
+}
+
+/// Returns the numbers of findings that have to be dealt with, if there are any.
+pub(crate) fn open_finding_counts(left: &[RemainingFinding]) -> Option<String> {
+    let count_of = |severity: Severity| {
+        let n = left.iter().filter(|left| left.finding.severity == severity).count();
+        count(n, &format!("{} finding", severity.as_str()))
+    };
+    let counts = [count_of(Severity::Critical), count_of(Severity::Major)];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    (!counts.is_empty()).then(|| counts.join(" and "))
+}
+
+/// Formats a finding that is left, and who accepted it.
+fn open_finding_text(left: &RemainingFinding) -> String {
+    let by = left.by.as_ref().map(|who| format!(" (accepted by {who})")).unwrap_or_default();
+    format!("{}: {}{by}", left.finding.severity.as_str(), left.finding.to_line())
 }
 
 fn branch_text(branch: &str, files: &[FileStat]) -> String {
@@ -197,9 +223,9 @@ pub(crate) fn checks_text(result: &ResultView) -> String {
     result.evidence.iter().map(check).collect::<Vec<_>>().join(" · ")
 }
 
-fn notes_text(result: &ResultView) -> Vec<String> {
+fn notes_text(result: &ResultView, n_minor: usize) -> Vec<String> {
     [
-        count(result.noted.len(), "open finding"),
+        count(n_minor, "minor finding"),
         count(result.waived.len(), "override"),
         count(result.notes.len(), "note"),
     ]

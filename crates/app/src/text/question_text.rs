@@ -29,6 +29,9 @@ const QUOTE_LINES: usize = 12;
 /// The most columns of one text. Agents may write more.
 const TEXT_COLUMNS_MAX: usize = 1_200;
 
+/// The beginning of a quotation that is a change.
+const DIFF_START: &str = "diff --git ";
+
 /// The column in which values start.
 const VALUES: usize = 13;
 
@@ -118,9 +121,11 @@ pub(crate) fn question_text(
     for finding in &question.findings {
         let severity = finding.severity.as_str();
         writer.push_field("finding", &format!("{} {severity}: {}", finding.id, finding.to_line()));
-        writer.push_field("", &finding.why);
+        writer.push_field("why", &finding.why);
         match &finding.proof {
             Some(Proof::Command { output, .. }) => writer.push_output(output),
+            // A command or a key shows the change.
+            Some(Proof::Quote { quote }) if quote.starts_with(DIFF_START) => {}
             Some(Proof::Quote { quote }) => writer.push_quote(quote),
             None => {}
         }
@@ -256,7 +261,13 @@ impl QuestionWriter<'_> {
             QuestionLayout::Screen { lines: most } => lines.len().min(most.max(QUOTE_LINES)),
             QuestionLayout::FullText { .. } => lines.len(),
         };
+        let before = self.text.len();
         self.push_verbatim(&lines[..shown]);
+        // The first line has the label in the room before it.
+        let label = format!("\n{:VALUES$}", "");
+        if self.text[before..].starts_with(&label) {
+            self.text.replace_range(before..before + label.len(), &format!("\n   {:<9} ", "quote"));
+        }
         self.push_omitted(lines.len() - shown, "more");
     }
 
@@ -299,6 +310,14 @@ impl QuestionWriter<'_> {
                 let watch = read.into_iter().filter(|command| command.starts_with("forge watch"));
                 self.push_commands("read", &watch.collect::<Vec<String>>());
             }
+        }
+        if question
+            .options
+            .iter()
+            .any(|option| option.answer == "retry" && !option.words.are_none())
+        {
+            let with = ["agent", "model"].map(|what| format!("forge resume {run} --{what} NAME"));
+            self.push_commands("change", &with);
         }
         if !question.changed.is_empty() {
             let open = format!("forge open {run} {unit}");

@@ -1,6 +1,6 @@
 //! Formats the result of a run with its proofs and next steps, and the change of a unit as documents.
 
-use std::{fmt::Write as _, path::Path};
+use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
 use forge_api::{
     Error,
@@ -9,10 +9,17 @@ use forge_api::{
 use forge_core::{
     event::Colour,
     id::{UnitId, gate_label},
-    view::{ProofState, RemainingFinding, RemarkView, ResultView, RunRow, Standing, short_commit},
+    view::{
+        Course, ProofState, QuestionView, RemainingFinding, RemarkView, ResultView, RunView,
+        Standing, short_commit,
+    },
 };
 
-use super::state_words::{DrivenBy, MergeState, row_mark};
+use super::{
+    question_text::asked_text,
+    state_words::{DrivenBy, has_result, listed_mark},
+    status_text::next_command,
+};
 use crate::{
     document::{Document, DocumentFormat},
     format,
@@ -21,27 +28,32 @@ use crate::{
 /// Formats the result of a run.
 pub(crate) fn result_text(
     view: &ResultView,
+    asked: &[QuestionView],
     driven_by: DrivenBy,
-    merge: MergeState,
+    merged_into: Option<&str>,
     width: usize,
 ) -> String {
     let row = &view.row;
-    let (symbol, state) = if row.standing == Standing::Going && driven_by == DrivenBy::Nothing {
-        ("■", "not running")
-    } else {
-        let (symbol, _, word) = row_mark(row, driven_by);
-        (symbol, word)
-    };
-    let state = match merge {
-        MergeState::Merged if row.doubt.is_none() => "merged",
-        MergeState::Merged | MergeState::Open => state,
+    let (symbol, _, word) = listed_mark(row, driven_by, &BTreeSet::new());
+    let state = match merged_into {
+        Some(branch) if row.doubt.is_some() || row.serious_findings > 0 => {
+            format!("merged into {branch}, {word}")
+        }
+        Some(branch) => format!("merged into {branch}"),
+        None => word.to_owned(),
     };
     let id = format::short_id(&row.run);
-    let mut text = format!("{symbol} {id}  {state}{}", done_but(row));
+    let mut text = format!("{symbol} {id}  {state}");
     let mut push = |name: &str, value: &str| {
         let _ = write!(text, "\n{}", format::hanging_indent(&format!("  {name:<9}"), value, width));
     };
     push("request", &format::one_line(&view.request, width.saturating_sub(11)));
+    if row.standing != Standing::Done && !row.why.is_empty() {
+        push("why", &row.why);
+    }
+    for question in asked {
+        push("asks", &format!("{} {}", question.question, asked_text(&row.run, question)));
+    }
     push("cost", &row.amount().to_text());
     if let Some(base) = &view.base {
         let from_branch = view.base_branch.as_deref().map(|branch| format!(" ({branch})"));
@@ -50,8 +62,10 @@ pub(crate) fn result_text(
     if let Some(head) = &view.head {
         let branch = row.branch.as_deref().map(|branch| format!(" on {branch}"));
         push("result", &format!("{}{}", short_commit(head), branch.unwrap_or_default()));
+        push("checks", proof_text(view.proof));
+    } else {
+        push("result", "none");
     }
-    push("checks", proof_text(view.proof));
     for evidence in &view.evidence {
         let colour = match evidence.colour {
             Colour::Green => "passed",
@@ -74,10 +88,12 @@ pub(crate) fn result_text(
                 1 => String::new(),
                 n => format!("  ({n} attempts)"),
             };
-            let title =
-                if landed.title.is_empty() { String::new() } else { format!("  {}", landed.title) };
-            let unit = format::unit_label(&landed.unit);
-            format!("{}  {unit}{title}{attempts}", short_commit(&landed.commit))
+            let what = if landed.title.is_empty() {
+                row.title.clone()
+            } else {
+                format!("{}  {}", format::unit_label(&landed.unit), landed.title)
+            };
+            format!("{}  {what}{attempts}", short_commit(&landed.commit))
         }),
         width,
     );
@@ -109,27 +125,25 @@ pub(crate) fn result_text(
     text
 }
 
-/// Returns what has to be said at once of a run that is done, such as that it changed nothing.
-pub(crate) fn done_but(row: &RunRow) -> String {
-    match (row.standing, row.why.as_str()) {
-        (Standing::Done, why) if !why.is_empty() => format!(": {why}"),
-        (_, _) => String::new(),
-    }
-}
-
 /// Returns the commands that come next, if there are any.
-pub(crate) fn next_steps(view: &ResultView, merge: MergeState) -> Option<String> {
+pub(crate) fn next_steps(
+    view: &RunView,
+    driven_by: DrivenBy,
+    merged_into: Option<&str>,
+) -> Option<String> {
     let id = format::short_id(&view.row.run);
-    let artifact = view.artifacts.first().map(|one| format!("forge show {id} {}", one.name));
-    let result = match (view.row.standing, &view.head, merge) {
-        (_, None, _) => None,
-        (Standing::Done, Some(_), MergeState::Open) => {
-            Some(format!("forge diff {id} · forge merge {id}"))
-        }
-        (_, Some(_), _) => Some(format!("forge diff {id}")),
-    };
-    let parts: Vec<String> = result.into_iter().chain(artifact).collect();
-    (!parts.is_empty()).then(|| parts.join(" · "))
+    let diff = view.head.as_ref().map(|_| format!("forge diff {id}"));
+    match (view.row.standing.course(), driven_by) {
+        (Course::Over, _) => match (view.row.standing, merged_into) {
+            (Standing::Done, None) if has_result(&view.row) => {
+                Some(format!("forge diff {id} · forge merge {id} · forge pr {id}"))
+            }
+            (_, _) => diff,
+        },
+        (Course::Asking, _) => Some(format!("forge attach {id}")),
+        (Course::Driven | Course::Held | Course::Failed, DrivenBy::Nothing) => next_command(view),
+        (Course::Driven | Course::Held | Course::Failed, _) => Some(format!("forge attach {id}")),
+    }
 }
 
 /// Says whether the result is verified.

@@ -112,9 +112,11 @@ pub(crate) fn row_mark(row: &RunRow, driven_by: DrivenBy) -> (&'static str, Hue,
         _ if is_pausing(row, driven_by) => (symbol, hue, "pausing"),
         Some(ProofState::Red) => ("!", Hue::Yellow, "check failed"),
         Some(ProofState::Unverified) => ("!", Hue::Yellow, "unverified"),
-        Some(ProofState::Verified | ProofState::NothingLanded) | None => {
-            (symbol, hue, row.standing.label())
-        }
+        Some(ProofState::Verified | ProofState::NothingLanded) | None => match row.standing {
+            Standing::Done if row.serious_findings > 0 => ("!", Hue::Yellow, "finding open"),
+            Standing::Done if !has_result(row) => (symbol, hue, "done, no change"),
+            standing => (symbol, hue, standing.label()),
+        },
     }
 }
 

@@ -75,8 +75,9 @@ fn a_run_that_waits_prints_the_commands_that_answer_it_and_they_work_as_they_are
     has(&answered.out, &["✓ Done"]);
     let run = world.latest();
     let before = world.records(&run);
-    let again = world.forge(&["resume", &run]);
-    assert_eq!(again.code, DONE, "to resume what is done does nothing, as often as you like");
+    let again = world.refused(&["resume", &run]);
+    has(&again, &["is done, so there is nothing to resume", "help: forge show "]);
+    assert!(!again.contains("\nrun "), "{again}");
     assert_eq!(world.records(&run), before);
 }
 

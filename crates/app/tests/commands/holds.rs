@@ -188,15 +188,17 @@ fn an_abandoned_run_is_over_for_good() {
 }
 
 #[test]
-fn a_run_without_a_driver_can_be_paused_stopped_and_abandoned_too() {
+fn a_run_without_a_driver_can_be_paused_and_abandoned_and_is_not_said_to_be_stopped() {
     let world = World::new();
     world.scenario(CONTENT);
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let run = world.latest();
     has(&world.ok(&["pause", &run]), &["is paused"]);
     assert_eq!(world.view(&run)["standing"], "paused");
-    has(&world.ok(&["stop", &run]), &["is stopped"]);
-    assert_eq!(world.view(&run)["standing"], "stopped");
+    has(&world.refused(&["pause", &run]), &["is already paused", "help: forge resume "]);
+    has(&world.ok(&["stop", &run]), &["was not running (paused)", "Next: forge resume "]);
+    assert_eq!(world.view(&run)["standing"], "paused", "nothing was there to be stopped");
+    has(&world.refused(&["merge", &run]), &["is not done (paused)", "help: forge resume "]);
     assert_eq!(world.forge(&["resume"]).code, WAITS);
     world.ok(&["abandon", "--yes", &run]);
     assert_eq!(world.view(&run)["standing"], "abandoned");

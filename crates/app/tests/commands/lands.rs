@@ -266,14 +266,25 @@ fn two_runs(claims: &str) -> (World, crate::world::Running, crate::world::Runnin
 }
 
 #[test]
-fn two_runs_that_may_write_the_same_paths_are_told_of_each_other() {
+fn another_run_that_is_unfinished_is_named_once_before_anything_is_spent() {
     let (world, first, mut second) = two_runs("warn");
-    let printed = second.until_says("may change the same files");
-    let other = world.ids().into_iter().find(|id| id.contains("the-first")).unwrap();
-    has(&printed, &[&format!("run {} is unfinished", crate::unnamed::short(&other))]);
+    second.until_says("build started");
     world.go();
     assert_eq!(first.end().code, DONE);
-    assert_eq!(second.end().code, DONE, "it is only told");
+    let said = second.end();
+    assert_eq!(said.code, DONE, "it is only told: {said}");
+    let id = |name: &str| {
+        let run = world.ids().into_iter().find(|id| id.contains(name)).unwrap();
+        crate::unnamed::short(&run).to_owned()
+    };
+    let note = format!(
+        "note: {} (running) is unfinished; its result may conflict with this run",
+        id("the-first")
+    );
+    has(&said.err, &[&note]);
+    for told in [said.out, world.ok(&["log", &id("the-second"), "-vv"])] {
+        assert!(!told.contains("unfinished") && !told.contains("1 note"), "{told}");
+    }
 }
 
 #[test]

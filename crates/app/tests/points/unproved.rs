@@ -40,12 +40,16 @@ fn an_override_is_one_command_that_names_the_check_and_continues_the_run() {
     let project = Project::with("", NO_CHECKS);
     let left = project.asks("S", &["--auto"]);
     let id = short_id(&left.run);
-    let without_name = format!("help: forge override {id} checks \"it is only text\"");
+    let named = format!("help: forge override {id} checks \"it is only text\"");
     has(
-        &project.world.refused(&["override", id, "it is only text"]),
-        &["name what you override: `checks`", &without_name],
+        &project.world.refused(&["override", id, "it", "is", "only", "text"]),
+        &["name what you override: `checks`", &named],
     );
-    has(&project.world.refused(&["override", id, "checks"]), &["needs a reason"]);
+    let named = format!("help: forge override {id} checks \"WHY\"");
+    for incomplete in [&["override"][..], &["override", id], &["override", id, "checks"]] {
+        let said = project.world.refused(incomplete);
+        has(&said, &["say which check you override, and why", &named]);
+    }
     has(
         &project.world.refused(&["answer", id, "Q1"]),
         &[
@@ -57,7 +61,7 @@ fn an_override_is_one_command_that_names_the_check_and_continues_the_run() {
     );
     has(&project.world.refused(&["answer", id, "Q1", "yes"]), &["`yes` is not an answer to Q1"]);
     assert_eq!(left.count("answered"), 0);
-    let said = project.world.forge(&["override", id, "checks", "it", "is", "only", "text"]);
+    let said = project.world.forge(&["override", id, "it is only text"]);
     assert_eq!(said.code, DONE, "{said}");
     has(&said.err, &["the checks are overridden in your name for all of this run"]);
     has(&project.world.ok(&["show", id]), &["override checks of ", "it is only text"]);

@@ -45,6 +45,8 @@ pub struct Run {
     pub(super) started_at: Time,
     /// How long nothing could be done but by a person, in milliseconds.
     pub(super) waited_ms: u64,
+    /// The part of it in which it was held or over, so that no answer was waited for.
+    pub(super) held_ms: u64,
     /// The flow's own table.
     pub(super) root: Arc<Table>,
     /// Lists that stages reported, by where they can be seen.
@@ -130,6 +132,7 @@ impl Run {
             now: 0,
             started_at: 0,
             waited_ms: 0,
+            held_ms: 0,
             root: Arc::new(Table::fresh(&[])),
             lists: BTreeMap::new(),
             questions: BTreeMap::new(),
@@ -156,6 +159,9 @@ impl Run {
         let now = self.now.max(record.at);
         if self.waits_for_person() {
             self.waited_ms += now - self.now;
+            if self.phase != Phase::Going {
+                self.held_ms += now - self.now;
+            }
         }
         self.now = now;
         record.facts.iter().for_each(|fact| self.apply(fact));
@@ -258,6 +264,8 @@ impl Run {
             Event::Noticed { .. } => {}
             Event::RunRewound { branch, .. } => {
                 self.branch.clone_from(branch);
+                // Its clock is its own.
+                (self.started_at, self.waited_ms, self.held_ms) = (self.now, 0, 0);
                 // Sessions are those of the run that the facts come from.
                 self.sessions.clear();
                 Arc::make_mut(&mut self.root).forget_sessions();

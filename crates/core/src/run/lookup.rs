@@ -64,6 +64,11 @@ impl Run {
         self.waited_ms
     }
 
+    /// Returns the part of it in which no answer was waited for, because it was held or over.
+    pub fn held_ms(&self) -> u64 {
+        self.held_ms
+    }
+
     /// Returns what happened, as far as a summary needs it.
     pub fn history(&self) -> &History {
         &self.history

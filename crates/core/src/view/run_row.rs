@@ -16,8 +16,10 @@ use crate::{
 
 use super::{
     format::{Amount, first_line},
+    open_findings::open_findings,
     proof::ProofState,
-    sentence::{held_because, question_text},
+    question_words::question_text_in,
+    sentence::held_because,
     standing::Standing,
 };
 
@@ -61,6 +63,9 @@ pub(super) const NOTHING_CHANGED: &str = "nothing was changed";
 
 /// The most characters of a request that a list shows.
 const TITLE_CHARS_MAX: usize = 80;
+
+/// The most characters of a question that a list shows, on lines of its own.
+const ASKS_CHARS_MAX: usize = 240;
 
 /// One line of `forge status`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -108,6 +113,12 @@ pub struct RunRow {
     /// How long it waited for a person with nothing under way, until then, in milliseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waited_ms: u64,
+    /// The part of it in which it was paused, stopped, out of budget or over, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held_ms: u64,
+    /// Critical and major findings that are left in the result of a run that is done.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub serious_findings: u32,
     /// Paths that its open work may write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<PathClaim>,
@@ -116,6 +127,17 @@ pub struct RunRow {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_zero(ms: &u64) -> bool {
     *ms == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_none(n: &u32) -> bool {
+    *n == 0
+}
+
+fn n_serious(run: &Run) -> u32 {
+    let left = open_findings(run);
+    let serious = left.iter().filter(|left| left.finding.is_serious());
+    u32::try_from(serious.count()).unwrap_or(u32::MAX)
 }
 
 impl RunRow {
@@ -155,6 +177,11 @@ impl RunRow {
             started_at,
             changed_at: run.now(),
             waited_ms: run.waited_ms(),
+            held_ms: run.held_ms(),
+            serious_findings: match standing {
+                Standing::Done => n_serious(run),
+                _ => 0,
+            },
             claims: claims(run),
         }
     }
@@ -186,7 +213,7 @@ fn asks(run: &Run) -> Option<String> {
         Phase::Over(_) => None,
         Phase::Fresh | Phase::Going | Phase::Held(_) => {
             let first = run.questions().next();
-            first.map(|question| first_line(&question_text(question), TITLE_CHARS_MAX))
+            first.map(|question| first_line(&question_text_in(run, question), ASKS_CHARS_MAX))
         }
     }
 }
@@ -222,8 +249,19 @@ fn why(run: &Run) -> String {
             let failed = units.iter().filter(|(_, _, unit)| {
                 matches!(unit.state, State::Failed { .. }) && unit.inner.is_empty()
             });
-            let names: Vec<String> = failed.map(|(id, _, _)| failure(run, id)).collect();
-            if names.is_empty() { String::new() } else { format!("failed: {}", names.join(", ")) }
+            let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+            for (id, _, _) in failed {
+                let reason = failure_reason(run, id);
+                match reasons.iter_mut().find(|(other, _)| *other == reason) {
+                    Some((_, units)) => units.push(id.label()),
+                    None => reasons.push((reason, vec![id.label()])),
+                }
+            }
+            let words = reasons.into_iter().map(|(reason, units)| match reason.as_str() {
+                "" => units.join(", "),
+                reason => format!("{}: {reason}", units.join(", ")),
+            });
+            words.collect::<Vec<String>>().join("; ")
         }
         Phase::Over(End::Done) if run.changed_nothing() => NOTHING_CHANGED.to_owned(),
         Phase::Fresh | Phase::Going | Phase::Over(End::Done | End::Abandoned) => String::new(),
@@ -239,15 +277,11 @@ fn doubt(run: &Run) -> Option<ProofState> {
     }
 }
 
-/// Returns the name of a unit that failed, with the last reason.
-fn failure(run: &Run, unit: &UnitId) -> String {
+/// Returns the last reason why a unit failed.
+fn failure_reason(run: &Run, unit: &UnitId) -> String {
     let mut reasons = run.history().failed.iter().filter(|failed| failed.unit == *unit);
-    match reasons.next_back().map(|failed| failed.reason.as_str()) {
-        Some(reason) if !reason.is_empty() => {
-            format!("{}, {}", unit.label(), first_line(reason, TITLE_CHARS_MAX))
-        }
-        Some(_) | None => unit.label(),
-    }
+    let last = reasons.next_back();
+    last.map(|failed| first_line(&failed.reason, TITLE_CHARS_MAX)).unwrap_or_default()
 }
 
 /// Returns true if a unit could go on, but for a limit.

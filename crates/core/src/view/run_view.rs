@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Time,
-    event::{Answer, Choice, FailureKind, Question, QuestionReason, Record},
+    Command, Input, Time, decide,
+    event::{Answer, Choice, Event, FailureKind, Question, QuestionReason, Record},
     flow::{Check, Gate, Work},
     id::{CallId, UnitId, gate_does},
     money::Money,
@@ -16,8 +16,8 @@ use crate::{
 use super::{
     diff::ChangeKind,
     format::Amount,
+    question_words::{question_text_in, serious_counts},
     run_row::{RunRow, is_limited},
-    sentence::question_text,
     standing::Standing,
 };
 
@@ -393,7 +393,7 @@ impl QuestionView {
             question: question.id.to_string(),
             unit: question.unit.to_string(),
             gate: question.gate.clone(),
-            text: question_text(question),
+            text: question_text_in(run, question),
             options: question.options.iter().map(option).collect(),
             summary: summary(unit),
             shown: unit.receipt.as_ref().and_then(|receipt| receipt.shown.clone()),
@@ -456,13 +456,14 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         Some(gate) => format!("{} next", gate_does(&gate.name, "runs", "run")),
         None => match next_stage(run, &question.unit) {
             Some(stage) => format!("{stage} starts next"),
+            None if question.unit.scope.is_root() => "the run is done".to_owned(),
             None => format!("{} is done", question.unit.label()),
         },
     };
     let gate = question.gate.as_deref().unwrap_or_default();
     match choice {
         Choice::Approve | Choice::Waive if question.why == QuestionReason::NothingChanged => {
-            format!("it counts as done without a change, in your name, and {then}")
+            format!("it counts as done, without a change, and {then}")
         }
         Choice::Approve => {
             if let QuestionReason::Checkpoint { .. } | QuestionReason::Guarded = question.why {
@@ -475,8 +476,10 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             } else if question.takes_work(&Answer::Approve) {
                 "it is accepted as it is, and its checks run next".to_owned()
             } else {
-                let is = gate_does(gate, "is", "are");
-                format!("{is} overridden with its findings noted, and {then}")
+                match serious_counts(&run.unit(&question.unit).found) {
+                    Some(counts) => format!("it is accepted with {counts} open, and {then}"),
+                    None => format!("it is accepted without this review, and {then}"),
+                }
             }
         }
         Choice::Waive => {
@@ -508,14 +511,22 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
                 None => format!("{} is tried again{with}", question.unit.label()),
             }
         }
-        // Nothing else is there that could continue.
-        Choice::GiveUp if run.units().len() == 1 => {
+        Choice::GiveUp if ends_the_run(run, question) => {
             format!("{} fails, and the run with it", question.unit.label())
         }
         Choice::GiveUp => {
             format!("{} fails; work that does not depend on it continues", question.unit.label())
         }
     }
+}
+
+/// Returns true if nothing is there that could continue after a unit was given up.
+fn ends_the_run(run: &Run, question: &Question) -> bool {
+    let by = run.definition().start.by.clone();
+    let (question, answer, words) = (question.id, Answer::GiveUp, String::new());
+    let given_up = Input::Command(Command::Answer { question, answer, words, by });
+    let Ok(record) = decide(run, run.now(), &given_up) else { return false };
+    record.facts.iter().any(|fact| matches!(fact, Event::RunEnded { .. }))
 }
 
 /// Describes the work of a call in a few words, for lists of running calls.

@@ -332,9 +332,7 @@ pub(super) fn question_text(question: &Question) -> String {
         }
         QuestionReason::NotShrinking => {
             let finds = capitalized(&gate_does(gate, "finds", "find"));
-            format!(
-                "{finds} as many problems as before, so another revision would not help. What now?"
-            )
+            format!("{finds} as many problems as before. What now?")
         }
         QuestionReason::NoResult { class, what } if gate.is_empty() => {
             let last = class.map_or_else(|| last_line(what), |class| fault(class, what));
@@ -493,7 +491,7 @@ fn line(text: &str) -> String {
 }
 
 /// Returns a failure, in one line.
-fn fault(class: FaultClass, what: &str) -> String {
+pub(super) fn fault(class: FaultClass, what: &str) -> String {
     match main_line(class, what) {
         (line, 0) => shorten(line, WORDS_MAX),
         (line, more) => format!("{} and {more} more", shorten(line, WORDS_MAX)),

@@ -76,6 +76,7 @@ pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
         why: why(run, &row),
         rest: rest(run),
         started_at: row.started_at,
+        waited_ms: row.waited_ms,
         at,
         params: params.collect(),
         base: start.and_then(|start| start.base.clone()),

@@ -402,8 +402,7 @@ fn changed_test(
     if weaker.is_empty() {
         return Ok(finding(Severity::Major, Some(path), format!("`{path}` (test) {did}"), proof));
     }
-    let what = format!("`{path}` (test) is weakened: {}", weaker.join("; "));
-    Ok(finding(Severity::Critical, Some(path), what, proof))
+    Ok(finding(Severity::Critical, Some(path), weaker.join("; "), proof))
 }
 
 /// Whether every line that was there is still there, in the same order.
@@ -449,7 +448,7 @@ mod tests {
         let tests = InnerTests::between("src/a.rs", text, None).expect("they are gone");
         assert_eq!(tests.code, None);
         let weaker = find_weakening(&tests.before, &tests.after, "src/a.rs", ChecksProved::Yes);
-        assert!(weaker[0].contains("1 tests before, 0 after"), "{weaker:?}");
+        assert!(weaker[0].contains("fewer tests: 1 → 0"), "{weaker:?}");
         assert!(
             InnerTests::between("src/a.rs", text, Some(&format!("fn c() {{}}\n{text}"))).is_none()
         );

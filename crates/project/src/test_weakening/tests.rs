@@ -11,7 +11,7 @@ const ROWS: &[Row] = &[
         "tests/a.rs",
         "#[test]\nfn a() { assert_eq!(f(), 2); }\n#[tokio::test]\nasync fn b() {}\n",
         "#[test]\nfn a() { assert_eq!(f(), 2); }\n",
-        &["2 tests before, 1 after; removed: b"],
+        &["fewer tests: 2 → 1; removed: b"],
     ),
     (
         "tests/a.rs",
@@ -31,18 +31,13 @@ const ROWS: &[Row] = &[
         "#[test]\nfn a() { assert_eq!(1, 1); }",
         &["cannot fail"],
     ),
-    ("tests/a.rs", "#[test]\nfn a() {}\n", "// #[test]\nfn a() {}\n", &["1 tests before, 0 after"]),
-    (
-        "tests/a.rs",
-        "#[test]\nfn a() {}\n",
-        "/*\n#[test]\nfn a() {}\n*/\n",
-        &["1 tests before, 0 after"],
-    ),
+    ("tests/a.rs", "#[test]\nfn a() {}\n", "// #[test]\nfn a() {}\n", &["fewer tests: 1 → 0"]),
+    ("tests/a.rs", "#[test]\nfn a() {}\n", "/*\n#[test]\nfn a() {}\n*/\n", &["fewer tests: 1 → 0"]),
     (
         "tests/a.rs",
         "#[test]\nfn a() { assert!(x); assert!(y); }",
         "#[test]\nfn a() { assert!(x); }",
-        &["2 assertions before, 1 after"],
+        &["fewer assertions: 2 → 1"],
     ),
     ("tests/a.rs", "#[test]\nfn a() {}\n", "#[test]\nfn better_name() {}\n", &[]),
     (
@@ -56,11 +51,7 @@ const ROWS: &[Row] = &[
         "test_a.py",
         "def test_a():\n    assert f() == 2\ndef test_b():\n    assert g()\n",
         "def test_a():\n    assert True\n",
-        &[
-            "removed: test_b",
-            "line 2: new assertion that cannot fail",
-            "2 assertions before, 1 after",
-        ],
+        &["removed: test_b", "line 2: new assertion that cannot fail", "fewer assertions: 2 → 1"],
     ),
     (
         "test_a.py",
@@ -82,7 +73,7 @@ const ROWS: &[Row] = &[
         "test_a.py",
         "def test_a(): pass",
         "\"\"\"\ndef test_a(): pass\n\"\"\"",
-        &["1 tests before, 0 after"],
+        &["fewer tests: 1 → 0"],
     ),
     (
         "conftest.py",
@@ -101,7 +92,7 @@ const ROWS: &[Row] = &[
     ("a.test.ts", "it('a', f)", "it.skip('a', f)", &["newly skipped: `it.skip(`"]),
     ("a.test.ts", "it('a', f)", "xit('a', f)", &["newly skipped: `xit(`"]),
     ("a.test.ts", "it('a', f)", "it.only('a', f)", &["newly runs only some"]),
-    ("a.test.ts", "it('a', f)", "// it('a', f)", &["1 tests before, 0 after; removed: a"]),
+    ("a.test.ts", "it('a', f)", "// it('a', f)", &["fewer tests: 1 → 0; removed: a"]),
     (
         "a.test.ts",
         "it('a', f)",
@@ -114,7 +105,7 @@ const ROWS: &[Row] = &[
         "a_test.go",
         "func TestA(t *testing.T) {\n\tt.Fatal(1)\n}",
         "func TestA(t *testing.T) {\n\tt.Skip(\"x\")\n}",
-        &["newly skipped", "1 assertions before, 0 after"],
+        &["newly skipped", "fewer assertions: 1 → 0"],
     ),
     (
         "a_test.go",
@@ -163,7 +154,7 @@ const ROWS: &[Row] = &[
         "x.bats",
         "@test \"a\" {\n  [ 1 = 1 ]\n}\n@test \"b\" {\n}",
         "@test \"a\" {\n  true\n}",
-        &["removed: b", "1 assertions before, 0 after"],
+        &["removed: b", "fewer assertions: 1 → 0"],
     ),
     (
         ".github/workflows/ci.yml",
@@ -178,7 +169,7 @@ const ROWS: &[Row] = &[
         &["how tests are run"],
     ),
     ("Makefile", "test:\n\tpytest\n", "test:\n\tpytest || true\n", &["swallows"]),
-    ("notes.txt", "assert", "", &["1 assertions before, 0 after"]),
+    ("notes.txt", "assert", "", &["fewer assertions: 1 → 0"]),
 ];
 
 #[test]
@@ -213,7 +204,7 @@ fn many_removed_tests_are_counted_after_the_first_names() {
     let before = before.join("\n");
     let said = find_weakening(&before, "", "test_a.py", ChecksProved::No);
     assert_eq!(said.len(), 1);
-    assert!(said[0].contains("15 tests before, 0 after"), "{said:?}");
+    assert!(said[0].contains("fewer tests: 15 → 0"), "{said:?}");
     assert!(said[0].ends_with("test_09 and 5 more"), "{said:?}");
 }
 

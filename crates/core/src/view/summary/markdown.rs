@@ -44,6 +44,11 @@ macro_rules! line {
     };
 }
 
+/// Returns how long a run was at work, in milliseconds.
+fn time_at_work(view: &SummaryView) -> u64 {
+    view.at.saturating_sub(view.started_at).saturating_sub(view.waited_ms)
+}
+
 fn head(view: &SummaryView, text: &mut String) {
     line!(
         text,
@@ -52,7 +57,11 @@ fn head(view: &SummaryView, text: &mut String) {
     );
     line!(text);
     let id = view.run.rsplit('-').next().unwrap_or_default();
-    let took = span(view.at.saturating_sub(view.started_at));
+    let waited = match view.waited_ms {
+        0..1_000 => String::new(),
+        waited => format!(" (and {} without work)", span(waited)),
+    };
+    let took = format!("{}{waited}", span(time_at_work(view)));
     let cost = view.total.amount().to_text();
     line!(text, "Summary of run {id}: {}, {took}, cost {cost}.", view.standing.label());
     line!(text);
@@ -281,7 +290,7 @@ fn stats(view: &SummaryView, text: &mut String) {
         view.total.amount().to_short_text()
     );
     line!(text);
-    let took_ms = view.at.saturating_sub(view.started_at);
+    let took_ms = time_at_work(view);
     if view.total.took_ms > took_ms {
         line!(text, "Parallel work is added up here; the run itself took {}.", span(took_ms));
         line!(text);

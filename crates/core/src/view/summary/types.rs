@@ -35,6 +35,9 @@ pub struct SummaryView {
     pub why: String,
     pub rest: RemainingWork,
     pub started_at: Time,
+    /// How long it waited for a person with nothing under way, in milliseconds.
+    #[serde(default)]
+    pub waited_ms: u64,
     /// The moment that the summary is of.
     pub at: Time,
     /// A value for every parameter, and how it was chosen, where it was not simply given.
