@@ -181,7 +181,7 @@ impl Forge {
 
     /// Fails for an agent, and for a process that a driver of this repository cannot see, whichever run it wants to
     /// change: it may be an agent of that driver.
-    pub(crate) fn refuse_agents(&self) -> Result<(), Error> {
+    pub fn refuse_agents(&self) -> Result<(), Error> {
         refuse_agents()?;
         for (run, pid) in named_drivers(&self.home.dir) {
             let Err(flaw) = check_beside(pid.cast_signed()) else { continue };

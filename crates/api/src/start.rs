@@ -55,6 +55,7 @@ use forge_project::{
     detect,
     personal_dirs::state_dir,
     settings::{Claims, FILE, FILE_BYTES_MAX, Frozen, LOCAL_FILE, Settings, VerifyFrom},
+    suggest::nearest,
 };
 use forge_store::journal::Store;
 use instructions::{INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX, instructions_at};
@@ -202,9 +203,10 @@ impl Forge {
         let catalog = Catalog::from_commit(repository, base.as_deref());
         let name = request.flow.as_ref().map_or(&*settings.flow, String::as_str).to_owned();
         let found = self.committed_flow(&catalog, &name).map_err(|error| {
-            let flows =
-                ["feature", "change"].map(|flow| request.said_again(&[("--flow", flow)], &[]));
-            error.or_else_by_flag(request.flow.as_ref(), &flows)
+            let names = catalog.names().unwrap_or_default();
+            let others = names.iter().map(String::as_str).filter(|other| *other != name);
+            let near = nearest(&name, others).filter(|_| request.flow.is_some());
+            error.with_better_help(near.map(|near| request.said_again(&[("--flow", near)], &[])))
         })?;
         self.refuse_uncommitted(base.as_deref(), &catalog, &found)?;
         let mut params = given_params(request, &found.flow)?;

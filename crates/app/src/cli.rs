@@ -17,7 +17,6 @@ pub(crate) mod doctor;
 mod drive_mode;
 mod dry_run_text;
 pub(crate) mod edit;
-mod editor;
 pub(crate) mod flow;
 pub(crate) mod global_args;
 pub(crate) mod help;

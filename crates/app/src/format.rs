@@ -13,6 +13,9 @@ use crate::{
 /// Words at the beginning of a line, behind which its other lines begin.
 const LINE_LABELS: [&str; 5] = ["error: ", "help: ", "or: ", "Next: ", "Warning: "];
 
+/// So far the columns of a line are looked for.
+const COLUMNS_MAX: usize = 24;
+
 /// Formats a bar of at most `width` cells: coloured blocks, or `#` without colours. A part above zero has at least
 /// one cell.
 pub(crate) fn bar(part: u64, whole: u64, width: usize, colours: Colours) -> String {
@@ -113,8 +116,15 @@ pub(crate) fn fit_lines(text: &str, width: usize) -> String {
         }
         let words = line.trim_start();
         let label = LINE_LABELS.iter().find(|label| words.starts_with(**label));
-        let prefix = &line[..line.len() - words.len() + label.map_or(0, |label| label.len())];
-        hanging_indent(prefix, &line[prefix.len()..], width)
+        let mut prefix = line.len() - words.len() + label.map_or(0, |label| label.len());
+        // Columns have at least two spaces between them.
+        while let Some(at) = line[prefix..].find("  ")
+            && prefix + at <= COLUMNS_MAX
+        {
+            let rest = &line[prefix + at..];
+            prefix += at + rest.len() - rest.trim_start().len();
+        }
+        hanging_indent(&line[..prefix], &line[prefix..], width)
     };
     text.split('\n').map(fit).collect::<Vec<String>>().join("\n")
 }
@@ -195,6 +205,10 @@ error: the run is
        2tyb [-m
        \"WORDS\"]
   a b"
+        );
+        assert_eq!(
+            fit_lines("✓ fixed  rewrote the file", 20),
+            "✓ fixed  rewrote the\n         file"
         );
         assert_eq!(fit_lines(text, 80), text);
     }

@@ -9,6 +9,7 @@
 
 mod cli;
 mod document;
+mod editor;
 mod format;
 mod live;
 mod markdown;

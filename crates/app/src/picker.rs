@@ -13,7 +13,8 @@ use crate::{format, terminal_info};
 
 /// The columns before each line: its mark and its number.
 pub(crate) const MARK_WIDTH: usize = 4;
-/// Rows of the screen that are not for lines: the question, the keys, and the prompt of the shell.
+/// Rows of the screen that are not for lines or keys: the question, how many lines are left out, and the prompt of the
+/// shell.
 const OTHER_ROWS: usize = 3;
 /// The most bytes that one press of a key sends.
 const KEY_BYTES_MAX: usize = 16;
@@ -31,8 +32,18 @@ pub(crate) struct PickedLine {
 
 /// Asks which of `lines` is meant. Returns `None` if the person leaves, or if the terminal cannot be used.
 pub(crate) fn pick(question: &str, lines: &[String], keys: &[PickerKey]) -> Option<PickedLine> {
+    pick_from(question, lines, keys, 0)
+}
+
+/// Does the same, with a line that is marked at first. The question is gone when this returns.
+pub(crate) fn pick_from(
+    question: &str,
+    lines: &[String],
+    keys: &[PickerKey],
+    marked: usize,
+) -> Option<PickedLine> {
     let _raw = RawInput::enter()?;
-    let mut choice = MarkedLine { line: 0, lines: lines.len() };
+    let mut choice = MarkedLine { line: marked, lines: lines.len() };
     let mut drawn = 0;
     loop {
         let text = frame(question, lines, keys, choice);
@@ -47,11 +58,23 @@ pub(crate) fn pick(question: &str, lines: &[String], keys: &[PickerKey]) -> Opti
         for key in split_keys(&bytes[..read]) {
             match choice.press(key, keys) {
                 Press::Moved(next) => choice = next,
-                Press::Picked(picked) => return Some(picked),
-                Press::Left => return None,
+                Press::Picked(picked) => {
+                    erase(drawn);
+                    return Some(picked);
+                }
+                Press::Left => {
+                    erase(drawn);
+                    return None;
+                }
             }
         }
     }
+}
+
+/// Removes what was drawn, so that it does not stay above what comes next.
+fn erase(drawn: usize) {
+    let mut err = io::stderr().lock();
+    let _gone = write!(err, "\x1b[{drawn}A\r\x1b[J").and_then(|()| err.flush());
 }
 
 /// Splits what was read into keys; nothing, the end of the input, is one too.
@@ -122,22 +145,29 @@ impl MarkedLine {
 /// Formats the question, the lines around the marked one, and the keys.
 fn frame(question: &str, lines: &[String], keys: &[PickerKey], choice: MarkedLine) -> String {
     let size = termios::tcgetwinsize(io::stderr());
-    let rows = size.map_or(24, |size| usize::from(size.ws_row)).max(OTHER_ROWS + 1) - OTHER_ROWS;
-    let from = choice.line.saturating_sub(rows - 1).min(lines.len().saturating_sub(rows));
     let width = terminal_info::terminal_width();
-    let mut text = format!("{question}\n");
-    for (position, line) in lines.iter().enumerate().skip(from).take(rows) {
-        let mark = if position == choice.line { '❯' } else { ' ' };
-        let number = if position < 9 { (position + 1).to_string() } else { " ".to_owned() };
-        text.push_str(&format::cut_end(&format!("{mark} {number} {line}"), width));
-        text.push('\n');
-    }
     let keys = keys.iter().map(|(key, does)| format!("{key} {does}"));
     let keys = ["↑↓ Enter choose".to_owned()].into_iter().chain(keys);
     let keys: Vec<String> = keys.chain(["q leave".to_owned()]).collect();
-    text.push_str(&format::cut_end(&format!("  {}", keys.join(" · ")), width));
-    text.push('\n');
-    text
+    let keys = format::hanging_parts("  ", &keys.join(" · "), width);
+    let others = OTHER_ROWS + keys.lines().count();
+    let rows = size.map_or(24, |size| usize::from(size.ws_row)).max(others + 1) - others;
+    let from = choice.line.saturating_sub(rows - 1).min(lines.len().saturating_sub(rows));
+    let mut shown = vec![question.to_owned()];
+    for (position, line) in lines.iter().enumerate().skip(from).take(rows) {
+        let mark = if position == choice.line { '❯' } else { ' ' };
+        let number = if position < 9 { (position + 1).to_string() } else { " ".to_owned() };
+        shown.push(format::cut_end(&format!("{mark} {number} {line}"), width));
+    }
+    let below = lines.len().saturating_sub(from + rows);
+    match (from, below) {
+        (0, 0) => {}
+        (0, below) => shown.push(format!("    ↓ {below} more")),
+        (above, 0) => shown.push(format!("    ↑ {above} more")),
+        (above, below) => shown.push(format!("    ↑ {above} ↓ {below} more")),
+    }
+    shown.extend([keys, String::new()]);
+    shown.join("\n")
 }
 
 /// A guard: keys arrive one by one as long as this lives.
@@ -204,5 +234,9 @@ mod tests {
             assert!(text.contains(&format!("line {line}.")), "{text}");
             assert!(text.lines().count() <= 24, "{text}");
         }
+        let first = frame("Which?", &lines, &[], MarkedLine { line: 0, lines: lines.len() });
+        assert!(first.contains("↓ 80 more"), "{first}");
+        let last = frame("Which?", &lines, &[], MarkedLine { line: 99, lines: lines.len() });
+        assert!(last.contains("↑ 80 more"), "{last}");
     }
 }

@@ -40,12 +40,10 @@ impl Error {
         Self { kind: Kind::Left, what: String::new(), next: None }
     }
 
-    /// Adds commands that would be accepted, if a flag of the command is what is wrong.
+    /// Replaces the command that helps, if a better one is known.
     #[must_use]
-    pub fn or_else_by_flag(self, flag: Option<&String>, commands: &[String]) -> Self {
-        let Some(_) = flag else { return self };
-        let next: Vec<&str> = self.next.iter().chain(commands).map(String::as_str).collect();
-        Self { next: Some(next.join("\n   or: ")), ..self }
+    pub fn with_better_help(self, next: Option<String>) -> Self {
+        Self { next: next.or(self.next), ..self }
     }
 
     /// A file that could not be read or written.

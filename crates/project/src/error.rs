@@ -134,9 +134,7 @@ impl From<FindRepositoryError> for Error {
             FindRepositoryError::OtherOwner { .. } => {
                 "if you trust it: git config --global --add safe.directory with its top folder"
             }
-            FindRepositoryError::Refused { .. } => {
-                "go into your project, or make it one with `git init`"
-            }
+            FindRepositoryError::Refused { .. } => "git init\n   or: forge demo",
         };
         Self::surroundings(error.to_string(), next)
     }

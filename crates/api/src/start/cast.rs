@@ -13,8 +13,8 @@ use forge_project::{
     catalog::FoundFlow,
     executables::{in_path, is_executable},
     settings::{AgentTable, Sessions, Settings, edit::EditedFile},
+    suggest::nearest,
 };
-use strsim::levenshtein;
 
 use crate::{
     forge::Forge,
@@ -25,13 +25,10 @@ use crate::{
 };
 
 /// The help of errors that an agent would prevent.
-pub(crate) const INSTALL_AGENT: &str =
-    "forge agents   # shows how to install one\n   or: forge demo";
+pub(crate) const INSTALL_AGENT: &str = "forge agents\n   or: forge demo";
 
 /// The most bytes of a scenario.
 const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Commands with other agents that are proposed where one is not known.
-const AGENTS_PROPOSED: usize = 2;
 
 /// The agents of a run, as far as they are not in its settings.
 pub(super) struct Cast {
@@ -69,10 +66,8 @@ impl Forge {
             settings.roles.clear();
         }
         if let Some(agent) = &request.agent {
-            let others = with_agents(request, settings, agent);
-            settings
-                .play(agent)
-                .map_err(|error| Error::from(error).or_else_by_flag(Some(agent), &others))?;
+            let instead = with_nearest_agent(request, settings, agent);
+            settings.play(agent).map_err(|error| Error::from(error).with_better_help(instead))?;
         }
         if settings.agent.is_none() && settings.scenario().is_some() {
             settings.play_scripted();
@@ -155,12 +150,12 @@ impl Forge {
         let Some(path) = request.scenario.clone().or(set) else {
             return Err(Error::usage(
                 "the scripted agent has no scenario",
-                "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml",
+                request.said_again(&[("--scenario", "FILE")], &[]),
             ));
         };
         let text = read_text(&path, SCENARIO_BYTES_MAX)?.ok_or_else(|| {
-            let what = format!("scenario {} not found", path.display());
-            Error::usage(what, "`--scenario FILE`, or `[agents.scripted] scenario` in forge.toml")
+            let what = format!("scenario file {} not found", path.display());
+            Error::usage(what, request.said_again(&[("--scenario", "FILE")], &[]))
         })?;
         let scenario = forge_agents::scripted::Scenario::parse(&text).map_err(|flaw| {
             Error::usage(format!("{}, {flaw}", path.display()), "fix the scenario, then try again")
@@ -174,39 +169,20 @@ impl Forge {
         // Nobody has to look at a request before it begins.
         let is_needed = |role: &&&str| Some(**role) != coherence;
         if let Some(role) = roles.iter().filter(is_needed).find(|role| !plays(role)) {
-            let what = format!("{}: no play has the role `{role}`", path.display());
-            return Err(Error::usage(what, format!("add a [[play]] with role = \"{role}\"")));
+            let what = format!(
+                "{}: no play has the role `{role}`; add a [[play]] with role = \"{role}\"",
+                path.display()
+            );
+            return Err(Error::usage(what, format!("$EDITOR {}", path.display())));
         }
         Ok((text, if scenario.sessions { Sessions::Kept } else { Sessions::Unknown }))
     }
 }
 
-/// Returns the same command with agents that could play here, the nearest first; if there is none, where they are listed.
-fn with_agents(request: &Request, settings: &Settings, wanted: &str) -> Vec<String> {
-    let has_scenario = settings.scenario().is_some();
-    let is_here = |name: &str| {
-        settings.agents.get(name).is_some_and(|agent| {
-            if agent.like.plays_scenario() {
-                return has_scenario;
-            }
-            let has_command = agent.command.is_some() || agent.like.needs_no_command();
-            has_command && is_installed(name, agent).is_ok()
-        })
-    };
-    let mut names: Vec<&str> =
-        settings.agents.keys().map(String::as_str).filter(|name| is_here(name)).collect();
-    names.sort_by_key(|name| levenshtein(wanted, name));
-    let mut commands: Vec<String> =
-        names.iter().map(|name| request.said_again(&[("--agent", name)], &[])).collect();
-    // Without the flag it is whoever is set.
-    if settings.agent.as_deref().map_or(has_scenario, is_here) {
-        commands.push(request.said_again(&[], &["--agent"]));
-    }
-    commands.truncate(AGENTS_PROPOSED);
-    if commands.is_empty() {
-        commands.push("forge agents".to_owned());
-    }
-    commands
+/// Returns the same command with the agent that was meant, if one is near.
+fn with_nearest_agent(request: &Request, settings: &Settings, wanted: &str) -> Option<String> {
+    let near = nearest(wanted, settings.agents.keys().map(String::as_str))?;
+    Some(request.said_again(&[("--agent", near)], &[]))
 }
 
 /// Returns the agents that are ready to be used, by name: their programs are here, and nothing has to be set up.

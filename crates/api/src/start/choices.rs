@@ -153,11 +153,8 @@ impl Ready {
             }
             Reply::Stop => Err(stopped()),
             Reply::Nobody => {
-                let ways = self.ways_without_auto(request, chosen).join("\n  ");
-                Err(Error::person(
-                    format!("`--auto` is not possible with {why}"),
-                    format!("one of\n  {ways}"),
-                ))
+                let ways = self.ways_without_auto(request, chosen).join("\n   or: ");
+                Err(Error::person(format!("`--auto` is not possible with {why}"), ways))
             }
         }
     }

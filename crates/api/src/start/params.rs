@@ -59,7 +59,7 @@ pub(super) fn given_params(
 fn known_effort(effort: &str, request: &Request, flow: &Flow) -> Result<String, Error> {
     let Some(param) = flow.params.get(EFFORT) else {
         return Err(Error::usage(
-            format!("the flow `{}` has no effort setting", flow.name),
+            format!("the flow `{}` takes no --effort", flow.name),
             request.said_again(&[], &["--effort"]),
         ));
     };
@@ -68,10 +68,13 @@ fn known_effort(effort: &str, request: &Request, flow: &Flow) -> Result<String, 
     }
     let smallest = param.values.first().unwrap_or(&param.default);
     let (what, instead) = if effort.eq_ignore_ascii_case(TOO_SMALL) {
-        let what = "there is no effort XS; `--quick` skips the design and the tasks".to_owned();
+        let what =
+            "`XS` is not a valid --effort; `--quick` skips the design and the tasks".to_owned();
         (what, smallest)
     } else {
-        let what = format!("`effort` can be {}, not `{effort}`", param.values.join(", "));
+        let (last, others) = param.values.split_last().expect("an effort has values");
+        let what =
+            format!("`{effort}` is not a valid --effort; use {} or {last}", others.join(", "));
         (what, &param.default)
     };
     Err(Error::usage(what, request.said_again(&[("--effort", instead)], &[])))

@@ -38,8 +38,10 @@ const STATE_WIDTH: usize = 15;
 const COST_WIDTH: usize = 9;
 const AGE_WIDTH: usize = 4;
 
-/// All columns but the title, with the spaces between them.
-const OTHERS_WIDTH: usize = 2 + 4 + 2 + STATE_WIDTH + 2 + 2 + COST_WIDTH + 2 + AGE_WIDTH;
+/// The columns before the title, with the spaces between them.
+const HEAD_WIDTH: usize = 2 + 4 + 2 + STATE_WIDTH + 2;
+/// From this width on, there is room for cost and age.
+const NUMBERS_FROM: usize = 56;
 
 /// An action that needs a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,6 +207,8 @@ pub(crate) fn require_done(forge: &Forge, run: &str) -> Result<(), Error> {
 /// Lets the person at the terminal pick one of several runs; without a terminal they are listed.
 fn pick_run(forge: &Forge, rows: &[&RunRow], action: RunAction) -> Result<String, Error> {
     let now = now();
+    let mut rows = rows.to_vec();
+    rows.sort_by_cached_key(|row| need_order(forge, row));
     let width = terminal_info::terminal_width().saturating_sub(picker::MARK_WIDTH);
     let line = |row: &&RunRow| run_line(forge, row, &BTreeSet::new(), now, width);
     let lines: Vec<String> = rows.iter().map(line).collect();
@@ -227,6 +231,16 @@ fn pick_run(forge: &Forge, rows: &[&RunRow], action: RunAction) -> Result<String
     ))
 }
 
+/// Returns the place of a run in a list: what needs a person first, then what runs, what stands still, and what ended.
+pub(crate) fn need_order(forge: &Forge, row: &RunRow) -> u8 {
+    match row.standing.course() {
+        _ if row.questions > 0 => 0,
+        Course::Driven if forge.is_driven(&row.run) => 1,
+        Course::Driven | Course::Asking | Course::Held => 2,
+        Course::Failed | Course::Over => 3,
+    }
+}
+
 /// Formats a run: its symbol, short id, state, title, cost, age.
 pub(crate) fn run_line(
     forge: &Forge,
@@ -244,13 +258,16 @@ pub(crate) fn run_line(
         Some(_) if driven_by != DrivenBy::Nothing => standing_text(row, now),
         Some(_) | None => word.to_owned(),
     };
-    let room = width.saturating_sub(OTHERS_WIDTH).max(10);
-    let title = format::one_line(&sanitize(&row.title), room);
+    let state = format::one_line(&state, STATE_WIDTH);
+    let head = format!("{symbol} {}  {state:<STATE_WIDTH$}  ", format::short_id(&row.run));
+    let title = sanitize(&row.title);
+    if width < NUMBERS_FROM {
+        return format!("{head}{}", format::one_line(&title, width.saturating_sub(HEAD_WIDTH)));
+    }
+    let room = width.saturating_sub(HEAD_WIDTH + 2 + COST_WIDTH + 2 + AGE_WIDTH);
     format!(
-        "{symbol} {}  {:<STATE_WIDTH$}  {}  {:>COST_WIDTH$}  {:>AGE_WIDTH$}",
-        format::short_id(&row.run),
-        format::one_line(&state, STATE_WIDTH),
-        text_width::pad(&title, room),
+        "{head}{}  {:>COST_WIDTH$}  {:>AGE_WIDTH$}",
+        text_width::pad(&format::one_line(&title, room), room),
         row.amount().to_short_text(),
         format::age(row.changed_at, now),
     )

@@ -18,10 +18,12 @@ use forge_core::view::Standing;
 
 use super::{
     common::{open_forge, print_json},
-    editor::{edit_file, text_editor},
     prompt::{Confirmation, can_ask, confirm_commands},
 };
-use crate::{format, terminal_info, terminal_output, text_width};
+use crate::{
+    editor::{edit_file, text_editor},
+    format, terminal_info, terminal_output, text_width,
+};
 
 /// Show and change settings, and allow the commands of a repository
 #[derive(Args)]

@@ -14,11 +14,8 @@ use forge_api::{
     refuse_agents,
 };
 
-use super::{
-    common::{open_forge, run_and_name},
-    editor::edit_text,
-};
-use crate::{format, terminal_output};
+use super::common::{open_forge, run_and_name};
+use crate::{editor::edit_text, format, terminal_output};
 
 /// Change a file of a run or its code by hand; checks run again
 #[derive(Args)]

@@ -11,17 +11,20 @@ use std::{
 };
 
 use forge_api::clock::now;
-use forge_core::view::{Course, RunRow};
+use forge_core::view::Course;
 
-use super::{choose_run::run_line, common::open_forge, prompt::can_ask};
+use super::{
+    choose_run::{need_order, run_line},
+    common::open_forge,
+    prompt::can_ask,
+};
 use crate::{
-    picker::{self, PickedLine, pick},
+    format,
+    picker::{self, PickedLine, pick_from},
     terminal_info, terminal_output,
     text::state_words::has_result,
 };
 
-/// The most runs that have ended and are listed.
-const ENDED_MAX: usize = 8;
 /// A command for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HomeAction {
@@ -39,7 +42,8 @@ pub(crate) enum HomeAction {
 pub(crate) fn choose() -> HomeAction {
     let Ok(forge) = open_forge() else { return HomeAction::Help };
     let Ok((rows, _)) = forge.rows_to_list() else { return HomeAction::List };
-    let rows = listed(rows, |run| forge.is_driven(run));
+    let mut rows = rows;
+    rows.sort_by_cached_key(|row| need_order(&forge, row));
     if rows.is_empty() || !can_ask() || !io::stdout().is_terminal() {
         return HomeAction::List;
     }
@@ -49,32 +53,24 @@ pub(crate) fn choose() -> HomeAction {
         if rows.iter().any(has_result) { forge.merged_branches() } else { BTreeSet::new() };
     let lines: Vec<String> =
         rows.iter().map(|row| run_line(&forge, row, &merged, now, width)).collect();
-    let picked = pick("Your runs", &lines, &[('a', "answer"), ('d', "diff")]);
-    let Some(PickedLine { line, key }) = picked else { return HomeAction::Leave };
-    let row = &rows[line];
-    let run = row.run.clone();
-    match (key, row.standing.course()) {
-        (Some('d'), _) => HomeAction::Diff(run),
-        (_, Course::Over) => HomeAction::Show(run),
-        (_, Course::Driven | Course::Asking | Course::Held | Course::Failed) => {
-            HomeAction::Attach(run)
+    let (mut title, mut marked) = ("Your runs".to_owned(), 0);
+    loop {
+        let picked = pick_from(&title, &lines, &[('a', "answer"), ('d', "diff")], marked);
+        let Some(PickedLine { line, key }) = picked else { return HomeAction::Leave };
+        let row = &rows[line];
+        let run = row.run.clone();
+        match (key, row.standing.course()) {
+            (Some('d'), _) if forge.changed_files(&run).is_ok_and(|files| files.is_empty()) => {
+                let id = format::short_id(&run);
+                (title, marked) = (format!("Your runs ({id} has no changes to show)"), line);
+            }
+            (Some('d'), _) => return HomeAction::Diff(run),
+            (_, Course::Over) => return HomeAction::Show(run),
+            (_, Course::Driven | Course::Asking | Course::Held | Course::Failed) => {
+                return HomeAction::Attach(run);
+            }
         }
     }
-}
-
-/// Puts what needs a person first, then what runs, then what ended lately.
-fn listed(rows: Vec<RunRow>, is_driven: impl Fn(&str) -> bool) -> Vec<RunRow> {
-    let order = |row: &RunRow| match row.standing.course() {
-        _ if row.questions > 0 => 0,
-        Course::Driven if is_driven(&row.run) => 1,
-        Course::Driven | Course::Asking | Course::Held => 2,
-        Course::Failed | Course::Over => 3,
-    };
-    let mut rows = rows;
-    rows.sort_by_cached_key(order);
-    let open = rows.iter().filter(|row| order(row) < 3).count();
-    rows.truncate(open + ENDED_MAX);
-    rows
 }
 
 /// Prints the short help, for a `forge` without a command where there is nothing to list.

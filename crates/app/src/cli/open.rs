@@ -11,11 +11,8 @@ use std::{
 use clap::Args;
 use forge_api::{Error, forge::Forge, refuse_agents};
 
-use super::{
-    common::{open_forge, run_and_name},
-    editor::editor,
-};
-use crate::terminal_output;
+use super::common::{open_forge, run_and_name};
+use crate::{editor::editor, terminal_output};
 
 /// Open the checkout of a run or a task in your editor, or a shell
 #[derive(Args)]

@@ -4,18 +4,17 @@ use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::{
-    Error,
-    change_settings::WantedSettings,
-    forge::{Forge, Takeover},
-    import_run::Named,
-    start::Request,
+    Error, change_settings::WantedSettings, forge::Takeover, import_run::Named, start::Request,
 };
-use forge_core::view::Standing;
+use forge_core::{
+    event::Record,
+    view::{RunView, Standing},
+};
 
 use super::{
     choose_run::{RunAction, choose_run},
     common::{open_forge, parse_budget},
-    drive_mode::{DriveArgs, start_and_drive},
+    drive_mode::{DriveArgs, report_outcome, start_and_drive},
 };
 use crate::{format, terminal_output};
 
@@ -74,8 +73,17 @@ impl ResumeArgs {
             },
         };
         let wanted = self.wanted_settings()?;
-        if !self.as_it_is && wanted.is_empty() && budget.is_none() {
-            refuse_in_vain(&forge, &run)?;
+        forge.refuse_agents()?;
+        let view = forge.view(&run)?;
+        refuse_abandoned(&view)?;
+        if view.row.standing == Standing::Done && !self.as_it_is && !forge.is_driven(&run) {
+            let id = format::short_id(&run);
+            terminal_output::print_note(&format!("{id} is done, so there is nothing to resume"));
+            // A driver that died at the very end may have left something to save.
+            let form = self.drive_args.output_format();
+            let mut tell = |record: &Record| form.print_record(record);
+            let outcome = forge.resume(&run, Takeover::AsItIs, &mut |_| {}, &mut tell)?;
+            return report_outcome(&forge, outcome, form);
         }
         if !wanted.is_empty() {
             forge.change_settings(&run, &wanted)?;
@@ -106,36 +114,16 @@ impl ResumeArgs {
     }
 }
 
-/// Fails for a run that a resume does not continue, and says what does. Calls that were left behind by a driver that
-/// died are stopped first, so a run with them is taken over.
-fn refuse_in_vain(forge: &Forge, run: &str) -> Result<(), Error> {
-    let (view, id) = (forge.view(run)?, format::short_id(run));
-    if view.row.working > 0 || forge.is_driven(run) {
+/// Fails for a run that was abandoned. Calls that were left behind by a driver that died are stopped first, so a run with
+/// them is taken over.
+fn refuse_abandoned(view: &RunView) -> Result<(), Error> {
+    if view.row.standing != Standing::Abandoned || view.row.working > 0 {
         return Ok(());
     }
-    match view.row.standing {
-        Standing::Done => {
-            let what = format!("{id} is done, so there is nothing to resume");
-            Err(Error::usage(what, format!("forge show {id}")))
-        }
-        Standing::Abandoned => {
-            let mut begun = view.units.iter().filter(|unit| unit.attempt > 0);
-            let next = match begun.next() {
-                Some(unit) => format!("forge rewind {id} {}", unit.unit),
-                None => format!("forge show {id}"),
-            };
-            Err(Error::usage(format!("{id} was abandoned, so it cannot be resumed"), next))
-        }
-        // The report of a run that asks is its question.
-        Standing::Waiting
-        | Standing::Going
-        | Standing::Limited
-        | Standing::Paused
-        | Standing::Interrupted
-        | Standing::Stopped
-        | Standing::Parked
-        | Standing::Escalated
-        | Standing::Failed
-        | Standing::Blocked => Ok(()),
-    }
+    let id = format::short_id(&view.row.run);
+    let next = match view.units.iter().find(|unit| unit.attempt > 0) {
+        Some(unit) => format!("forge rewind {id} {}", unit.unit),
+        None => format!("forge show {id}"),
+    };
+    Err(Error::usage(format!("{id} was abandoned, so it cannot be resumed"), next))
 }

@@ -21,9 +21,8 @@ use super::{
     common::{EXAMPLE_REQUEST, open_forge, parse_budget, print_json},
     drive_mode::{DriveArgs, OutputFormat, start_and_drive},
     dry_run_text,
-    editor::edit_text,
 };
-use crate::{terminal_info, terminal_output};
+use crate::{editor::edit_text, terminal_info, terminal_output};
 
 /// Start a run, and show it until it is done or needs you
 #[derive(Args)]

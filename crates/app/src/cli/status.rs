@@ -116,22 +116,45 @@ const AGE_WIDTH: usize = 6;
 const STATE_COLUMN: usize = 8;
 /// From this width on, the list has columns for stages, and for questions and branches.
 const WIDE: usize = 120;
+/// Below this width, it has none for cost and age.
+const NARROW: usize = 60;
 
-/// Returns the widths of the columns for stages, requests, and questions and branches.
-const fn widths(width: usize) -> (usize, usize, usize) {
-    let (stage, last) = if width >= WIDE { (STAGE_WIDTH, width * 3 / 10) } else { (0, 0) };
-    let fixed = STATE_COLUMN + STATE_WIDTH + stage + COST_WIDTH + AGE_WIDTH;
-    let title = width.saturating_sub(fixed + last);
-    (stage, if title < 10 { 10 } else { title }, last)
+/// The widths of the columns that depend on the terminal; 0 for one that is left out.
+struct ListColumns {
+    stage: usize,
+    title: usize,
+    cost: usize,
+    age: usize,
+    /// Questions and branches.
+    last: usize,
+}
+
+impl ListColumns {
+    const fn new(width: usize) -> Self {
+        let (stage, last) = if width >= WIDE { (STAGE_WIDTH, width * 3 / 10) } else { (0, 0) };
+        let (cost, age) = if width >= NARROW { (COST_WIDTH, AGE_WIDTH) } else { (0, 0) };
+        let title = width.saturating_sub(STATE_COLUMN + STATE_WIDTH + stage + cost + age + last);
+        Self { stage, title: if title < 10 { 10 } else { title }, cost, age, last }
+    }
+
+    /// Formats the columns for cost and age.
+    fn numbers(&self, amount: &str, since: &str) -> String {
+        let (cost, age) = (self.cost, self.age);
+        if cost == 0 { String::new() } else { format!("{amount:>cost$}{since:>age$}") }
+    }
 }
 
 /// Formats the names of the columns of the list.
 fn list_headings(width: usize) -> String {
-    let (stage_width, title_width, last_width) = widths(width);
-    let (stage, last) = if last_width > 0 { ("STAGE", "  QUESTION OR BRANCH") } else { ("", "") };
+    let columns = ListColumns::new(width);
+    let ListColumns { stage: stage_width, title: title_width, .. } = columns;
+    let (stage, last) = if columns.last > 0 { ("STAGE", "  QUESTION OR BRANCH") } else { ("", "") };
     let line = format!(
-        "  {:<6}{:<STATE_WIDTH$}{stage:<stage_width$}{:<title_width$}{:>COST_WIDTH$}{:>AGE_WIDTH$}{last}",
-        "RUN", "STATE", "REQUEST", "COST", "AGE",
+        "  {:<6}{:<STATE_WIDTH$}{stage:<stage_width$}{:<title_width$}{}{last}",
+        "RUN",
+        "STATE",
+        "REQUEST",
+        columns.numbers("COST", "AGE"),
     );
     format::cut_end(&line, width)
 }
@@ -148,7 +171,8 @@ fn list_text(
     if rows.is_empty() {
         return "No runs yet. Start one: forge \"what you want\"".to_owned();
     }
-    let (stage_width, title_width, last_width) = widths(width);
+    let columns = ListColumns::new(width);
+    let ListColumns { stage: stage_width, title: title_width, last: last_width, .. } = columns;
     let mut lines = Vec::new();
     for row in rows {
         let (symbol, hue, state) = {
@@ -160,12 +184,11 @@ fn list_text(
         let last = row.asks.as_deref().or(branch).unwrap_or_default();
         let shown = row.stage.as_deref().filter(|_| stage_width > 0).unwrap_or_default();
         let line = format!(
-            "{symbol} {id:<6}{}{}{}{:>COST_WIDTH$}{:>AGE_WIDTH$}{}",
+            "{symbol} {id:<6}{}{}{}{}{}",
             text_width::pad(state, STATE_WIDTH),
             text_width::pad(&format::one_line(shown, stage_width.saturating_sub(1)), stage_width),
             text_width::pad(&format::one_line(&row.title, title_width), title_width),
-            row.amount().to_short_text(),
-            format::age(row.changed_at, now),
+            columns.numbers(&row.amount().to_short_text(), &format::age(row.changed_at, now)),
             if last_width > 0 { format!("  {last}") } else { String::new() },
         );
         let line = sanitize(&format::cut_end(&line, width));
@@ -261,22 +284,27 @@ mod tests {
         assert_eq!(
             list(80),
             "\
-■ hkpi  out of budget  Make the sum better: costly                 $1.60+?    2m
-? ckqv  needs you      Add a file named a                          $1.60+?    2m
+■ hkpi  out of budget   Make the sum better: costly                $1.60+?    2m
+? ckqv  needs you       Add a file named a                         $1.60+?    2m
         The review ended twice without a verdict, and said nothing. What now?"
         );
         assert_eq!(
             list(60),
             "\
-■ hkpi  out of budget  Make the sum better: …  $1.60+?    2m
-? ckqv  needs you      Add a file named a      $1.60+?    2m
+■ hkpi  out of budget   Make the sum better:…  $1.60+?    2m
+? ckqv  needs you       Add a file named a     $1.60+?    2m
         The review ended twice without a verdict, and said
         nothing. What now?"
+        );
+        assert_eq!(
+            list(40).lines().next(),
+            Some("■ hkpi  out of budget   Make the sum be…"),
+            "cost and age give way to the request"
         );
         assert!(list(140).contains("implement"), "{}", list(140));
         assert_eq!(
             list_headings(80),
-            "  RUN   STATE          REQUEST                                        COST   AGE"
+            "  RUN   STATE           REQUEST                                       COST   AGE"
         );
         assert!(list_headings(140).ends_with("QUESTION OR BRANCH"), "{}", list_headings(140));
     }

@@ -53,6 +53,7 @@ pub(crate) struct AbandonArgs {
 impl PauseArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
+        forge.refuse_agents()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Pause)?;
         let view = forge.view(&run)?;
         if view.row.standing.course() == Course::Held {
@@ -72,6 +73,7 @@ impl PauseArgs {
 impl StopArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
+        forge.refuse_agents()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Stop)?;
         let id = format::short_id(&run);
         let (view, was_driven) = (forge.view(&run)?, forge.is_driven(&run));
@@ -101,6 +103,7 @@ impl StopArgs {
 impl AbandonArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
+        forge.refuse_agents()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Abandon)?;
         let id = format::short_id(&run);
         let row = forge.view(&run)?.row;

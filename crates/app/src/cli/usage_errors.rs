@@ -288,7 +288,7 @@ impl<'a> CommandLine<'a> {
             let all = if others.is_empty() { last.clone() } else { format!("{others} or {last}") };
             what = format!("{what}; use {all}");
         } else if let Some(reason) = reason {
-            let reason = reason.replace("invalid digit found in string", "it is not a number");
+            let reason = reason.replace("invalid digit found in string", NOT_A_NUMBER);
             what = format!("{what}: {reason}");
         }
         match nearest(value, valid.iter().map(String::as_str)) {
@@ -301,11 +301,17 @@ impl<'a> CommandLine<'a> {
             }
             None => match valid.first() {
                 Some(first) => Error::usage(what, self.with_replaced(value, first)),
+                None if what.ends_with(NOT_A_NUMBER) => {
+                    Error::usage(what, self.with_replaced(value, "50"))
+                }
                 None => Error::usage(what, self.help()),
             },
         }
     }
 }
+
+/// Why a value is not valid where a number is expected.
+const NOT_A_NUMBER: &str = "it is not a number";
 
 /// Returns an error that puts the request of `forge run` into quotes, if that is what clap stumbled over.
 fn unquoted_request(error: &clap::Error, args: &[OsString], cli: &Command) -> Option<Error> {
@@ -450,7 +456,7 @@ mod tests {
             (
                 &["log", "-n", "x"],
                 "`x` is not a valid --lines: it is not a number",
-                "forge log --help",
+                "forge log -n 50",
             ),
             (
                 &["-q", "-v", "status"],

@@ -26,7 +26,7 @@ fn shown(dialog: &QuestionDialog, snapshot: &RunSnapshot) -> String {
 fn press(dialog: &mut QuestionDialog, snapshot: &RunSnapshot, keys: &[KeyPress]) -> DialogResult {
     let mut result = DialogResult::Pending;
     for key in keys {
-        result = dialog.handle_key(key, &snapshot.view.asked[0]);
+        result = dialog.handle_key(key, &snapshot.view.asked[0], OpenQuestions::One);
     }
     result
 }

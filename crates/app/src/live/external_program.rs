@@ -16,6 +16,7 @@ use forge_api::Error;
 use rustix::process::{Signal, getpid, kill_process};
 
 use super::signals::{ScreenSignal, ScreenSignals};
+use crate::editor::text_editor;
 
 /// How often a program is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
@@ -54,9 +55,8 @@ pub(crate) fn run_pager(text: String, signals: &mut ScreenSignals) -> Result<(),
 
 /// Opens `so_far` in the person's editor and returns the edited text.
 pub(crate) fn run_editor(so_far: &str, signals: &mut ScreenSignals) -> Result<String, Error> {
-    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| env::var(name).ok());
-    let Some(editor) = editor.filter(|editor| !editor.trim().is_empty()) else {
-        return Err(Error::surroundings("no editor is set: EDITOR is empty", "set EDITOR"));
+    let Some(editor) = text_editor() else {
+        return Err(Error::surroundings("no editor was found; set EDITOR", "export EDITOR=vi"));
     };
     let path = env::temp_dir().join(format!("forge-answer-{}.md", std::process::id()));
     let error = |error: io::Error| Error::file(&path, &error);

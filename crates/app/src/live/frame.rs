@@ -22,7 +22,11 @@ use super::{
     terminal_features::{Motion, TerminalFeatures},
     unit_rows::{Columns, UnitRow, fold_rows, unit_rows},
 };
-use crate::{format, palette::Hue, text::state_words::DrivenBy};
+use crate::{
+    format,
+    palette::Hue,
+    text::state_words::{DrivenBy, is_ending_calls},
+};
 
 /// Returns all keys of the tree. The footer names only those that do something now.
 pub(crate) const fn key_help(driven_by: DrivenBy) -> &'static str {
@@ -197,9 +201,13 @@ fn footer(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Vec<ScreenLine>
             "leave"
         }
     };
-    keys.push(("q", leave));
+    // A run that is being stopped keeps its screen until its agents have ended.
+    let is_stopping = row.standing.is_stopped() && is_ending_calls(row, options.context.driven_by);
+    if !is_stopping {
+        keys.push(("q", leave));
+    }
     if options.context.driven_by == DrivenBy::ThisProcess {
-        keys.push(("Ctrl-C", "stop"));
+        keys.push(("Ctrl-C", if is_stopping { "kill now" } else { "stop" }));
     }
     keys.extend([("?", "keys"), ("↑↓", "select"), ("Enter", "open")]);
     footer.push(key_hints(&keys, options.size.width));

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     format,
     palette::Hue,
-    text::state_words::{DrivenBy, is_halted, is_pausing, row_mark},
+    text::state_words::{DrivenBy, is_ending_calls, is_halted, row_mark},
 };
 
 /// Below this height, optional lines are left out.
@@ -94,7 +94,7 @@ fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> Scr
     let is_active = is_active(row.standing) && !is_alone;
     // While a person is asked, nothing works on it.
     let is_at_work =
-        (is_active && row.standing != Standing::Waiting) || is_pausing(row, context.driven_by);
+        (is_active && row.standing != Standing::Waiting) || is_ending_calls(row, context.driven_by);
     let until = if is_at_work { snapshot.now } else { row.changed_at };
     let mut parts = vec![format::time_at_work(row, until)];
     if is_active && is_at_work {

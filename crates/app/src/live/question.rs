@@ -25,7 +25,7 @@ use super::{
     status_message::StatusMessage,
 };
 use crate::text::{
-    answer_text::{AnswerOption, answer_options},
+    answer_text::{AnswerOption, OpenQuestions, answer_options},
     question_text::{ALL_KEY, PROOF_LINES, QuestionLayout, question_text},
 };
 
@@ -76,6 +76,8 @@ pub(crate) enum DialogResult {
     },
     /// The question stays open, and the tree is shown.
     Postponed,
+    /// The next open question is to be shown.
+    NextQuestion,
     /// The person leaves the screen.
     Leave,
     /// The change is to be shown.
@@ -124,11 +126,16 @@ impl QuestionDialog {
     }
 
     /// Applies a key.
-    pub(crate) fn handle_key(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
+    pub(crate) fn handle_key(
+        &mut self,
+        key: &KeyPress,
+        question: &QuestionView,
+        open: OpenQuestions,
+    ) -> DialogResult {
         self.message = None;
         match self.step.clone() {
             AnswerStep::Writing { option } => self.write(key, option),
-            AnswerStep::Choosing => self.choose(key, question),
+            AnswerStep::Choosing => self.choose(key, question, open),
             AnswerStep::Confirming { option, words } => {
                 if let KeyPress::Enter | KeyPress::Char('y') = key {
                     return DialogResult::Answered { answer: option.answer, words };
@@ -165,7 +172,12 @@ impl QuestionDialog {
         DialogResult::Pending
     }
 
-    fn choose(&mut self, key: &KeyPress, question: &QuestionView) -> DialogResult {
+    fn choose(
+        &mut self,
+        key: &KeyPress,
+        question: &QuestionView,
+        open: OpenQuestions,
+    ) -> DialogResult {
         let options = answer_options(question);
         let last = options.len().saturating_sub(1);
         match key {
@@ -174,6 +186,7 @@ impl QuestionDialog {
             KeyPress::PageUp => self.scroll = self.scroll.saturating_sub(SCROLL_LINES),
             KeyPress::PageDown => self.scroll += SCROLL_LINES,
             KeyPress::Escape => return DialogResult::Postponed,
+            KeyPress::Tab => return DialogResult::NextQuestion,
             KeyPress::Char('q') | KeyPress::Ctrl('d') => return DialogResult::Leave,
             KeyPress::Char('v') if !question.change.is_nothing() => {
                 return DialogResult::ShowChange;
@@ -196,7 +209,6 @@ impl QuestionDialog {
                 self.open(options[self.selected].clone());
             }
             KeyPress::Char(_)
-            | KeyPress::Tab
             | KeyPress::Left
             | KeyPress::Right
             | KeyPress::WordLeft
@@ -209,7 +221,7 @@ impl QuestionDialog {
             | KeyPress::NewLine
             | KeyPress::Ctrl(_)
             | KeyPress::Pasted(_) => {
-                self.message = Some(StatusMessage::until_key(known_keys(question)));
+                self.message = Some(StatusMessage::until_key(known_keys(question, open)));
             }
         }
         DialogResult::Pending
@@ -245,7 +257,7 @@ impl QuestionDialog {
         // One line separates the question from the header, and one from the answers.
         lines.push(ScreenLine::default());
         let room = height.saturating_sub(lines.len() + 1 + bottom.len());
-        let text = question_lines(&snapshot.view.row.run, question, columns, room);
+        let text = question_lines(snapshot, question, columns, room);
         let first = self.scroll.min(text.len().saturating_sub(room));
         for (at, text) in text.iter().enumerate().skip(first).take(room) {
             lines.push(line(if at == 0 { BOLD } else { PLAIN }, text));
@@ -288,7 +300,8 @@ impl QuestionDialog {
                     let mark = if at == self.selected { "❯" } else { " " };
                     lines.extend(option_lines(option, mark, columns));
                 }
-                lines.push(key_hints(&key_list(question), columns));
+                let open = OpenQuestions::new(&snapshot.view.asked);
+                lines.push(key_hints(&key_list(question, open), columns));
                 (lines, None)
             }
             AnswerStep::Confirming { option, words } => {
@@ -351,10 +364,22 @@ fn check_phrase(gate: &str) -> String {
 }
 
 /// Builds the lines of a question. Long texts in it get as many lines as fit, and a few in any case.
-fn question_lines(run: &str, question: &QuestionView, columns: usize, room: usize) -> Vec<String> {
+fn question_lines(
+    snapshot: &RunSnapshot,
+    question: &QuestionView,
+    columns: usize,
+    room: usize,
+) -> Vec<String> {
+    let (run, asked) = (&snapshot.view.row.run, &snapshot.view.asked);
+    let at = asked.iter().position(|one| one.question == question.question).unwrap_or_default();
+    let place = match OpenQuestions::new(asked) {
+        OpenQuestions::One => String::new(),
+        OpenQuestions::Several => format!(" ({} of {})", at + 1, asked.len()),
+    };
     let with = |lines: usize| {
         let layout = QuestionLayout::Screen { lines };
         let text = question_text(run, question, layout, columns.saturating_sub(2));
+        let text = text.replacen(" · ", &format!("{place} · "), 1);
         wrap(&text, columns.saturating_sub(1)).iter().map(|text| format!(" {text}")).collect()
     };
     let (mut fits, mut too_many) = (PROOF_LINES, room.max(PROOF_LINES) + 1);
@@ -371,13 +396,17 @@ fn question_lines(run: &str, question: &QuestionView, columns: usize, room: usiz
 }
 
 /// Returns the keys besides those of the answers: only those that have an effect.
-fn key_list(question: &QuestionView) -> Vec<(&'static str, &'static str)> {
+fn key_list(question: &QuestionView, open: OpenQuestions) -> Vec<(&'static str, &'static str)> {
     let mut keys = vec![("↑↓ Enter", "choose")];
     match question.change {
         ChangeKind::Code => keys.push(("v", "see the change")),
         ChangeKind::NewTexts => keys.push(("v", "see it")),
         ChangeKind::ChangedTexts => keys.push(("v", "see it, and what changed")),
         ChangeKind::Nothing => {}
+    }
+    match open {
+        OpenQuestions::One => {}
+        OpenQuestions::Several => keys.push(("Tab", "next question")),
     }
     keys.push(("Esc", "later"));
     keys.push(("f", "full text"));
@@ -388,10 +417,11 @@ fn key_list(question: &QuestionView) -> Vec<(&'static str, &'static str)> {
 }
 
 /// Says which keys there are.
-fn known_keys(question: &QuestionView) -> String {
+fn known_keys(question: &QuestionView, open: OpenQuestions) -> String {
     let answers = answer_options(question);
     let answers = answers.iter().map(|option| format!("{} {}", option.key, option.label));
-    let others = key_list(question).into_iter().skip(1).map(|(key, does)| format!("{key} {does}"));
+    let others =
+        key_list(question, open).into_iter().skip(1).map(|(key, does)| format!("{key} {does}"));
     let keys: Vec<String> = answers.chain(others).chain(["q leave".to_owned()]).collect();
     format!("Keys: {}", keys.join(" · "))
 }

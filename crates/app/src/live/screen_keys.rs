@@ -26,6 +26,7 @@ use super::{
 use crate::{
     document, terminal_info,
     text::{
+        answer_text::OpenQuestions,
         question_text::{QuestionLayout, question_text},
         result_text::{parse_unit_id, review_documents},
     },
@@ -76,7 +77,8 @@ impl LiveScreen<'_> {
             },
             ScreenMode::Asking(id) => {
                 let question = find_question(snapshot, id)?;
-                let result = self.dialogs.get_mut(id)?.handle_key(key, question);
+                let open = OpenQuestions::new(&snapshot.view.asked);
+                let result = self.dialogs.get_mut(id)?.handle_key(key, question, open);
                 return self.apply_dialog_result(result, question, snapshot);
             }
             ScreenMode::Unsent(unsent) => match unsent.handle_key(key) {
@@ -175,6 +177,13 @@ impl LiveScreen<'_> {
             DialogResult::Postponed => {
                 self.postponed.insert(question.question.clone());
                 self.mode = ScreenMode::Tree;
+            }
+            DialogResult::NextQuestion => {
+                let asked = &snapshot.view.asked;
+                let at = asked.iter().position(|one| one.question == question.question);
+                if let Some(next) = at.and_then(|at| asked.get((at + 1) % asked.len())) {
+                    self.open_question(next);
+                }
             }
             DialogResult::Leave => return self.leave(snapshot),
             DialogResult::Answered { answer, words } => {

@@ -184,7 +184,7 @@ pub(super) fn asking() -> RunSnapshot {
                 { "answer": "approve", "does": "it is accepted, and `design` is done" },
                 { "answer": "revise", "does": "design runs again, with your words in its brief" },
                 { "answer": "waive checkpoint-a", "does": "`checkpoint-a` is overridden in your name, and `design` is done" },
-                { "answer": "give-up", "does": "design fails; work that does not depend on it continues" },
+                { "answer": "give-up", "does": "design fails, and the run with it" },
             ],
             "summary": "a token bucket for each key, kept in memory",
             "shown": { "approach": "token bucket", "key_changes": ["src/limit.rs", "src/main.rs"], "risk": "medium" },
@@ -618,6 +618,48 @@ fn a_run_whose_agents_still_work_after_a_pause_is_pausing_and_its_time_goes_on()
     assert!(first(&snapshot, DrivenBy::Nothing).0.ends_with("■ paused"));
     let paused = held(snapshot, Standing::Paused, "");
     assert!(first(&paused, DrivenBy::ThisProcess).0.ends_with("■ paused"));
+}
+
+#[test]
+fn a_run_whose_agents_still_work_after_a_stop_is_stopping_and_can_be_killed() {
+    let mut snapshot = building(12);
+    snapshot.view.row.standing = Standing::Interrupted;
+    let shown = text(&frame(&snapshot, &options(SMALL)).lines);
+    has_all(&shown, &["■ stopping", "Ctrl-C kill now"]);
+    assert!(!shown.contains("interrupted") && !shown.contains("q leave"), "{shown}");
+    let ended = text(&frame(&held(snapshot, Standing::Interrupted, ""), &options(SMALL)).lines);
+    assert!(ended.contains("■ interrupted") && !ended.contains("kill now"), "{ended}");
+}
+
+#[test]
+fn a_stage_whose_tasks_need_the_person_says_so_and_one_that_does_not_apply_is_left_out() {
+    let mut snapshot = building(12);
+    set(&mut snapshot, "build.T9/implement", UnitState::Asking);
+    let last = snapshot.view.units.last_mut().expect("there are stages");
+    last.state = UnitState::Skipped;
+    let skipped = last.unit.clone();
+    let shown = text(&final_lines(&snapshot, HERE, 80, 60));
+    has_all(&shown, &["? build", "needs you, 1 of 12"]);
+    assert!(!shown.contains(&skipped), "{shown}");
+}
+
+#[test]
+fn the_times_of_stages_stand_still_without_a_driver_as_that_of_the_run_does() {
+    let snapshot = building(12);
+    let context = ScreenContext { driven_by: DrivenBy::Nothing, ..HERE };
+    let later = RunSnapshot {
+        now: snapshot.now + 60_000,
+        took: snapshot.took.iter().map(|(unit, ms)| (unit.clone(), ms + 60_000)).collect(),
+        ..snapshot.clone()
+    };
+    let at_work = |name: &str| snapshot.working.contains_key(name);
+    let rows = |snapshot: &RunSnapshot| {
+        let shown = text(&final_lines(snapshot, context, 80, 60));
+        let rows = shown.lines().filter(|line| line.contains("T5 ")).map(str::to_owned);
+        rows.collect::<Vec<String>>()
+    };
+    assert!(at_work("build.T5/implement"), "{:?}", snapshot.working.keys());
+    assert_eq!(rows(&later), rows(&snapshot));
 }
 
 #[test]

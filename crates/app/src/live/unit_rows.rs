@@ -16,7 +16,7 @@ use super::{
 use crate::{
     format::{self, duration},
     palette::Hue,
-    text::state_words::{DrivenBy, UnitActivity, unit_mark, unit_symbol, waiting_word},
+    text::state_words::{DrivenBy, StateMark, UnitActivity, unit_mark, unit_symbol, waiting_word},
 };
 
 /// From this width on, the latest line is beside its unit and not below it, with so much room at least.
@@ -61,14 +61,15 @@ impl Columns {
             let shown = numbers.into_iter().filter(|column| *column > 0);
             PREFIX + GAP + state + details + shown.map(|column| GAP + column).sum::<usize>()
         };
+        let longest = rows.iter().filter_map(|row| row.label_width(units)).max();
+        let longest = longest.unwrap_or_default();
         // Tokens give way first, then the usual time, the time, and the cost.
         for column in [2, 1, 0, 3] {
-            if fixed(numbers) + NAME_MIN > width {
+            if fixed(numbers) + longest.min(NAME_MIN) > width {
                 numbers[column] = 0;
             }
         }
-        let longest = rows.iter().filter_map(|row| row.label_width(units)).max();
-        let longest = longest.unwrap_or_default().clamp(NAME_MIN, NAME_MAX);
+        let longest = longest.clamp(NAME_MIN, NAME_MAX);
         let name = width.saturating_sub(fixed(numbers)).clamp(1, longest);
         Self { width, name, state, numbers }
     }
@@ -203,7 +204,9 @@ pub(crate) fn unit_rows(snapshot: &RunSnapshot, width: usize) -> Vec<UnitRow> {
         *n_inside.entry(scope).or_default() += 1;
     }
     let mut all = Vec::new();
-    for (at, unit) in units.iter().enumerate() {
+    // What does not apply to this run is not of interest.
+    let applies = |(_, unit): &(usize, &UnitView)| unit.state != UnitState::Skipped;
+    for (at, unit) in units.iter().enumerate().filter(applies) {
         // An item with a single stage needs no stage name.
         let is_alone = scope(unit).is_some_and(|scope| n_inside.get(&scope) == Some(&1));
         let name = match format::short_unit_name(&unit.unit).split_once('/') {
@@ -268,7 +271,8 @@ fn unit_line(
     columns: Columns,
 ) -> ScreenLine {
     let calls = snapshot.working.get(&unit.unit).map(Vec::as_slice).unwrap_or_default();
-    let mark = unit_mark(unit, UnitActivity::new(unit, snapshot, driven_by));
+    let mark = asking_tasks_mark(unit, snapshot)
+        .unwrap_or_else(|| unit_mark(unit, UnitActivity::new(unit, snapshot, driven_by)));
     let mut head = line(PLAIN, &"  ".repeat(depth(unit)));
     head.add(symbol_style(mark.hue), mark.symbol);
     let has_begun = !unit.state.is_quiet() || unit.state == UnitState::Accepted;
@@ -276,7 +280,12 @@ fn unit_line(
     if !unit.title.is_empty() {
         head.add(PLAIN, &format!(" {}", unit.title));
     }
-    let took = match snapshot.took.get(&unit.unit).copied().unwrap_or_default() {
+    let took = snapshot.took.get(&unit.unit).copied().unwrap_or_default();
+    // The clock of a run without a driver stands, and so do those of its stages.
+    let is_unseen = driven_by.is_missing(snapshot) && !calls_inside(unit, snapshot).is_empty();
+    let since = if is_unseen { snapshot.view.row.changed_at } else { snapshot.now };
+    let unseen = snapshot.now.saturating_sub(since);
+    let took = match took.saturating_sub(unseen) {
         0 => String::new(),
         took => duration(took),
     };
@@ -298,6 +307,26 @@ fn unit_line(
         }
     }
     line
+}
+
+/// Returns the state of a stage whose tasks need the person.
+fn asking_tasks_mark(unit: &UnitView, snapshot: &RunSnapshot) -> Option<StateMark> {
+    let (_, all) = unit.items?;
+    let inside = format!("{}.", unit.unit);
+    let is_asking =
+        |one: &&UnitView| one.state == UnitState::Asking && one.unit.starts_with(&inside);
+    let n = snapshot.view.units.iter().filter(is_asking).count();
+    let (symbol, hue) = unit_symbol(UnitState::Asking);
+    let is_open = snapshot.view.row.standing.course() != Course::Over;
+    (n > 0 && is_open).then(|| StateMark { symbol, hue, word: format!("needs you, {n} of {all}") })
+}
+
+/// Returns the calls of a unit, and of the units inside it.
+fn calls_inside<'a>(unit: &UnitView, snapshot: &'a RunSnapshot) -> Vec<&'a Working> {
+    let inside = format!("{}.", unit.unit);
+    let is_inside = |name: &str| name == unit.unit || name.starts_with(&inside);
+    let calls = snapshot.working.iter().filter(|(name, _)| is_inside(name));
+    calls.flat_map(|(_, calls)| calls).collect()
 }
 
 /// Returns the time that a unit usually takes, if it is known and worth showing.

@@ -132,9 +132,8 @@ pub(crate) fn question_text(
     }
     match layout {
         // A key or a command shows what was written.
-        QuestionLayout::Printed { .. } => {}
-        QuestionLayout::Screen { .. } if !question.change.is_nothing() => {}
-        QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
+        QuestionLayout::Printed { .. } | QuestionLayout::Screen { .. } => {}
+        QuestionLayout::FullText { .. } => {
             for name in &question.artifacts {
                 let path = artifact_path(&question.unit, name);
                 writer.push_field("wrote", &format!("artifacts/{path}"));
@@ -307,8 +306,11 @@ impl QuestionWriter<'_> {
             QuestionLayout::Printed { .. } => self.push_commands("read", &read),
             // A key shows the rest.
             QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
-                let watch = read.into_iter().filter(|command| command.starts_with("forge watch"));
-                self.push_commands("read", &watch.collect::<Vec<String>>());
+                let has_key = |command: &str| {
+                    !command.starts_with("forge watch") && !question.change.is_nothing()
+                };
+                let without = read.into_iter().filter(|command| !has_key(command));
+                self.push_commands("read", &without.collect::<Vec<String>>());
             }
         }
         if question

@@ -140,9 +140,10 @@ pub(crate) fn next_steps(
             }
             (_, _) => diff,
         },
-        (Course::Asking, _) => Some(format!("forge attach {id}")),
         (Course::Driven | Course::Held | Course::Failed, DrivenBy::Nothing) => next_command(view),
-        (Course::Driven | Course::Held | Course::Failed, _) => Some(format!("forge attach {id}")),
+        (Course::Driven | Course::Held | Course::Failed | Course::Asking, _) => {
+            Some(format!("forge attach {id}"))
+        }
     }
 }
 

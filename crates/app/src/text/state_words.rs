@@ -109,20 +109,23 @@ pub(crate) const fn standing_symbol(standing: Standing) -> (&'static str, Hue) {
 pub(crate) fn row_mark(row: &RunRow, driven_by: DrivenBy) -> (&'static str, Hue, &'static str) {
     let (symbol, hue) = standing_symbol(row.standing);
     match row.doubt {
-        _ if is_pausing(row, driven_by) => (symbol, hue, "pausing"),
+        _ if is_ending_calls(row, driven_by) => {
+            let word = if row.standing == Standing::Paused { "pausing" } else { "stopping" };
+            (symbol, hue, word)
+        }
         Some(ProofState::Red) => ("!", Hue::Yellow, "check failed"),
         Some(ProofState::Unverified) => ("!", Hue::Yellow, "unverified"),
-        Some(ProofState::Verified | ProofState::NothingLanded) | None => match row.standing {
-            Standing::Done if row.serious_findings > 0 => ("!", Hue::Yellow, "finding open"),
-            Standing::Done if !has_result(row) => (symbol, hue, "done, no change"),
-            standing => (symbol, hue, standing.label()),
-        },
+        _ if row.serious_findings > 0 => ("!", Hue::Yellow, "finding open"),
+        _ if row.standing == Standing::Done && !has_result(row) => (symbol, hue, "done, no change"),
+        Some(ProofState::Verified | ProofState::NothingLanded) | None => {
+            (symbol, hue, row.standing.label())
+        }
     }
 }
 
-/// Returns true if a run is paused, and agents that worked before may still end.
-pub(crate) fn is_pausing(row: &RunRow, driven_by: DrivenBy) -> bool {
-    row.standing == Standing::Paused && row.working > 0 && driven_by != DrivenBy::Nothing
+/// Returns true if a person paused or stopped a run, and agents that worked before have not ended.
+pub(crate) fn is_ending_calls(row: &RunRow, driven_by: DrivenBy) -> bool {
+    is_halted(row.standing) && row.working > 0 && driven_by != DrivenBy::Nothing
 }
 
 /// Returns the same for a list, by who drives the run, and by the branches that are part of the user's.

@@ -163,7 +163,7 @@ fn on_a_disk_that_cannot_be_written_one_can_look_and_is_told_what_to_do_for_more
         vec!["run", "more of it"],
         vec!["resume", &run],
         vec!["answer", &run, "Q1", "approve"],
-        vec!["stop", &run],
+        vec!["pause", &run],
         vec!["doctor", "--rebuild"],
     ] {
         let said = world.refused(&args);

@@ -49,7 +49,7 @@ fn reject_fails_the_run_and_does_not_reopen_it() {
     let said = world.forge(&["reject", short(&run), "-m", "not needed"]);
     assert_eq!(said.code, FAILED, "{said}");
     has(&said.err, &["write is rejected"]);
-    has(&said.out, &["✗ Failed", "Why     failed: write, rejected by", "Next    forge log "]);
+    has(&said.out, &["✗ Failed", "Why     write: rejected by", "Next    forge log "]);
     assert_eq!(world.view(&run)["standing"], "failed");
     has(&world.ok(&["log", &run]), &["not needed"]);
 }

@@ -75,9 +75,10 @@ fn a_run_that_waits_prints_the_commands_that_answer_it_and_they_work_as_they_are
     has(&answered.out, &["✓ Done"]);
     let run = world.latest();
     let before = world.records(&run);
-    let again = world.refused(&["resume", &run]);
-    has(&again, &["is done, so there is nothing to resume", "help: forge show "]);
-    assert!(!again.contains("\nrun "), "{again}");
+    let again = world.forge(&["resume", &run]);
+    assert_eq!(again.code, DONE, "to resume what is done does nothing, as often as you like");
+    has(&again.err, &["is done, so there is nothing to resume"]);
+    assert!(!again.err.contains("run "), "{again}");
     assert_eq!(world.records(&run), before);
 }
 
@@ -496,5 +497,5 @@ fn an_agent_that_failed_is_asked_about_with_its_last_words() {
     ));
     let said = world.run("draft", &[]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["Q1      write: The attempt failed: API Error: 401 unauthorized"]);
+    has(&said.out, &["Q1      write: The agent failed twice: API Error: 401 unauthorized"]);
 }

@@ -87,8 +87,8 @@ fn words_that_are_no_request_are_refused_with_examples_and_make_nothing() {
 fn flags_that_contradict_each_other_are_refused() {
     let world = sized();
     for (args, why) in [
-        (&["do it", "--effort", "XS"][..], "no effort XS"),
-        (&["do it", "--effort", "XL"], "`effort` can be S, M, L, not `XL`"),
+        (&["do it", "--effort", "XS"][..], "`XS` is not a valid --effort"),
+        (&["do it", "--effort", "XL"], "`XL` is not a valid --effort; use S, M or L"),
         (&["do it", "--effort", "S", "--effort", "M"], "--effort"),
         (&["do it", "--effort", "S", "--param", "effort=M"], "given twice"),
         (&["do it", "--scenario", "x", "--agent", "claude"], "cannot be used with"),
@@ -104,7 +104,7 @@ fn flags_that_contradict_each_other_are_refused() {
         has(&said.err, &[why]);
     }
     let said = world.refused(&["run", "--flow", "draft", "--effort", "S", "do it"]);
-    has(&said, &["the flow `draft` has no effort setting"]);
+    has(&said, &["the flow `draft` takes no --effort"]);
     let said = world.refused(&["run", "--flow", "draft", "--no-pr", "do it"]);
     has(&said, &["has no pull request"]);
     assert!(world.is_untouched());

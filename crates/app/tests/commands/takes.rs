@@ -205,7 +205,7 @@ fn a_run_that_is_not_done_is_not_merged() {
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let run = world.latest();
     for command in ["merge", "pr"] {
-        has(&world.refused(&[command, &run]), &["is not done (needs you)", "help: forge status"]);
+        has(&world.refused(&[command, &run]), &["is not done (needs you)", "help: forge attach"]);
         has(&world.refused(&[command]), &["no run has a result to merge", "help: forge status"]);
     }
 }

@@ -41,8 +41,7 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     has(&world.ok(&["pause"]), &[&format!("{} is paused", short(&waits))]);
     // Nobody drives it, so that only who names it can stop it.
     has(&world.refused(&["stop"]), &["no run can be stopped", "help: forge status"]);
-    has(&world.ok(&["stop", &waits]), &[&format!("{} is stopped", short(&waits))]);
-    has(&world.refused(&["stop", &waits]), &[" is already stopped"]);
+    has(&world.ok(&["stop", &waits]), &[&format!("{} was not running (paused)", short(&waits))]);
     has(&world.refused(&["attach"]), &[&format!("{} is not running", short(&waits))]);
     has(&world.ok(&["answer", "Q1", "approve"]), &["Q1 is answered"]);
     assert_eq!(world.forge(&["resume"]).code, DONE);

@@ -141,8 +141,8 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     world.ok(&["answer", &run, "Q2", "waive", "land", "and parts"]);
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, 0, "{said}");
-    has(&said.out, &["! Done, but nothing was changed"]);
-    has(&world.ok(&["show", &run]), &["done: nothing was changed"]);
+    has(&said.out, &["✓ Done, no change"]);
+    has(&world.ok(&["show", &run]), &["done, no change"]);
     assert!(project.deliveries(&run).is_empty());
     let refs = world.git(&["for-each-ref", "--format=%(refname)", &format!("refs/forge/{run}")]);
     assert!(!refs.contains("delivered"), "{refs}");

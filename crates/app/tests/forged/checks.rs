@@ -127,7 +127,7 @@ fn skipped_tests_are_asked_about() {
         "sed -i '1iexit 0' tests/greet.sh",
         GUARDED,
         &[
-            "`tests/greet.sh` (test) is weakened",
+            "tests/greet.sh: line 1: newly swallows a failure: `exit 0`",
             "newly swallows a failure",
             "a failing test added by Forge made `sh test.sh` fail",
         ],

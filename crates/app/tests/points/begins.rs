@@ -73,7 +73,7 @@ fn flags_that_cannot_be_are_refused_with_a_next_command_and_nothing_is_made() {
         (&[REQUEST, "--effort"], "`--effort` needs a value"),
         (&["--auto=yes", REQUEST], "--auto"),
         (&["--effort", "Q", REQUEST], "can be S, M, L, not `Q`"),
-        (&["--effort", "xs", REQUEST], "there is no effort XS"),
+        (&["--effort", "xs", REQUEST], "`XS` is not a valid --effort"),
         (&["--effort", "", REQUEST], "can be S, M, L"),
         (&["--param", "effort=Q", REQUEST], "can be S, M, L"),
         (&["--param", "colour=red", REQUEST], "has no parameter `colour`"),
@@ -287,10 +287,10 @@ fn for_an_agent_that_is_unknown_those_that_could_play_here_are_proposed() {
     let said = run(&project, &["--agent", "min", REQUEST]);
     has(&said.err, &["did you mean `mine`?"]);
     let proposed: Vec<&str> = said.err.lines().filter(|line| line.contains("--agent ")).collect();
-    assert!(proposed[0].contains("or: forge run --agent mine "), "{said}");
+    assert!(proposed[0].contains("help: forge run --agent mine "), "{said}");
     // Nobody could play.
     let world = World::new();
     world.write("forge.toml", missing);
     let refused = world.refused(&["run", "--agent", "codx", REQUEST]);
-    has(&refused, &["unknown agent `codx`", "or: forge agents"]);
+    has(&refused, &["unknown agent `codx`", "help: forge agents"]);
 }

@@ -31,10 +31,10 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         &[
             (
                 "approve [\"WORDS\"]",
-                "`review` is overridden with its findings noted, and the merge runs next",
+                "it is accepted with 1 major finding open, and the merge runs next",
             ),
             ("revise \"WORDS\"", "T1 implement runs again, with your words in its brief"),
-            ("give-up", "T1 implement fails; work that does not depend on it continues"),
+            ("give-up", "T1 implement fails, and the run with it"),
         ],
     );
     left.shows(&[
@@ -91,13 +91,13 @@ fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
         1,
         &[
             ("retry [\"WORDS\"]", "analyse is tried again"),
-            ("give-up", "analyse fails; work that does not depend on it continues"),
+            ("give-up", "analyse fails, and the run with it"),
         ],
     );
     left.shows(&[
         "no `result.json` in the outbox",
         "Q1 · analyse: ",
-        "`analysis.md` is not in the outbox",
+        "`analysis.md` was not written",
     ]);
     assert_eq!(left.tries("analyse"), 2, "{}", left.said);
     left.refuses(&["Q1", "approve"], &["approve", "retry, reject"])
@@ -122,10 +122,10 @@ fn a_reviewer_without_a_verdict_is_asked_once_more_and_then_a_person_is() {
             ("retry [\"WORDS\"]", "`review` runs again"),
             (
                 "approve [\"WORDS\"]",
-                "`review` is overridden with its findings noted, and `checkpoint-a` runs next",
+                "it is accepted without this review, and `checkpoint-a` runs next",
             ),
             ("revise \"WORDS\"", "design runs again, with your words in its brief"),
-            ("give-up", "design fails; work that does not depend on it continues"),
+            ("give-up", "design fails, and the run with it"),
         ],
     );
     assert_eq!((left.tries("design"), left.tries("design#1/review")), (1, 2), "{}", left.said);
@@ -175,7 +175,7 @@ fn red(left: &Left<'_>) {
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name, and the protected-file check runs next",
             ),
-            ("give-up", "T1 implement fails; work that does not depend on it continues"),
+            ("give-up", "T1 implement fails, and the run with it"),
         ],
     );
 }

@@ -9,7 +9,7 @@ use super::{
 const OFFERS: &[(&str, &str)] = &[
     ("approve [\"WORDS\"]", "it is accepted, and split starts next"),
     ("revise \"WORDS\"", "design runs again, with your words in its brief"),
-    ("give-up", "design fails; work that does not depend on it continues"),
+    ("give-up", "design fails, and the run with it"),
 ];
 
 #[test]

@@ -41,7 +41,7 @@ fn stays_red(project: &Project) -> Left<'_> {
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name, and the protected-file check runs next",
             ),
-            ("give-up", "verify fails; work that does not depend on it continues"),
+            ("give-up", "verify fails, and the run with it"),
         ],
     );
     left
@@ -134,7 +134,7 @@ fn the_whole_summary_is_what_the_run_keeps_and_shows() {
     let summary = project.world.ok(&["show", &left.run, "summary.md"]);
     in_order(&summary, SECTIONS);
     let branch = format!("forge/{}", left.run);
-    left.shows(&[&branch, "1 open finding"]);
+    left.shows(&[&branch, "1 minor finding"]);
     has(&summary, &["minor thing 1", "delivery/001/pull-request.md", "## Debug report"]);
     let kept =
         project.world.git(&["show", &format!("{branch}:.forge/runs/{}/summary.md", left.run)]);

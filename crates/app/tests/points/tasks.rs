@@ -10,7 +10,7 @@ use super::{
 const OFFERS: &[(&str, &str)] = &[
     ("approve [\"WORDS\"]", "it is accepted, and build starts next"),
     ("revise \"WORDS\"", "split runs again, with your words in its brief"),
-    ("give-up", "split fails; work that does not depend on it continues"),
+    ("give-up", "split fails, and the run with it"),
 ];
 
 /// What a reviewer of the tasks says.

@@ -21,7 +21,7 @@ fn a_project_without_checks_is_unverified_and_asks_before_anything_lands() {
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name for all of this run, and the protected-file check runs next",
             ),
-            ("give-up", "T1 implement fails; work that does not depend on it continues"),
+            ("give-up", "T1 implement fails, and the run with it"),
         ],
     );
     left.shows(&["Nothing verifies this change"]);
@@ -140,7 +140,7 @@ fn checks_that_an_agent_adds_are_asked_about_and_not_run_before_a_person_allows_
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name for all of this run, as long as its checks stay the same, and the protected-file check runs next",
             ),
-            ("give-up", "T1 implement fails; work that does not depend on it continues"),
+            ("give-up", "T1 implement fails, and the run with it"),
         ],
     );
     let ran = project.world.beside("ran");

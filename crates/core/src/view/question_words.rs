@@ -10,45 +10,43 @@ use crate::{
     verdict::{Finding, Proof, Severity},
 };
 
-use super::sentence::{fault, question_text};
+use super::sentence::{NOT_IN_OUTBOX, NOT_WRITTEN, fault, question_text};
 
 /// Returns a question of a run, as a sentence.
 pub(super) fn question_text_in(run: &Run, question: &Question) -> String {
+    precise_text(run, question).unwrap_or_else(|| question_text(question))
+}
+
+/// Returns what the run says more precisely than the question alone, if it does.
+fn precise_text(run: &Run, question: &Question) -> Option<String> {
     let unit = run.unit(&question.unit);
-    match &question.why {
-        QuestionReason::Guarded if unit.found.iter().any(is_weakened_test) => {
-            "This change weakens tests. Accept it?".to_owned()
-        }
-        QuestionReason::NotShrinking => {
-            let gate = question.gate.as_deref().unwrap_or_default();
-            match (gate, serious_counts(&unit.found)) {
-                ("review", Some(counts)) => {
-                    format!("The review still finds {counts}, as many as before. What now?")
-                }
-                (_, _) => question_text(question),
-            }
-        }
-        QuestionReason::NoResult { class: Some(class), what } if question.gate.is_none() => {
-            let last = fault(*class, what).replace(" is not in the outbox", " was not written");
-            let last = last.trim_end_matches('.');
-            let who = match run.stage(&question.unit).work {
-                Work::Agent { .. } => "agent",
-                Work::Command { .. } => "command",
-                Work::Deliver { .. } => "delivery",
-                Work::Each { .. } | Work::Flow { .. } | Work::Nothing => "work",
-            };
-            let times = match unit.misses {
-                0 | 1 => String::new(),
-                2 => " twice".to_owned(),
-                n => format!(" {n} times"),
-            };
-            match class {
-                FaultClass::Crashed => format!("The {who} failed{times}: {last}. What now?"),
-                _ => format!("The {who} left no usable result{times}: {last}. What now?"),
-            }
-        }
-        _ => question_text(question),
+    if question.why == QuestionReason::Guarded {
+        let is_weaker = unit.found.iter().any(is_weakened_test);
+        return is_weaker.then(|| "This change weakens tests. Accept it?".to_owned());
     }
+    if question.why == QuestionReason::NotShrinking && question.gate.as_deref() == Some("review") {
+        let counts = serious_counts(&unit.found)?;
+        return Some(format!("The review still finds {counts}, as many as before. What now?"));
+    }
+    let QuestionReason::NoResult { class: Some(class), what } = &question.why else { return None };
+    if question.gate.is_some() {
+        return None;
+    }
+    let last = fault(*class, what).replace(NOT_IN_OUTBOX, NOT_WRITTEN);
+    let last = last.trim_end_matches('.');
+    let who = match run.stage(&question.unit).work {
+        Work::Agent { .. } => "agent",
+        Work::Command { .. } => "command",
+        Work::Deliver { .. } => "delivery",
+        Work::Each { .. } | Work::Flow { .. } | Work::Nothing => "work",
+    };
+    let times = match unit.misses {
+        0 | 1 => String::new(),
+        2 => " twice".to_owned(),
+        n => format!(" {n} times"),
+    };
+    let did = if *class == FaultClass::Crashed { "failed" } else { "left no usable result" };
+    Some(format!("The {who} {did}{times}: {last}. What now?"))
 }
 
 /// Returns the numbers of findings that have to be dealt with: `1 critical and 2 major findings`.

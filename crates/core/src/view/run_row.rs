@@ -178,10 +178,7 @@ impl RunRow {
             changed_at: run.now(),
             waited_ms: run.waited_ms(),
             held_ms: run.held_ms(),
-            serious_findings: match standing {
-                Standing::Done => n_serious(run),
-                _ => 0,
-            },
+            serious_findings: if standing == Standing::Done { n_serious(run) } else { 0 },
             claims: claims(run),
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     Command, Input, Time, decide,
     event::{Answer, Choice, Event, FailureKind, Question, QuestionReason, Record},
     flow::{Check, Gate, Work},
-    id::{CallId, UnitId, gate_does},
+    id::{CallId, Scope, UnitId, gate_does},
     money::Money,
     run::{Phase, ReviewTally, Run, State, TableStatus, Unit},
     verdict::{Finding, Shown, VerdictWord},
@@ -456,7 +456,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         Some(gate) => format!("{} next", gate_does(&gate.name, "runs", "run")),
         None => match next_stage(run, &question.unit) {
             Some(stage) => format!("{stage} starts next"),
-            None if question.unit.scope.is_root() => "the run is done".to_owned(),
+            None if is_last(run, &question.unit) => "the run is done".to_owned(),
             None => format!("{} is done", question.unit.label()),
         },
     };
@@ -518,6 +518,13 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             format!("{} fails; work that does not depend on it continues", question.unit.label())
         }
     }
+}
+
+/// Returns true if all other stages of the flow are over.
+fn is_last(run: &Run, unit: &UnitId) -> bool {
+    let (stages, table) = run.table(&Scope::root());
+    let mut others = stages.iter().zip(&table.units).filter(|(stage, _)| stage.name != unit.stage);
+    unit.scope.is_root() && others.all(|(_, other)| other.state.is_closed())
 }
 
 /// Returns true if nothing is there that could continue after a unit was given up.

@@ -336,9 +336,10 @@ pub(super) fn question_text(question: &Question) -> String {
         }
         QuestionReason::NoResult { class, what } if gate.is_empty() => {
             let last = class.map_or_else(|| last_line(what), |class| fault(class, what));
+            let last = last.replace(NOT_IN_OUTBOX, NOT_WRITTEN);
             let last = last.trim_end_matches('.');
             match class {
-                Some(FaultClass::Crashed) => format!("The attempt failed: {last}. What now?"),
+                Some(FaultClass::Crashed) => format!("The work failed: {last}. What now?"),
                 Some(_) | None => format!("No usable result: {last}. What now?"),
             }
         }
@@ -409,6 +410,10 @@ pub(super) fn question_text(question: &Question) -> String {
         }
     }
 }
+
+/// What an agent is told of a file that is missing, and a person.
+pub(super) const NOT_IN_OUTBOX: &str = " is not in the outbox";
+pub(super) const NOT_WRITTEN: &str = " was not written";
 
 /// Returns a part of a sentence as its beginning.
 pub fn capitalized(text: &str) -> String {

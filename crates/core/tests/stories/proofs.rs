@@ -301,7 +301,7 @@ fn a_check_that_failed_before_the_run_costs_one_revision_and_a_new_failure_all_o
     };
     let world = twice(old(revise(1)), old(revise(1)));
     world.says("make sent back by verify: F1 src/a.rs:7: problem 0, as it did before the run");
-    world.says("Q1 asks about make: The checks find as many problems as before, so another revision would not help. What now?");
+    world.says("Q1 asks about make: The checks find as many problems as before. What now?");
     assert_eq!(world.unit("make").attempt, 2);
     assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::Waive, Choice::GiveUp]);
     for (first, second) in

@@ -72,7 +72,7 @@ fn a_review_that_finds_as_much_as_before_stops_early() {
         .verdict("write#2/critic#1", revise(2))
         .played();
     assert_eq!(world.unit("write").attempt, 2);
-    world.says("Q1 asks about write: `critic` finds as many problems as before, so another revision would not help. What now?");
+    world.says("Q1 asks about write: `critic` finds as many problems as before. What now?");
     assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
 }
 

@@ -189,16 +189,8 @@ fn serious_findings_never_pass_by_themselves_and_lesser_ones_do_if_the_reviewer_
 #[test]
 fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_is_done() {
     let table = [
-        (
-            DESIGN,
-            "`checkpoint-a` runs next",
-            "design fails; work that does not depend on it continues",
-        ),
-        (
-            TASKS,
-            "`checkpoint-b` runs next",
-            "split fails; work that does not depend on it continues",
-        ),
+        (DESIGN, "`checkpoint-a` runs next", "design fails, and the run with it"),
+        (TASKS, "`checkpoint-b` runs next", "split fails, and the run with it"),
         (CODE, "the merge runs next", "T1 implement fails"),
     ];
     for (reviewed, next, fails) in table {
@@ -218,7 +210,7 @@ fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_i
         let offered = offered(&world);
         let does: Vec<&str> = offered.iter().map(|(_, does)| &**does).collect();
         assert_eq!(does[0], "`review` runs again");
-        assert_eq!(does[1], format!("`review` is overridden with its findings noted, and {next}"));
+        assert_eq!(does[1], format!("it is accepted without this review, and {next}"));
         assert_eq!(
             does[2],
             format!("{stage} runs again, with your words in its brief"),

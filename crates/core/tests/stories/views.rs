@@ -51,7 +51,7 @@ fn every_standing_has_its_word_and_exit_code() {
     let blocked = World::small(ASKED).verdict("write#1/critic#1", block("no"));
     let blocked = blocked.answer(1, Answer::GiveUp, "").played();
     assert_eq!(standing(&blocked), (Standing::Blocked, 4));
-    assert_eq!(RunRow::new("r", &blocked.run).why, "failed: write, no (rejected by bob)");
+    assert_eq!(RunRow::new("r", &blocked.run).why, "write: no (rejected by bob)");
     let failed = ASKED.replace("rounds = 0", "rounds = 0\nexhausted = \"fail\"");
     let failed = World::small(&failed).verdict("write#1/critic#1", revise(1)).played();
     assert_eq!(standing(&failed), (Standing::Failed, 1));
@@ -78,6 +78,34 @@ fn the_time_that_a_person_takes_to_answer_is_counted_apart() {
     assert_eq!(waited(&world), 1_000);
     world.rules("write#1/verify#2", revises(1));
     assert_eq!(waited(&world), 1_000, "the checks ran again");
+    let held = |world: &World| RunRow::new("r", &world.run).held_ms;
+    assert_eq!(held(&world), 0, "an answer was waited for");
+    world.interrupt();
+    world.resume();
+    assert_eq!((waited(&world), held(&world)), (3_000, 1_000), "it was stopped, not asked");
+}
+
+#[test]
+fn tasks_that_failed_for_the_same_reason_are_named_together() {
+    let flow = "[[stage]]\nname = \"a\"\ncommand = \"x\"\nafter = []\n\
+                [[stage]]\nname = \"b\"\ncommand = \"y\"\nafter = []\n";
+    let mut world = World::small(flow);
+    for call in ["a#1", "a#2", "b#1", "b#2"] {
+        world = world.outcome(call, fault(call));
+    }
+    let mut world = world.played();
+    let asked: Vec<String> =
+        RunView::new("r", &world.run).asked.into_iter().map(|asked| asked.text).collect();
+    assert_eq!(
+        asked,
+        [
+            "The command left no usable result twice: a#2. What now?",
+            "The command left no usable result twice: b#2. What now?",
+        ]
+    );
+    world.say(1, Answer::GiveUp, "");
+    world.say(2, Answer::GiveUp, "");
+    assert_eq!(RunRow::new("r", &world.run).why, "a, b: rejected by ada");
 }
 
 #[test]
@@ -97,7 +125,7 @@ fn a_question_shows_what_each_answer_does() {
     assert_eq!(
         options,
         [
-            ("approve", "`critic` is overridden with its findings noted, and the checks run next"),
+            ("approve", "it is accepted with 1 major finding open, and the checks run next"),
             ("revise", "write runs again, with your words in its brief"),
             ("give-up", "write fails, and the run with it"),
         ]
@@ -111,7 +139,7 @@ fn a_question_shows_what_each_answer_does() {
     assert_eq!(view.options[0].does, "the checks run again");
     assert_eq!(view.options[2].answer, "waive verify");
     // The human gate after it does not apply, so nothing looks next.
-    assert_eq!(view.options[2].does, "the checks are overridden in your name, and write is done");
+    assert_eq!(view.options[2].does, "the checks are overridden in your name, and the run is done");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use toml_edit::Key;
 use super::{
     keys::{SettingKey, join},
     read_value::{Flaw, check, from_toml, from_words},
-    sources::{FILE_BYTES_MAX, LocalFile, SourceFile, Sources},
+    sources::{FILE, FILE_BYTES_MAX, LocalFile, SourceFile, Sources},
     types::SettingValues,
     values::{AgentName, Value},
 };
@@ -201,7 +201,10 @@ impl LayeredSettings {
         }
         let wrong = |flaw: Flaw| {
             let line = line_of(text, flaw.at);
-            let next = format!("fix line {line} of {name}, then run the same command again");
+            let next = match name.as_str() {
+                FILE => "forge config edit".to_owned(),
+                name => format!("fix line {line} of {name}, then run the same command again"),
+            };
             Error::usage(format!("{name}, line {line}: {}", flaw.what), next)
         };
         let table = DeTable::parse(text).map_err(|error| {

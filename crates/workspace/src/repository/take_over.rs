@@ -109,7 +109,15 @@ impl Repository {
             if self.resolve_commit("MERGE_HEAD").as_ref() == Some(&commit) {
                 abort(top)?;
             }
-            return Err(WorkspaceError::new(error.to_string(), by_hand()));
+            return Err(match overwritten(&error.to_string()) {
+                Some(file) => WorkspaceError::new(
+                    format!(
+                        "`{file}` in your checkout is not in git and would be overwritten; nothing was merged"
+                    ),
+                    "git stash -u",
+                ),
+                None => WorkspaceError::new(error.to_string(), by_hand()),
+            });
         }
         self.head().ok_or_else(|| WorkspaceError::new("HEAD is gone after the merge", "git status"))
     }
@@ -153,6 +161,13 @@ fn abort(top: &Path) -> Result<(), WorkspaceError> {
         let what = format!("the merge failed, and cannot be undone: {error}");
         WorkspaceError::new(what, "git merge --abort")
     })
+}
+
+/// Returns the first untracked file that git refuses to overwrite.
+fn overwritten(said: &str) -> Option<&str> {
+    let mut lines = said.lines();
+    lines.find(|line| line.contains("untracked working tree files would be overwritten"))?;
+    lines.next().map(str::trim).filter(|file| !file.is_empty())
 }
 
 #[cfg(test)]

@@ -10,13 +10,13 @@ use std::{
 use forge_api::Error;
 
 /// Returns the user's editor, as a shell reads it.
-pub(super) fn editor() -> Option<String> {
+pub(crate) fn editor() -> Option<String> {
     let named = ["VISUAL", "EDITOR"].iter().filter_map(|name| env::var(name).ok());
     named.into_iter().find(|editor| !editor.trim().is_empty())
 }
 
 /// Returns the editor for a text: the user's, or the one that git would open.
-pub(super) fn text_editor() -> Option<String> {
+pub(crate) fn text_editor() -> Option<String> {
     editor().or_else(|| {
         let output = Command::new("git").args(["var", "GIT_EDITOR"]).output().ok()?;
         let name = String::from_utf8(output.stdout).ok()?.trim().to_owned();
@@ -25,7 +25,7 @@ pub(super) fn text_editor() -> Option<String> {
 }
 
 /// Opens a file in the user's editor and waits until it is closed.
-pub(super) fn edit_file(editor: &str, path: &Path) -> Result<(), Error> {
+pub(crate) fn edit_file(editor: &str, path: &Path) -> Result<(), Error> {
     let line = format!("{editor} \"$1\"");
     match Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(path).status() {
         Ok(status) if status.success() => Ok(()),
@@ -35,7 +35,7 @@ pub(super) fn edit_file(editor: &str, path: &Path) -> Result<(), Error> {
 }
 
 /// Opens `content` in the user's editor and returns the edited text; `otherwise` is the error where that cannot be.
-pub(super) fn edit_text(name: &str, content: &[u8], otherwise: Error) -> Result<Vec<u8>, Error> {
+pub(crate) fn edit_text(name: &str, content: &[u8], otherwise: Error) -> Result<Vec<u8>, Error> {
     if !io::stdin().is_terminal() {
         return Err(otherwise);
     }
