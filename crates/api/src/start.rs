@@ -205,7 +205,9 @@ impl Forge {
         let found = self.committed_flow(&catalog, &name).map_err(|error| {
             let names = catalog.names().unwrap_or_default();
             let others = names.iter().map(String::as_str).filter(|other| *other != name);
-            let near = nearest(&name, others).filter(|_| request.flow.is_some());
+            // Only a name that nothing has is misspelt.
+            let is_unknown = self.catalog().text(&name).is_err() && request.flow.is_some();
+            let near = nearest(&name, others).filter(|_| is_unknown);
             error.with_better_help(near.map(|near| request.said_again(&[("--flow", near)], &[])))
         })?;
         self.refuse_uncommitted(base.as_deref(), &catalog, &found)?;

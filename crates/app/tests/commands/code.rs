@@ -640,6 +640,13 @@ fn tests_inside_a_source_file_that_are_weakened_are_asked_about() {
         &said.out,
         &["src/lib.rs: fewer assertions: 2 → 1", "This change weakens tests. Accept it?"],
     );
+    let run = world.latest();
+    let said = world.forge(&["approve", &run]);
+    assert_eq!(said.code, DONE, "{said}");
+    let open = "  Open    critical: src/lib.rs: fewer assertions: 2 → 1 (accepted by ada)";
+    has(&said.out, &["! Done, 1 critical finding open", open]);
+    has(&world.ok(&["status"]), &["finding open"]);
+    has(&world.ok(&["show", &run]), &["finding open", "forge merge", "forge pr"]);
     play("sed -i 's/a + b/b + a/' src/lib.rs");
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "only the code has changed: {said}");

@@ -52,6 +52,8 @@ fn reject_fails_the_run_and_does_not_reopen_it() {
     has(&said.out, &["✗ Failed", "Why     write: rejected by", "Next    forge log "]);
     assert_eq!(world.view(&run)["standing"], "failed");
     has(&world.ok(&["log", &run]), &["not needed"]);
+    let shown = world.ok(&["show", &run]);
+    has(&shown, &["why      write: rejected by", "result   none", "Next: forge log "]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use forge_core::{
     event::{Answer, End, Event, Record},
     rewind::rewind,
     run::{Phase, State},
+    view::RunRow,
     wanted,
 };
 
@@ -46,6 +47,8 @@ fn a_run_can_be_rewound_to_every_unit_and_goes_on_to_the_end() {
         for unit in units {
             let mut again = world.rewound(&unit).unwrap();
             n_rewound += 1;
+            let row = RunRow::new("r", &again.run);
+            assert_eq!((row.started_at, row.waited_ms), (row.changed_at, 0), "{unit}: its clock");
             let shared = again.facts();
             let cut = shared.iter().position(|fact| matches!(fact, Event::RunRewound { .. }));
             let cut = cut.unwrap();

@@ -99,8 +99,8 @@ fn tasks_that_failed_for_the_same_reason_are_named_together() {
     assert_eq!(
         asked,
         [
-            "The command left no usable result twice: a#2. What now?",
             "The command left no usable result twice: b#2. What now?",
+            "The command left no usable result twice: a#2. What now?",
         ]
     );
     world.say(1, Answer::GiveUp, "");

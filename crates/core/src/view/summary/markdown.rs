@@ -59,7 +59,7 @@ fn head(view: &SummaryView, text: &mut String) {
     let id = view.run.rsplit('-').next().unwrap_or_default();
     let waited = match view.waited_ms {
         0..1_000 => String::new(),
-        waited => format!(" (and {} without work)", span(waited)),
+        waited => format!(" (waited {} for a person)", span(waited)),
     };
     let took = format!("{}{waited}", span(time_at_work(view)));
     let cost = view.total.amount().to_text();
