@@ -529,6 +529,9 @@ fn is_last(run: &Run, unit: &UnitId) -> bool {
 
 /// Returns true if nothing is there that could continue after a unit was given up.
 fn ends_the_run(run: &Run, question: &Question) -> bool {
+    if run.questions().nth(1).is_some() || !run.calls().is_empty() {
+        return false;
+    }
     let by = run.definition().start.by.clone();
     let (question, answer, words) = (question.id, Answer::GiveUp, String::new());
     let given_up = Input::Command(Command::Answer { question, answer, words, by });
