@@ -243,7 +243,8 @@ fn without_a_command_a_terminal_lists_the_runs_and_takes_keys() {
     let mut person = Person::at(&world, &[]);
     person.until_sees("Your runs");
     person.press("d");
-    person.until_sees("No changes yet.");
+    person.until_sees("has no changes to show");
+    person.press("q");
     assert_eq!(person.end(), DONE, "{}", person.screen());
     let mut person = Person::at(&world, &[]);
     person.until_sees("Your runs");

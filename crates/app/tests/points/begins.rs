@@ -72,9 +72,9 @@ fn flags_that_cannot_be_are_refused_with_a_next_command_and_nothing_is_made() {
         (&["--param", "effort=M", "--param", "effort=S", REQUEST], "given twice"),
         (&[REQUEST, "--effort"], "`--effort` needs a value"),
         (&["--auto=yes", REQUEST], "--auto"),
-        (&["--effort", "Q", REQUEST], "can be S, M, L, not `Q`"),
+        (&["--effort", "Q", REQUEST], "`Q` is not a valid --effort; use S, M or L"),
         (&["--effort", "xs", REQUEST], "`XS` is not a valid --effort"),
-        (&["--effort", "", REQUEST], "can be S, M, L"),
+        (&["--effort", "", REQUEST], "use S, M or L"),
         (&["--param", "effort=Q", REQUEST], "can be S, M, L"),
         (&["--param", "colour=red", REQUEST], "has no parameter `colour`"),
         (&["--param", "effort", REQUEST], "has no `=`"),
@@ -271,17 +271,14 @@ fn a_proposed_command_says_the_effort_once_and_is_taken() {
 }
 
 #[test]
-fn for_an_agent_that_is_unknown_those_that_could_play_here_are_proposed() {
+fn for_an_agent_that_is_unknown_the_one_that_was_meant_is_proposed() {
     let project = Project::new("");
     let missing = "[agents.claude]\ncommand = [\"/nowhere/claude\"]\n";
     project.world.write("forge.local.toml", missing);
     let said = run(&project, &["--agent", "codx", REQUEST]);
     assert_eq!(said.code, WRONG, "{said}");
-    has(
-        &said.err,
-        &["unknown agent `codx`", "or: forge run --agent scripted", "or: forge run --flow"],
-    );
-    assert!(!said.err.contains("--agent claude"), "{said}");
+    has(&said.err, &["unknown agent `codx`", "help: forge agents"]);
+    assert!(!said.err.contains("forge run"), "nothing is near: {said}");
     let mine = format!("{missing}[agents.mine]\ncommand = [\"sh\"]\n");
     project.world.write("forge.local.toml", mine);
     let said = run(&project, &["--agent", "min", REQUEST]);

@@ -666,7 +666,12 @@ impl Said {
         // On a card they stand beside each other, behind a heading.
         let parts =
             lines.flat_map(|line| line.strip_prefix("  Answer  ").unwrap_or(line).split(" · "));
-        parts.filter_map(|part| part.trim().strip_prefix("forge ")).map(str::to_owned).collect()
+        let command = |part: &str| {
+            let part = part.trim();
+            let part = part.strip_prefix("help: ").or(part.strip_prefix("or: ")).unwrap_or(part);
+            part.strip_prefix("forge ").map(str::to_owned)
+        };
+        parts.filter_map(command).collect()
     }
 
     /// All it said.
