@@ -626,7 +626,7 @@ fn a_run_whose_agents_still_work_after_a_stop_is_stopping_and_can_be_killed() {
     snapshot.view.row.standing = Standing::Interrupted;
     let shown = text(&frame(&snapshot, &options(SMALL)).lines);
     has_all(&shown, &["■ stopping", "Ctrl-C kill now"]);
-    assert!(!shown.contains("interrupted") && !shown.contains("q leave"), "{shown}");
+    assert!(!shown.contains("■ interrupted") && !shown.contains("q leave"), "{shown}");
     let ended = text(&frame(&held(snapshot, Standing::Interrupted, ""), &options(SMALL)).lines);
     assert!(ended.contains("■ interrupted") && !ended.contains("kill now"), "{ended}");
 }
