@@ -1,7 +1,5 @@
 //! The approvals that a person gives a repository, for user interfaces.
 
-use std::path::PathBuf;
-
 use forge_driver::{Error, person::person};
 use forge_project::{
     catalog::FoundFlow,
@@ -19,7 +17,7 @@ impl Forge {
 
     /// Returns a person allows these commands from now on, and with them each agent that is among them: whoever
     /// may play in a run may be asked whether it answers.
-    pub fn approve(&self, settings: &Settings, commands: &[String]) -> Result<PathBuf, Error> {
+    pub fn approve(&self, settings: &Settings, commands: &[String]) -> Result<(), Error> {
         self.refuse_agents()?;
         let trust = self.trust()?;
         for name in settings.agents.keys() {
@@ -35,7 +33,8 @@ impl Forge {
                 trust.approve(&[line], &person())?;
             }
         }
-        Ok(trust.approve(commands, &person())?)
+        trust.approve(commands, &person())?;
+        Ok(())
     }
 
     /// Returns the commands that a person has to allow before a run with these settings and this flow

@@ -49,7 +49,7 @@ const PREFERENCES_BYTES_MAX: u64 = 1024 * 1024;
 /// The export of a damaged journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Salvaged {
-    /// One file of records for each run is here.
+    /// The folder with one file of records for each run.
     pub folder: String,
     pub runs: Vec<SalvagedRun>,
     /// Parts that could not be read, in sentences.
@@ -64,7 +64,7 @@ pub struct SalvagedRun {
     pub records: u64,
     /// `whole`, `short` (there were more), or `unknown`.
     pub completeness: &'static str,
-    /// The first record that is not whole anywhere.
+    /// The first record of which no complete copy exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_damaged: Option<u64>,
 }
@@ -99,7 +99,14 @@ impl Forge {
                 )));
                 findings.push(first_run::checks(&settings, &self.home.repository));
             }
-            Err(error) => findings.push(bad(error)),
+            Err(error) => {
+                findings.push(bad(error));
+                // The agents of the person can be checked without the settings of the repository.
+                if let Ok(settings) = Settings::read(None) {
+                    let roster = Roster::new(&self.home.repository, settings);
+                    findings.extend(first_run::agents(&roster));
+                }
+            }
         }
         findings.extend(flows(&self.catalog()));
         match self.find_store() {

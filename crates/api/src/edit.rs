@@ -52,9 +52,9 @@ impl Forge {
         }
         let (run, _) = self.fold(id)?;
         let known = |unit: &UnitId, artifact: &str| -> String {
-            match unit.scope.as_str() {
-                "" => artifact.to_owned(),
-                scope => format!("{scope}/{artifact}"),
+            match unit.scope.item() {
+                None => artifact.to_owned(),
+                Some(item) => format!("{item}/{artifact}"),
             }
         };
         let mut found = Vec::new();
@@ -62,17 +62,17 @@ impl Forge {
             for (artifact, blob) in &state.artifacts {
                 let full = known(&unit, artifact);
                 // `design` means `design.md`.
-                if full == name || artifact == name || artifact.strip_suffix(".md") == Some(name) {
-                    found.push((unit.clone(), artifact.clone(), full, blob.clone()));
+                let exact = name == full || name == format!("{}/{artifact}", unit.scope);
+                if exact || artifact == name || artifact.strip_suffix(".md") == Some(name) {
+                    found.push((unit.clone(), artifact.clone(), full, blob.clone(), exact));
                 }
             }
         }
-        let exact = found.iter().any(|(_, _, full, _)| full == name);
-        if exact {
-            found.retain(|(_, _, full, _)| full == name);
+        if found.iter().any(|(_, _, _, _, exact)| *exact) {
+            found.retain(|(_, _, _, _, exact)| *exact);
         }
         match found.as_slice() {
-            [(unit, name, _, blob)] => {
+            [(unit, name, _, blob, _)] => {
                 let content = self.blob(blob)?;
                 Ok(Editable { unit: unit.clone(), name: name.clone(), content })
             }
@@ -88,7 +88,8 @@ impl Forge {
                 ))
             }
             [..] => {
-                let names: Vec<&str> = found.iter().map(|(_, _, full, _)| full.as_str()).collect();
+                let names: Vec<&str> =
+                    found.iter().map(|(_, _, full, _, _)| full.as_str()).collect();
                 Err(Error::usage(
                     format!("`{name}` could be {}", names.join(" or ")),
                     format!("forge edit {} {}", short_id(id), names[0]),
@@ -202,11 +203,12 @@ impl Forge {
                 .units()
                 .into_iter()
                 .filter(|(_, _, unit)| unit.attempt > 0)
-                .map(|(unit, _, _)| unit.to_string())
+                .map(|(unit, _, _)| unit.label())
                 .collect();
+            let (id, unit) = (short_id(id), unit.label());
             return Err(Error::usage(
-                format!("{} has not started `{unit}`; started: {}", short_id(id), tried.join(", ")),
-                format!("forge rewind {} STAGE", short_id(id)),
+                format!("{id} has not started `{unit}`; started: {}", tried.join(", ")),
+                format!("forge rewind {id} STAGE"),
             ));
         };
         let run = fold_facts(&shared);

@@ -9,7 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_core::{event::Colour, view::short_commit};
+use forge_core::{
+    event::Colour,
+    view::{short_commit, span},
+};
 use forge_driver::{
     Error,
     clock::now,
@@ -60,13 +63,13 @@ pub struct Tried {
 }
 
 impl Tried {
-    /// Formats colour and duration: `green after 0.5 s`.
+    /// Formats result and duration: `passed (12s)`.
     pub fn to_text(&self) -> String {
-        let colour = match self.colour {
-            Colour::Green => "green",
-            Colour::Red => "RED",
+        let result = match self.colour {
+            Colour::Green => "passed",
+            Colour::Red => "failed",
         };
-        format!("{colour} after {}.{}s", self.took_ms / 1000, self.took_ms % 1000 / 100)
+        format!("{result} ({})", span(self.took_ms))
     }
 }
 
@@ -361,7 +364,7 @@ fn trial(text: &mut String, head: &str, tried: &[Tried]) {
     }
     let _ = writeln!(text, "\n# Tried on {today} at {}:", short_commit(head));
     for one in tried {
-        let _ = writeln!(text, "#   {}: {}", one.to_text(), one_line(&one.command));
+        let _ = writeln!(text, "#   {}: {}", one_line(&one.command), one.to_text());
     }
 }
 

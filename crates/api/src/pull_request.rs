@@ -44,9 +44,10 @@ impl Forge {
             let what = format!("{id} is not done ({})", view.row.standing.label());
             return Err(Error::usage(what, format!("forge status {id}")));
         }
-        let (Some(found), Some(_)) = (view.row.branch.clone(), &view.head) else {
+        let head = view.head.as_ref().filter(|_| view.row.why.is_empty());
+        let (Some(found), Some(_)) = (view.row.branch.clone(), head) else {
             let id = short_id(id);
-            let what = format!("{id} changed nothing, so there is nothing to open");
+            let what = format!("{id} changed no files, so there is no pull request to open");
             return Err(Error::usage(what, format!("forge show {id}")));
         };
         let repository = &self.home.repository;
@@ -107,9 +108,9 @@ fn plain_text(view: &ResultView) -> String {
     for evidence in &view.evidence {
         let colour = match evidence.colour {
             Colour::Green => "passed",
-            Colour::Red => "FAILED",
+            Colour::Red => "failed",
         };
-        let _ = writeln!(text, "- `{}` {colour}", evidence.command);
+        let _ = writeln!(text, "- `{}`: {colour}", evidence.command);
     }
     if !view.noted.is_empty() {
         text.push_str("\n## Open findings\n\n");

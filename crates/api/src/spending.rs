@@ -26,14 +26,14 @@ const DAY_MS: u64 = 86_400_000;
 /// Spending of one run or of all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpendingView {
-    /// The first day that counts, in UTC. All of them, if there is none.
+    /// The first day that is counted, in UTC; `null` for all days.
     pub since: Option<String>,
     pub total: StatsRow,
-    /// The same, by what was asked for.
+    /// The same numbers, grouped as requested.
     pub tables: Vec<StatsView>,
-    /// The day of the price list by which costs are estimated.
+    /// The date of the price list used for estimates.
     pub prices_as_of: String,
-    /// Runs that could not be read, and are not counted.
+    /// Runs that could not be read. They are not counted.
     pub unreadable: Vec<Unreadable>,
 }
 

@@ -73,7 +73,7 @@ pub use cast::Picked;
 pub use dry_run::{ChecksFrom, DryCalls, DryCaps, DryGate, DryPlayer, DryRun, DryStage};
 pub use estimate::Estimate;
 pub use flow_outline::Runs;
-pub use plan::{PlannedAgent, StartPlan};
+pub use plan::{BudgetFrom, PlannedAgent, StartPlan};
 pub use prompts::{AgentOffer, Allowed, AskCommands, Asks, BranchChoice, Nobody, Presence, Reply};
 pub use request::{Discussion, OnMissing, PullRequest, QUICK_FLOW, Request, quoted};
 
@@ -326,6 +326,11 @@ impl Forge {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             by: person(),
         };
+        let budget_from = match request.budget {
+            Some(_) => BudgetFrom::Flag,
+            None if settings.is_shipped("limits.budget") => BudgetFrom::Default,
+            None => BudgetFrom::Settings,
+        };
         let mut notes = settings.notes();
         if has_secret {
             notes.push("what looks like a secret in your request was taken out of it".to_owned());
@@ -335,7 +340,7 @@ impl Forge {
         if ready.lands && frozen.claims == Claims::Warn {
             notes.extend(self.unfinished_note()?);
         }
-        let plan = self.plan(&found.flow, &start, &frozen, ready.picked);
+        let plan = self.plan(&found.flow, &start, &frozen, ready.picked, budget_from);
         let driver = {
             let machine = Machine::local(&self.home)?;
             Driver::begin(&self.home, machine, Box::new(store), &id, start, frozen)?
@@ -353,7 +358,7 @@ impl Forge {
         catalog.flow(name).map_err(|error| {
             let is_here = self.catalog().text(name).is_ok();
             if is_here && catalog.text(name).is_err() {
-                uncommitted(&[format!("the flow `{name}`")])
+                uncommitted(&[Uncommitted::New(format!("the flow `{name}`"))])
             } else {
                 error.into()
             }
@@ -375,19 +380,23 @@ impl Forge {
                 None => None,
             };
             if read_text(&top.join(file), most)? != committed {
-                differ.push(file.to_owned());
+                let state = match committed {
+                    None => Uncommitted::New,
+                    Some(_) => Uncommitted::Changed,
+                };
+                differ.push(state(file.to_owned()));
             }
         }
         let checkout = self.catalog();
         for (name, text) in &found.texts {
             if checkout.text(name).is_ok_and(|(here, _)| here != *text) {
-                differ.push(format!("the flow `{name}`"));
+                differ.push(Uncommitted::Changed(format!("the flow `{name}`")));
             }
         }
         for role in found.flow.roles() {
             let (committed, _) = catalog.role_text(found, role)?;
             if checkout.role_text(found, role).is_ok_and(|(here, _)| here != committed) {
-                differ.push(format!("the role `{role}`"));
+                differ.push(Uncommitted::Changed(format!("the role `{role}`")));
             }
         }
         if differ.is_empty() {
@@ -511,7 +520,7 @@ impl Forge {
         }
         match asks.commands(&commands) {
             Allowed::Once => Ok(()),
-            Allowed::FromNowOn => self.approve(settings, &commands).map(|_| ()),
+            Allowed::FromNowOn => self.approve(settings, &commands),
             Allowed::No => Err(Error::person(
                 "you have not allowed the commands that this repository wants to run",
                 format!("forge config allow --flow {}", found.flow.name),
@@ -571,20 +580,33 @@ fn limits(request: &Request, settings: &Settings, frozen: &Frozen, roles: &[&str
     }
 }
 
-fn uncommitted(what: &[String]) -> Error {
-    let are = if what.len() == 1 { "is not committed" } else { "are not committed" };
+/// A file, flow or role of the checkout that differs from the commit, by name.
+enum Uncommitted {
+    New(String),
+    Changed(String),
+}
+
+fn uncommitted(what: &[Uncommitted]) -> Error {
+    let name = |one: &Uncommitted| match one {
+        Uncommitted::New(name) | Uncommitted::Changed(name) => name.clone(),
+    };
+    let names: Vec<String> = what.iter().map(name).collect();
     // Flows and roles are named, not their files.
     let mut files: Vec<&str> =
-        what.iter().map(|one| if one.starts_with("the ") { ".forge" } else { one }).collect();
+        names.iter().map(|one| if one.starts_with("the ") { ".forge" } else { one }).collect();
     files.sort_unstable();
     files.dedup();
     let files = files.join(" ");
+    let is_new = what.iter().any(|one| matches!(one, Uncommitted::New(_)));
+    let (state, title) = match (is_new, what.len()) {
+        (true, 1) => ("is not committed", "Set up Forge"),
+        (true, _) => ("are not committed", "Set up Forge"),
+        (false, 1) => ("has uncommitted changes", "Change the settings of Forge"),
+        (false, _) => ("have uncommitted changes", "Change the settings of Forge"),
+    };
+    let it = if what.len() == 1 { "it" } else { "them" };
     Error::usage(
-        format!(
-            "{} {are}, or changed since; a run reads settings, flows and roles from the commit it \
-             starts from",
-            what.join(", ")
-        ),
-        format!("git add {files} && git commit -m \"Set up Forge\" {files}"),
+        format!("{} {state}; a run reads {it} from the commit it starts from", names.join(", ")),
+        format!("git add {files} && git commit -m \"{title}\" {files}"),
     )
 }

@@ -21,10 +21,10 @@ use std::{
 
 use forge_core::{
     Run, Time,
-    event::{Event, Record},
+    event::{Event, Outcome, Record},
     id::{CallId, QuestionId, UnitId},
     run::{Phase, State},
-    view::{Names, sentence},
+    view::{LogLevel, Names, sentence},
 };
 use forge_driver::{Error, local_executor::wait_for, run_id::short_id, signals::Signals};
 use forge_keeper::AttemptStatus;
@@ -59,7 +59,7 @@ pub enum Watched {
 
 /// Output that is still to be shown.
 enum PendingOutput {
-    Fact { at: Time, sentence: String },
+    Fact { at: Time, sentence: String, is_milestone: bool },
     Call(StartedCall),
 }
 
@@ -129,8 +129,8 @@ impl Watcher<'_> {
         loop {
             while let Some(item) = self.queue.pop_front() {
                 match item {
-                    PendingOutput::Fact { at, sentence } => {
-                        self.tell(tell, UnitEvent::Fact { at, sentence });
+                    PendingOutput::Fact { at, sentence, is_milestone } => {
+                        self.tell(tell, UnitEvent::Fact { at, sentence, is_milestone });
                     }
                     PendingOutput::Call(begun) => {
                         if self.follow(&begun, tell)? == Watched::Interrupted {
@@ -196,7 +196,11 @@ impl Watcher<'_> {
                 Some(PendingOutput::Call(StartedCall { at, call, ordinal, turn, age: self.age }))
             }
             Some(_) | None => {
-                Some(PendingOutput::Fact { at, sentence: sentence(fact, Names::Short) })
+                // The end of work that is done is the end of its stream.
+                let is_done = matches!(fact, Event::AttemptEnded { outcome: Outcome::Done, .. });
+                let is_milestone = LogLevel::new(fact) == LogLevel::Milestone && !is_done;
+                let sentence = sentence(fact, Names::Short);
+                Some(PendingOutput::Fact { at, sentence, is_milestone })
             }
         }
     }
@@ -271,12 +275,14 @@ impl Watcher<'_> {
 
     /// Returns why nothing more comes, and what to do about it. Nothing, if something may come.
     fn is_over(&mut self) -> Option<(String, Option<String>)> {
-        let resume = Some(format!("forge resume {}", self.id));
+        let resume = Some(format!("forge resume {}", short_id(self.id)));
         let unit = match &self.target {
-            Target::Call(call) => return Some((format!("{call} has ended"), None)),
-            Target::Unit(unit) => unit.clone(),
+            Target::Call(call) => return Some((format!("{} has ended", call.label()), None)),
+            Target::Unit(unit) => unit,
         };
-        match self.run.unit(&unit).state {
+        let state = self.run.unit(unit).state;
+        let unit = unit.label();
+        match state {
             State::Accepted | State::Skipped => {
                 return Some((format!("{unit} is done"), None));
             }

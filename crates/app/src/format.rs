@@ -3,6 +3,7 @@
 use forge_core::{Time, id::UnitId, view::RunRow};
 
 pub(crate) use forge_api::run_id::short_id;
+pub(crate) use forge_core::view::span as duration;
 
 use crate::{
     palette::Hue,
@@ -156,11 +157,6 @@ pub(crate) fn cut_end(line: &str, width: usize) -> String {
     text_width::cut(line.trim_end(), width)
 }
 
-/// Formats a duration in whole seconds: `42s`, `12m07s`, `1h02m`.
-pub(crate) fn duration(ms: u64) -> String {
-    if ms < 1_000 { "0s".to_owned() } else { forge_core::view::span(ms) }
-}
-
 /// Formats how long a run was at work until a time, and how long nothing was done before its last record: it waited for
 /// an answer, or stood still.
 pub(crate) fn time_at_work(row: &RunRow, until: Time) -> String {
@@ -176,17 +172,22 @@ pub(crate) fn time_at_work(row: &RunRow, until: Time) -> String {
     }
 }
 
-/// Returns the name of a unit in sentences: `T2 implement`.
+/// Returns the name of a unit in sentences: `design`, `T2`, `T2 plan`.
 pub(crate) fn unit_label(unit: &str) -> String {
     unit.parse::<UnitId>().map_or_else(|_| unit.to_owned(), |unit| unit.label())
 }
 
-/// Returns the last item and stage of a unit's name; the unit is shown below its `each` anyway.
-pub(crate) fn short_unit_name(unit: &str) -> &str {
-    match unit.rmatch_indices('.').next() {
-        Some((dot, _)) => &unit[dot + 1..],
-        None => unit,
+/// Returns the name of an artifact in commands: `T2/impl-T2.md` for `build.T2/impl-T2.md`.
+pub(crate) fn artifact_argument(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some((scope, _)) => scope.rfind('.').map_or(path, |dot| &path[dot + 1..]),
+        None => path,
     }
+}
+
+/// Returns the name of a unit in commands: `design`, `T2`, `T2/plan`.
+pub(crate) fn unit_argument(unit: &str) -> String {
+    unit_label(unit).replace(' ', "/")
 }
 
 #[cfg(test)]

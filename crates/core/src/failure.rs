@@ -12,31 +12,31 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum FaultClass {
-    /// The program could not be started at all.
+    /// The program could not be started.
     NotStarted,
     /// The program ended with an error.
     Crashed,
     /// Something outside killed the program, such as a system without memory.
     Killed,
-    /// It took too long, or was silent for too long.
+    /// The call took too long, or printed nothing for too long.
     TimedOut,
-    /// It printed more than it may.
+    /// The call printed more than the limit allows.
     TooMuchOutput,
-    /// It left no result, or one that cannot be read.
+    /// The result is missing or cannot be read.
     NoResult,
     /// A declared artifact is missing or unreadable.
     NoArtifact,
-    /// The list it reported could never be worked off.
+    /// The reported list of items is invalid, for example because items wait for each other.
     FlawedList,
-    /// It spent what it was allowed to spend.
+    /// The call reached its price cap.
     OutOfBudget,
     /// A command of the flow failed.
     CommandFailed,
-    /// A review sent the work back without one finding that can be acted on.
+    /// A review requested changes without a usable finding.
     NoFindings,
-    /// The checkout that it works in could not be made ready, or its work not be taken from it.
+    /// The checkout could not be set up, or the change in it could not be committed.
     NoWorkspace,
-    /// Its change holds a secret, so that nothing was committed.
+    /// The change contains a secret, so nothing was committed.
     Secret,
 }
 
@@ -79,7 +79,7 @@ impl FaultClass {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub class: FaultClass,
-    /// The last lines.
+    /// The last lines of the output.
     pub what: String,
 }
 

@@ -15,12 +15,15 @@ use serde::{
     de::{self, Visitor},
 };
 
+/// The stage that does the work of a task. On screens it has the name of its task.
+const WORK_STAGE: &str = "implement";
+
 /// The most characters an item's id may have.
 pub const ITEM_ID_CHARS_MAX: usize = 40;
 
-/// A table of stages in use: the flow's own table, or the table of one item of an `each`.
+/// The place of a unit: the flow itself, or one item of an `each`.
 ///
-/// The root is empty, and the table for task `T2` of slice `S1` is `slices.S1/tasks.T2`.
+/// The scope of the flow is empty; the scope of task `T2` of slice `S1` is `slices.S1/tasks.T2`.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -135,9 +138,10 @@ impl UnitId {
         AttemptId { unit: self.clone(), number }
     }
 
-    /// Returns the name on screens: `design`, `T2 implement`.
+    /// Returns the name on screens: `design`, `T2` for the work of a task, `T2 plan` for another stage of it.
     pub fn label(&self) -> String {
         match self.scope.item() {
+            Some(item) if self.stage == WORK_STAGE => item.to_owned(),
             Some(item) => format!("{item} {}", self.stage),
             None => self.stage.clone(),
         }
@@ -164,7 +168,7 @@ impl AttemptId {
 }
 
 impl JudgementId {
-    /// Returns the name on screens: `T2 implement: code-review`.
+    /// Returns the name on screens: `T2: code-review`.
     pub fn label(&self) -> String {
         format!("{}: {}", self.attempt.label(), gate_label(&self.gate))
     }
@@ -179,6 +183,7 @@ pub fn gate_label(gate: &str) -> &str {
         "guarded" => "protected-file check",
         "new-tests" => "new-test check",
         "land" => "merge",
+        gate if gate.starts_with("checkpoint-") => "question",
         gate => gate,
     }
 }

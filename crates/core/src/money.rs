@@ -19,11 +19,11 @@ pub struct Money(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
-    /// The program reported it, or it is no agent at all.
+    /// The program reported the price, or the call is not one of an agent.
     Known(Money),
     /// The program reported its tokens, and Forge computed it from them and a price list.
     Estimated(Money),
-    /// The program did not say.
+    /// The program reported neither a price nor tokens.
     Unknown,
 }
 
@@ -50,18 +50,18 @@ pub struct Spent {
     pub cost: Cost,
     #[serde(default)]
     pub tokens: Tokens,
-    /// What of an unknown cost was reported or estimated all the same: it cost at least this much.
+    /// A lower bound of an unknown cost: the part that was reported or estimated.
     #[serde(default, skip_serializing_if = "Money::is_zero")]
     pub at_least: Money,
 }
 
-/// The agent and models of a call: for people and statistics, never for decisions.
+/// The agent and models of a call. Used for display and statistics, never for decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Used {
-    /// The agent, by the name that the settings give it.
+    /// The name of the agent in the settings.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
-    /// The models, where the program reports them separately. Together they are what the call used up.
+    /// The use of each model, if the program reports it. Their sum is the use of the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelUse>,
 }
@@ -69,7 +69,7 @@ pub struct Used {
 /// Use of one model in one call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelUse {
-    /// Who serves the model, such as `anthropic`.
+    /// The provider of the model, such as `anthropic`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub provider: String,
     /// The model, as the program calls it.

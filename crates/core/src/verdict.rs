@@ -11,25 +11,25 @@ const COMMAND_CHARS_MAX: usize = 80;
 /// Why a check that fails may be nobody's fault, as a finding says it.
 pub const RED_AT_THE_BASE: &str = "It also failed on the commit the run started from.";
 
-/// The verdict of a gate on an attempt. An unreadable one is a fault instead.
+/// The verdict of a gate on an attempt. An unreadable verdict is a fault instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Good. Minor findings are notes for those who come after.
+    /// The attempt passed. Minor findings become notes.
     Pass {
         /// Findings that are only noted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Finding>,
     },
-    /// Not yet: these findings go to the next attempt.
+    /// The attempt must be revised: these findings go to the next attempt.
     Revise {
         /// Findings that must be fixed.
         findings: Vec<Finding>,
     },
-    /// No attempt can repair this: a person decides.
+    /// Another attempt would not help: a person decides.
     Block {
         reason: String,
-        /// Findings that it rests on.
+        /// Findings that are the reason.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Finding>,
     },
@@ -41,13 +41,13 @@ pub enum Verdict {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Says {
-    /// Good.
+    /// Accepted.
     Pass,
-    /// Good, and something was noted.
+    /// Accepted with notes.
     PassWithNotes,
-    /// Not yet.
+    /// Changes requested.
     Revise,
-    /// No attempt can repair it.
+    /// Another attempt would not help.
     Block,
 }
 
@@ -60,25 +60,25 @@ pub enum Subject {
     Code,
 }
 
-/// A verdict, as people call it.
+/// A verdict as it is displayed.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum VerdictWord {
-    /// A document is good.
+    /// A document is approved.
     Approve,
-    /// A document is good, and something was noted.
+    /// A document is approved with notes.
     ApproveWithNotes,
-    /// A document has to change.
+    /// A document needs changes.
     Revise,
-    /// Code is good.
+    /// Code is approved.
     Pass,
-    /// Code is good, and something was noted.
+    /// Code is approved with notes.
     PassWithNotes,
-    /// Code has to change.
+    /// Code needs changes.
     Fail,
-    /// No attempt can repair it.
+    /// Another attempt would not help.
     Block,
 }
 
@@ -91,14 +91,14 @@ pub enum Severity {
     Minor,
 }
 
-/// One thing a judge found.
+/// One problem that a check or review found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// `F1`, `F2`, … in its unit. Given by Forge; empty in a report.
+    /// `F1`, `F2`, … within the unit. Set by Forge; empty in an agent's result.
     #[serde(default)]
     pub id: String,
     pub severity: Severity,
-    /// Where, relative to the repository or the name of an artifact.
+    /// The file, relative to the repository, or the name of an artifact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,22 +109,22 @@ pub struct Finding {
     pub why: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// The earlier finding that this one is again.
+    /// The earlier finding that this one repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    /// What Forge cannot say of its evidence. Nothing where Forge saw it, or found it itself.
+    /// Why the evidence is not confirmed; `null` if Forge confirmed it or found the problem itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
 }
 
-/// What is not known of the evidence of a finding.
+/// Why the evidence of a finding is not confirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// The command and what it printed are told by whoever found it, and Forge did not run it; or it quotes something
-    /// and does not say what.
+    /// Forge did not run the command, so the reviewer's output is not confirmed; or the quotation does not name its
+    /// file.
     Claimed,
-    /// Forge looked for the line or the quotation, and it is not there.
+    /// Forge searched for the line or the quotation and did not find it.
     NotThere(String),
 }
 
@@ -132,9 +132,9 @@ pub enum Doubt {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Proof {
-    /// A command that anybody can run, and what it printed.
+    /// A command and its output.
     Command { command: String, output: String },
-    /// The words at fault.
+    /// A quotation of the text with the problem.
     Quote { quote: String },
 }
 
@@ -168,17 +168,17 @@ impl<'de> Deserialize<'de> for Proof {
 pub enum BlockerClass {
     /// The task is too large for one context.
     ContextOverflow,
-    /// It needs more than the task allows.
+    /// The work needs more than the task allows.
     ScopeExceeded,
-    /// The model will not do it.
+    /// The model refuses.
     ModelRefusal,
     /// A tool does not work.
     ToolingFailure,
     /// Something outside is missing.
     ExternalDependency,
-    /// The provider does not let the agent in: not logged in, no permission, an unknown model.
+    /// The provider refuses the agent: not logged in, no permission, or an unknown model.
     NoAccess,
-    /// Something else.
+    /// Another reason.
     Unknown,
 }
 
@@ -195,7 +195,7 @@ pub enum Risk {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shown {
-    /// How it was approached.
+    /// The approach.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub approach: String,
     /// The important changes, one line each.
@@ -203,7 +203,7 @@ pub struct Shown {
     pub key_changes: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
-    /// The change in one line, as a pull request is called.
+    /// The change in one line, for the title of a pull request.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
 }

@@ -36,5 +36,7 @@ pub use run_view::{
 };
 pub use sentence::{Names, capitalized, sentence, short_commit};
 pub use standing::{Course, Standing};
-pub use stats::{Axis, CallEnd, Spending, StatsRow, StatsView, refused, spendings, stats};
+pub use stats::{
+    Axis, CallEnd, Spending, StatsRow, StatsView, refused, spendings, stage_label, stats,
+};
 pub use summary::SummaryView;

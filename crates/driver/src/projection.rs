@@ -43,7 +43,7 @@ use crate::{
 pub struct StateFile {
     /// The version of this format.
     pub version: u32,
-    /// The number of the last record that it shows.
+    /// The number of the last record that is included.
     pub seq: u64,
     /// The run.
     #[serde(flatten)]

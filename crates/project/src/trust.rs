@@ -100,6 +100,22 @@ impl Trust {
         Ok(path)
     }
 
+    /// Withdraws all that was allowed to this repository, and returns how many lists of commands that were.
+    pub fn withdraw(&self) -> Result<u32, Error> {
+        refuse_agents()?;
+        let Ok(files) = fs::read_dir(&self.dir) else { return Ok(0) };
+        let mut n_withdrawn = 0;
+        for path in files.flatten().map(|file| file.path()) {
+            let text = read_text(&path, FILE_BYTES_MAX).ok().flatten().unwrap_or_default();
+            let approval = serde_json::from_str::<ApprovalFile>(&text).ok();
+            if approval.is_some_and(|approval| approval.repository == self.repository) {
+                fs::remove_file(&path).map_err(|error| Error::file(&path, &error))?;
+                n_withdrawn += 1;
+            }
+        }
+        Ok(n_withdrawn)
+    }
+
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
         let scratch = path.with_extension(format!("{}.tmp", std::process::id()));
@@ -178,6 +194,21 @@ mod tests {
         assert!(!other.is_approved(&commands).unwrap());
         assert_ne!(other.fingerprint(&commands), trust.fingerprint(&commands));
         assert_eq!(path, state.path().join("approved").join(trust.fingerprint(&commands)));
+    }
+
+    #[test]
+    fn what_is_withdrawn_is_allowed_no_longer_and_other_repositories_keep_theirs() {
+        let state = tempfile::tempdir().unwrap();
+        let [one, other] =
+            ["/a/.git", "/b/.git"].map(|dir| Trust::open(state.path(), Path::new(dir)));
+        let commands = texts(&["cargo test"]);
+        assert_eq!(one.withdraw().unwrap(), 0);
+        one.approve(&commands, &ada()).unwrap();
+        one.approve(&texts(&["npm ci"]), &ada()).unwrap();
+        other.approve(&commands, &ada()).unwrap();
+        assert_eq!(one.withdraw().unwrap(), 2);
+        assert!(!one.is_approved(&commands).unwrap());
+        assert!(other.is_approved(&commands).unwrap());
     }
 
     #[test]

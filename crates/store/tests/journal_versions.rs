@@ -36,8 +36,10 @@ fn the_journal_of_version_1_is_whole_and_its_runs_stand_where_they_stood() {
     assert_eq!(done.row.standing, Standing::Done);
     let row: serde_json::Value = serde_json::from_str(&store.row(DONE).unwrap().row).unwrap();
     let mut folded = serde_json::to_value(&done.row).unwrap();
-    // Rows of that version did not tell it yet.
-    assert_eq!(folded.as_object_mut().unwrap().remove("waited_ms"), Some(57.into()));
+    // Rows of that version did not have these yet.
+    let fields = folded.as_object_mut().unwrap();
+    assert_eq!(fields.remove("waited_ms"), Some(57.into()));
+    assert_eq!(fields.remove("serious_findings"), Some(2.into()));
     assert_eq!(folded, row, "the row and the fold agree");
     let waits = RunView::new(WAITS, &fold(&store.read(WAITS, 1).unwrap()).unwrap());
     assert_eq!(waits.row.standing, Standing::Waiting);

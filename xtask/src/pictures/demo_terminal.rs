@@ -64,7 +64,11 @@ impl DemoTerminal {
         let folder = tempfile::tempdir()?;
         // The terminal becomes its own, so that it is hung up with it.
         let mut command = Command::new("setsid");
-        command.args(["--ctty", "--wait"]).arg(program).arg("demo").current_dir(&folder);
+        command
+            .args(["--ctty", "--wait"])
+            .arg(program)
+            .args(["demo", "--dir", "demo"])
+            .current_dir(&folder);
         command.env_clear().env("HOME", folder.path()).env("TMPDIR", folder.path());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env("FORGE_MOTION", "off");

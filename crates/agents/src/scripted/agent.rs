@@ -14,7 +14,7 @@ impl Agent for ScriptedAgent {
     }
 
     fn description(&self) -> &'static str {
-        "Our own player of scenarios."
+        "The scripted agent that comes with Forge."
     }
 
     fn start(&self, turn: &TurnRequest<'_>) -> Launch {

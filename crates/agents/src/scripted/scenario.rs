@@ -22,18 +22,18 @@ use forge_keeper::attempt::outbox::plain_components;
 /// The version of the format.
 const SCENARIO_FORMAT: u32 = 1;
 
-/// A scenario: who does what, in the order in which plays are looked for.
+/// A scenario of the scripted agent: a list of plays, tried in order.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// The version of the format: 1.
     #[serde(deserialize_with = "version")]
     pub scenario: u32,
-    /// Whether the agent remembers: then it is asked to mend a result that cannot be used, and goes
-    /// on where it was interrupted. Plays with `turn` are for that.
+    /// Whether the agent has sessions: then it is asked to fix an invalid result, and it continues after an
+    /// interruption. Plays with `turn` are for these turns.
     #[serde(default)]
     pub sessions: bool,
-    /// The first play that matches a call wins. A call which nobody plays is an error.
+    /// The plays. The first one that matches a call is used. A call that no play matches is an error.
     #[serde(default)]
     pub play: Vec<Play>,
 }
@@ -54,22 +54,22 @@ fn version<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
 pub struct Play {
     /// Matches the role.
     pub role: Option<String>,
-    /// Matches the unit, such as `build.T2/implement`; a `*` at the end matches every rest.
+    /// Matches the unit, such as `build.T2/implement`; a `*` at the end matches any ending.
     pub unit: Option<String>,
-    /// Matches the gate whose judgement this is.
+    /// Matches the gate.
     pub gate: Option<String>,
     /// Matches the number of the attempt.
     pub attempt: Option<u32>,
     /// Matches the number of the judgement.
     pub judgement: Option<u32>,
-    /// Matches the turn in which a result is mended (`repair`), or an interrupted attempt goes on
-    /// (`resume`). A play without it is for first turns, and for going on where no other play is.
+    /// Matches the turn that fixes an invalid result (`repair`) or continues an interrupted attempt (`resume`). A play
+    /// without `turn` matches first turns, and continued attempts that no other play matches.
     pub turn: Option<LaterTurn>,
-    /// Lines to say, one by one.
+    /// Lines to print as messages, one by one.
     pub say: Vec<String>,
-    /// Time before each said line.
+    /// Time before each message.
     pub delay_ms: u64,
-    /// Time before it ends, as hidden work.
+    /// Time before the end, without output.
     pub wait_ms: u64,
     /// Files to write in the working directory.
     pub files: BTreeMap<RelativePath, String>,
@@ -81,17 +81,17 @@ pub struct Play {
     pub run: Option<String>,
     /// Lines to append to `progress` in the outbox.
     pub progress: Vec<String>,
-    /// Becomes `result.json`; `forge` and `attempt` are filled in. Without any of `result`,
-    /// `result_text` and `no_result`, a plain result with status done is left.
+    /// The content of `result.json`; `forge` and `attempt` are filled in. Without `result`, `result_text` and
+    /// `no_result`, a plain result with status done is written.
     pub result: Option<PlayedResult>,
-    /// Becomes `result.json` exactly as it is.
+    /// The exact text of `result.json`.
     pub result_text: Option<String>,
-    /// Leaves no `result.json`.
+    /// Writes no `result.json`.
     pub no_result: bool,
     pub exit: u8,
     /// Dies by a signal, after its files and before its result.
     pub crash: Option<Crash>,
-    /// Does everything but never ends, and leaves no result.
+    /// Does everything else but never ends, and writes no result.
     pub hang: bool,
     /// Prints nothing at all.
     pub silence: bool,
@@ -103,22 +103,22 @@ pub struct Play {
     pub detach: Vec<Detach>,
     /// The usage that the play reports.
     pub usage: Option<PlayedUsage>,
-    /// What it says it has used turn by turn; `delay_ms` is the time before each.
+    /// The usage to report turn by turn; `delay_ms` is the time before each.
     pub spends: Vec<PlayedUsage>,
-    /// Says it has run into a limit, and ends with exit code 1.
+    /// Reports a rate or usage limit, and ends with exit code 1.
     pub limit: Option<PlayedLimit>,
-    /// Does not end when asked to.
+    /// Ignores the signal to end.
     pub ignore_term: bool,
 }
 
-/// A result as a scenario gives it: every key may be missing, none may be misspelled.
+/// A result in a scenario: every key is optional, and an unknown key is an error.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlayedResult {
-    /// Another version than the right one.
+    /// A wrong version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forge: Option<u64>,
-    /// Another attempt than the right one.
+    /// A wrong name of the attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -205,13 +205,13 @@ pub struct PlayedUsage {
     pub cost: Option<PlayedCost>,
 }
 
-/// A limit that was run into.
+/// A rate or usage limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Limit")]
 pub struct PlayedLimit {
     pub kind: LimitKind,
-    /// From then until it is lifted.
+    /// The time until the limit ends.
     pub reset_in_ms: u64,
 }
 

@@ -62,14 +62,14 @@ pub struct Probed {
     /// The model that it used, or that it was asked to use.
     pub model: Option<String>,
     pub state: ProbeState,
-    /// Why, if it is not ready.
+    /// Why the agent is not ready.
     pub what: Option<String>,
     /// The next command, if the agent is not ready.
     pub next: Option<String>,
     /// How long the call took, in milliseconds.
     pub took_ms: u64,
     pub spent: Spent,
-    /// Where it lies what the program printed, if it failed.
+    /// Path of the file with the program's output, if the check failed.
     pub transcript: Option<String>,
 }
 
@@ -77,42 +77,42 @@ pub struct Probed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeState {
-    /// It answers.
+    /// The agent answers.
     Ready,
-    /// There is no such program.
+    /// The program was not found.
     NotFound,
-    /// The program is older than what this Forge works with.
+    /// The program is older than the oldest version that Forge supports.
     TooOld,
-    /// Its provider does not know the person.
+    /// The user is not logged in at the provider.
     NotLoggedIn,
-    /// Its provider does not allow it.
+    /// The provider denies permission.
     NotAllowed,
-    /// Its provider has no such model.
+    /// The provider does not have this model.
     NoModel,
-    /// Its provider cannot be reached.
+    /// The provider cannot be reached.
     NoNetwork,
-    /// A limit, which passes.
+    /// A rate or usage limit of the provider was reached.
     Limited,
-    /// The trouble of its provider.
+    /// The provider reported an error of its own.
     ProviderTrouble,
-    /// The model does not want to.
+    /// The model refused the request.
     Refused,
-    /// It ended well and left no result that could be used.
+    /// The call ended without an error, but its result is missing or invalid.
     NoResult,
-    /// It took too long.
+    /// The call took too long.
     TooSlow,
-    /// It cost more than it may.
+    /// The call reached its price cap.
     TooDear,
-    /// Anything else.
+    /// Another failure.
     Broken,
-    /// A person stopped it.
+    /// A person stopped the check.
     Interrupted,
 }
 
 impl ProbeState {
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Ready => "answers",
+            Self::Ready => "works",
             Self::NotFound => "is not installed",
             Self::TooOld => "is too old",
             Self::NotLoggedIn => "is not logged in",

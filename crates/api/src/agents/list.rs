@@ -54,7 +54,7 @@ pub struct Roster {
     pub(crate) trust: Option<Trust>,
 }
 
-/// An agent, and how it stands.
+/// An agent and its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AgentRow {
     /// Its name in the settings.
@@ -64,14 +64,14 @@ pub struct AgentRow {
     pub command: Vec<String>,
     /// Where the program is, if it was found.
     pub path: Option<String>,
-    /// Its version, if it says one.
+    /// The version that the program reports.
     pub version: Option<String>,
     /// The version with which this Forge was tested.
     pub tested_version: Option<String>,
-    /// The model that it is asked to use, if the settings name one.
+    /// The model that the settings name for it.
     pub model: Option<String>,
     pub can: Vec<Ability>,
-    /// Whether it plays all roles about which nobody said otherwise.
+    /// Whether it is the default agent, used for every role without an agent of its own.
     pub is_default: bool,
     /// Roles that the settings give to it by name.
     pub roles: Vec<String>,
@@ -93,13 +93,13 @@ pub enum ListedKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ability {
-    /// An interrupted call goes on in its session.
+    /// An interrupted call can continue in its session.
     Resume,
-    /// The program itself holds its result to a form.
+    /// The program itself enforces the schema of the result.
     ResultForm,
-    /// The program itself says what it cost.
+    /// The program itself reports its price.
     ReportedCost,
-    /// The program itself stops at a cap.
+    /// The program itself stops at a price cap.
     OwnCap,
 }
 

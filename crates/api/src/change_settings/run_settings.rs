@@ -19,7 +19,7 @@ pub(super) struct RunSettings {
     pub(super) limits: Limits,
     /// Whether evidence from before still counts.
     pub(super) evidence: Before,
-    /// Void where an agent or a model changed: no session of the one before goes on.
+    /// Whether earlier sessions are void, because an agent or a model changed.
     pub(super) sessions: Before,
 }
 

@@ -19,11 +19,11 @@ pub struct HealthFinding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Health {
-    /// It is.
+    /// It works.
     Good,
-    /// It is worth knowing.
+    /// It works, with something that the user should know.
     Note,
-    /// It is not.
+    /// It does not work.
     Bad,
 }
 

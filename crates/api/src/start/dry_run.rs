@@ -26,42 +26,42 @@ use crate::{
     },
 };
 
-/// A run as it would start, without a call.
+/// The plan of a run that was not started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DryRun {
     pub request: String,
-    /// Where that comes from, if it is an issue.
+    /// The issue that the request comes from.
     pub source: Option<String>,
     pub flow: String,
     /// A value for each of its parameters.
     pub params: BTreeMap<String, String>,
-    /// Which rule chose them, for those that were not simply given.
+    /// How each value that the user did not give was chosen.
     pub chosen: BTreeMap<String, String>,
-    /// What would be asked at a terminal before it begins.
+    /// Questions that would be asked at a terminal before the start.
     pub asked: Vec<String>,
-    /// Whether checkpoints may pass by themselves.
+    /// Whether checkpoints may pass automatically.
     pub approvals: Approvals,
-    /// The commit that it would start from.
+    /// The commit that the run would start from.
     pub base: Option<String>,
-    /// The branch that its result would land on, with `{run}` for its id.
+    /// The branch of the result, with `{run}` for the id.
     pub branch: Option<String>,
-    /// The branch that could follow at the end.
+    /// The user's branch that could be moved to the result.
     pub onto: Option<String>,
-    /// The agent that would read the request first.
+    /// The agent that would check the request first.
     pub looked_at_by: Option<DryPlayer>,
-    /// All stages, those of tables inside after the one that they are in.
+    /// All stages; those of an `each` follow it.
     pub stages: Vec<DryStage>,
-    /// The most calls of agents that it can make by itself.
+    /// The largest number of agent calls without a person's answer.
     pub calls_max: u64,
-    /// The calls that it makes if nothing is sent back.
+    /// The number of agent calls if nothing is sent back.
     pub calls_usual: DryCalls,
     /// Likely calls, minutes and dollars.
     pub estimate: Option<Estimate>,
-    /// How much it may do.
+    /// The limits of the run.
     pub caps: DryCaps,
     /// The project's checks.
     pub checks: Vec<String>,
-    /// Where they come from.
+    /// The origin of the checks.
     pub checks_from: ChecksFrom,
     /// Commands that make a new checkout ready.
     pub setup: Vec<String>,
@@ -74,9 +74,9 @@ pub struct DryRun {
 /// The number of agent calls of a run in which nothing is sent back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DryCalls {
-    /// Once.
+    /// The number for the whole run.
     pub once: u64,
-    /// For each item of its lists.
+    /// The number for each item.
     pub for_each: u64,
 }
 
@@ -87,11 +87,11 @@ pub struct DryCaps {
     pub budget: Option<Money>,
     /// The most that one call may cost.
     pub call_budget: Option<Money>,
-    /// Calls under way at the same time.
+    /// The number of calls at the same time.
     pub at_once: u32,
     /// How long one call may take.
     pub wall_minutes: u64,
-    /// How long one call may say nothing.
+    /// How long one call may print nothing.
     pub silence_minutes: u64,
 }
 
@@ -99,11 +99,11 @@ pub struct DryCaps {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChecksFrom {
-    /// They are set.
+    /// The settings name them.
     Settings,
     /// They were found in the project.
     Found,
-    /// There are none.
+    /// The project has no checks.
     Nothing,
 }
 
@@ -133,7 +133,7 @@ pub struct DryPlayer {
     pub role: String,
     /// The agent, by name.
     pub agent: String,
-    /// The model that it would be asked to use, if anybody says.
+    /// The model, if the settings name one.
     pub model: Option<String>,
 }
 
@@ -142,17 +142,17 @@ pub struct DryPlayer {
 pub struct DryStage {
     /// Its name, after those of the stages that it is in.
     pub stage: String,
-    /// Its label in the original system.
+    /// The id of the phase, such as `phase-3b`.
     pub phase: Option<String>,
     pub runs: Runs,
-    /// A phrase about its work.
+    /// The work of the stage, as a phrase.
     pub does: String,
     pub player: Option<DryPlayer>,
     /// How often it may be sent back.
     pub rounds: u32,
-    /// A phrase about its next step.
+    /// What follows when no revisions are left, as a phrase.
     pub then: String,
-    /// What all calls of one unit may cost together.
+    /// The budget of all calls of one unit.
     pub budget: Option<Money>,
     /// Its gates, in order.
     pub gates: Vec<DryGate>,
@@ -162,10 +162,10 @@ pub struct DryStage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DryGate {
     pub gate: String,
-    /// Its label in the original system.
+    /// The id of the phase, such as `phase-3b`.
     pub phase: Option<String>,
     pub runs: Runs,
-    /// A phrase about its demand.
+    /// The condition of the gate, as a phrase.
     pub wants: String,
     pub player: Option<DryPlayer>,
 }
@@ -345,8 +345,8 @@ fn wants(gate: &Gate) -> String {
     match &gate.check {
         Check::Artifact { name } => format!("{name} exists"),
         Check::Command { run } => format!("`{run}` succeeds"),
-        Check::Review { role } => format!("review as {role}"),
-        Check::Human { question, .. } => format!("a question to you: {question}"),
+        Check::Review { role } => format!("by an agent as {role}"),
+        Check::Human { question, .. } => format!("you are asked: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
         Check::Land => "the change is merged".to_owned(),
         Check::BuiltIn { check } => check.description().to_owned(),

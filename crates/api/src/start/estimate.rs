@@ -46,9 +46,9 @@ pub struct Estimate {
     /// Calls of agents, the fewest and the most.
     pub calls: (u64, u64),
     pub minutes: (u64, u64),
-    /// Dollars. Nothing, if the price of its agents is not known.
+    /// Dollars; `null` if the price of the agents is not known.
     pub cost: Option<(Money, Money)>,
-    /// How many earlier runs it is from. None, if it is rough: by figures from elsewhere.
+    /// The number of earlier runs it is based on; 0 if it is a rough estimate from general figures.
     pub earlier_runs: usize,
 }
 

@@ -15,9 +15,9 @@ pub(super) const EFFORT: &str = "effort";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Runs {
-    /// It does.
+    /// It runs.
     Yes,
-    /// It does not: the parameters say so.
+    /// It does not run, because of the parameters.
     Skipped,
     /// It depends on the items.
     Perhaps,

@@ -26,10 +26,21 @@ pub struct StartPlan {
     /// The effort, and why it is this one.
     pub effort: Option<(String, String)>,
     pub budget: Option<Money>,
+    pub budget_from: BudgetFrom,
     /// The most calls that tell no price, if one of the agents tells none and the budget is the default.
     pub unpriced_calls: Option<u32>,
     pub branch: Option<String>,
     pub estimate: Option<Estimate>,
+}
+
+/// The origin of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetFrom {
+    /// The command line.
+    Flag,
+    Settings,
+    /// The default of Forge.
+    Default,
 }
 
 /// An agent of a run.
@@ -51,6 +62,7 @@ impl Forge {
         start: &Start,
         frozen: &Frozen,
         picked: Picked,
+        budget_from: BudgetFrom,
     ) -> StartPlan {
         let players: Vec<_> =
             flow.roles().iter().filter_map(|role| frozen.who_plays(role)).collect();
@@ -76,6 +88,7 @@ impl Forge {
             checks_from: ChecksFrom::new(flow, &frozen.verify),
             effort,
             budget: start.limits.budget,
+            budget_from,
             unpriced_calls: start.limits.unpriced_calls,
             branch: start.branch.clone(),
             estimate: self.estimate(&start.flow, flow, &start.params, frozen),

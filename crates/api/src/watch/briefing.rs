@@ -57,7 +57,7 @@ pub struct CallSelector {
 pub struct Briefing {
     pub run: String,
     pub call: String,
-    /// A later call that is due and has not begun, so that this one is shown.
+    /// The next call of the unit, if it is due but has not started; the brief shown is of the call before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub struct Briefing {
     pub turns: Vec<TurnBrief>,
     /// The files in its inbox.
     pub inbox: Vec<InboxFile>,
-    /// Where that lies. Nothing, if it is gone.
+    /// Path of the call's folder; `null` if it was deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inbox_folder: Option<String>,
 }

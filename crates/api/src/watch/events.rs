@@ -21,8 +21,8 @@ pub enum WatchOutput<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Something that happened in the unit. A time is missing where it happened before anybody watched, and
-/// nobody noted when.
+/// An event of the unit. The time is missing if the event happened before `forge watch` was started and its time was
+/// not recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 #[schemars(rename = "Seen")]
@@ -30,23 +30,25 @@ pub enum UnitEvent {
     /// A fact of the run about the unit.
     Fact {
         at: Time,
-        /// As a sentence.
+        /// The fact as a sentence.
         sentence: String,
+        /// Whether `forge watch` prints it: not for passed checks, nor for what the stream already shows.
+        is_milestone: bool,
     },
-    /// From here on it is about this call.
+    /// The following events belong to this call.
     Call {
         /// When it was started.
         at: Time,
         call: String,
         /// The agent, unless a command runs.
         agent: Option<String>,
-        /// Which model it is asked to use.
+        /// The model that it is asked to use.
         model: Option<String>,
         is_over: bool,
     },
     /// A turn of the agent begins.
     Turn { turn: TurnName },
-    /// The program is up.
+    /// The program has started.
     Began {
         at: Option<Time>,
         /// The model that it uses.
@@ -63,31 +65,31 @@ pub enum UnitEvent {
         /// The argument that matters, in one line.
         about: String,
     },
-    /// The agent asked for something that nobody could grant.
+    /// The agent asked for a permission, which was refused.
     Asked { at: Option<Time>, text: String },
-    /// The provider does not serve it now.
+    /// The provider reported a rate limit.
     Limit {
         at: Option<Time>,
         text: String,
-        /// Until when, if that was said.
+        /// The end of the limit, if it is known.
         until: Option<Time>,
     },
-    /// A line for people.
+    /// A line of text for people.
     Printed { at: Option<Time>, text: String },
     /// The use of the call so far.
     Spent { at: Option<Time>, spent: Spent },
     /// A turn has ended.
     TurnEnded {
         turn: TurnName,
-        /// How, in words.
+        /// How the turn ended, in words.
         how: String,
         /// The use of the call so far.
         spent: Spent,
     },
-    /// Nothing more will come, for now or for good.
+    /// The end of the stream: the call has finished or is waiting.
     Over {
         why: String,
-        /// What to do next, if something can be done.
+        /// The next command, if there is one.
         next: Option<String>,
     },
 }
@@ -96,13 +98,13 @@ pub enum UnitEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TurnName {
-    /// The first one, in a new session.
+    /// The first turn, in a new session.
     First,
-    /// The first one, in the session of a call that was interrupted.
+    /// The first turn, in the session of an interrupted call.
     Resumed,
-    /// The session was gone, so it began anew.
+    /// The first turn again, in a new session, because the old session no longer exists.
     Anew,
-    /// The result could not be used.
+    /// A turn that asks the agent to fix an invalid result.
     Repair,
 }
 

@@ -91,7 +91,8 @@ pub(super) fn at_work(id: &str, run: &Run) -> Result<Target, Error> {
             format!("forge status {}", short_id(id)),
         )),
         several => {
-            let names: Vec<String> = several.iter().map(ToString::to_string).collect();
+            let names: Vec<String> =
+                several.iter().map(|unit| argument(&unit.to_string())).collect();
             Err(Error::usage(
                 format!("several are running: {}", names.join(", ")),
                 format!("forge watch {} {}", short_id(id), names[0]),
@@ -142,7 +143,13 @@ fn fits(part: &str, wanted: &str) -> bool {
     is(part) || part.split_once('#').is_some_and(|(name, _)| is(name))
 }
 
+/// Returns the name of a unit as a person types it: `design`, `T2`, `T2/plan`. One of a call stays as it is.
+fn argument(name: &str) -> String {
+    name.parse::<UnitId>().map_or_else(|_| name.to_owned(), |unit| unit.label().replace(' ', "/"))
+}
+
 fn nobody(id: &str, name: &str, names: &[String]) -> Error {
+    let names: Vec<String> = names.iter().map(|name| argument(name)).collect();
     let near = nearest(name, names.iter().map(String::as_str));
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     let id = short_id(id);
@@ -160,7 +167,7 @@ fn ambiguous<'a>(
     name: &str,
     names: impl Iterator<Item = &'a str>,
 ) -> Error {
-    let mut names: Vec<&str> = names.collect();
+    let mut names: Vec<String> = names.map(argument).collect();
     let more = names.len().saturating_sub(NAMES_MAX);
     names.truncate(NAMES_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

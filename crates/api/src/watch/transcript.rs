@@ -302,7 +302,7 @@ fn event_from_signal(signal: &Signal, at: Option<Time>) -> Option<UnitEvent> {
 
 fn end_text(end: &AgentEnd) -> String {
     match end {
-        AgentEnd::Done => "it is done".to_owned(),
+        AgentEnd::Done => "done".to_owned(),
         AgentEnd::Limited(limit) => format!("it has to wait: {}", limit.what),
         AgentEnd::Failed { what, .. } => format!("it failed: {what}"),
         AgentEnd::Refused { what } => format!("the model refused: {what}"),

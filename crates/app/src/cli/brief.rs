@@ -7,7 +7,7 @@ use forge_api::{
     Error,
     watch::{Briefing, CallSelector, events::TurnName},
 };
-use forge_core::view::sanitize;
+use forge_core::{id::CallId, view::sanitize};
 
 use super::common::{open_forge, print_json, run_and_name};
 use crate::{
@@ -84,8 +84,12 @@ fn brief_text(briefing: &Briefing) -> String {
         (None, _) => String::new(),
     };
     if let Some(due) = &briefing.due {
-        let _ =
-            write!(text, "--- {due} has not started yet; the one before is {}:\n\n", briefing.call);
+        let _ = write!(
+            text,
+            "--- {} has not started yet; the call before it is {}:\n\n",
+            call_label(due),
+            call_label(&briefing.call)
+        );
     }
     let several = briefing.turns.len() > 1;
     for (position, turn) in briefing.turns.iter().enumerate() {
@@ -94,8 +98,8 @@ fn brief_text(briefing: &Briefing) -> String {
             (false, TurnName::First) => String::new(),
             (_, turn) => format!(": {}", turn_text(turn)),
         };
-        let _ =
-            write!(text, "{before}--- {}{who}{which}\n\n{}", briefing.call, turn.brief.trim_end());
+        let call = call_label(&briefing.call);
+        let _ = write!(text, "{before}--- {call}{who}{which}\n\n{}", turn.brief.trim_end());
     }
     match (&briefing.inbox_folder, briefing.inbox.is_empty()) {
         (None, _) => text.push_str("\n\n--- its inbox is gone"),
@@ -108,6 +112,11 @@ fn brief_text(briefing: &Briefing) -> String {
         }
     }
     text
+}
+
+/// Returns the name of a call on screens.
+fn call_label(call: &str) -> String {
+    call.parse::<CallId>().map_or_else(|_| call.to_owned(), |call| call.label())
 }
 
 /// Formats a number of bytes with a unit.

@@ -147,7 +147,12 @@ fn parts(forge: &Forge, run: &str) -> Option<Vec<(String, String)>> {
     });
     let mut found: Vec<(String, String)> = units.collect();
     let result = forge.result(run).ok()?;
-    found.extend(result.artifacts.iter().map(|one| (one.name.clone(), "file".to_owned())));
+    found.extend(
+        result
+            .artifacts
+            .iter()
+            .map(|one| (format::artifact_argument(&one.name).to_owned(), "file".to_owned())),
+    );
     found.sort();
     found.dedup();
     Some(found)

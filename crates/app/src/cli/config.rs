@@ -1,6 +1,11 @@
 //! `forge config`: shows and edits settings with their provenance, and approves the commands of a repository.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{
+    fs,
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use clap::{Args, Subcommand};
 use forge_api::{
@@ -87,6 +92,9 @@ enum ConfigSubcommand {
         /// Allow the commands of this flow, too [default: as set]
         #[arg(long, value_name = "NAME")]
         flow: Option<String>,
+        /// Take back what was allowed to this repository
+        #[arg(long, conflicts_with = "flow")]
+        undo: bool,
     },
 }
 
@@ -160,7 +168,8 @@ impl ConfigArgs {
                 print_change(target, &file, &change)?;
             }
             ConfigSubcommand::Schema => print_json(&settings::schema()),
-            ConfigSubcommand::Allow { flow } => return approve(flow.as_deref()),
+            ConfigSubcommand::Allow { undo: true, .. } => withdraw()?,
+            ConfigSubcommand::Allow { flow, undo: false } => return approve(flow.as_deref()),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -220,12 +229,16 @@ fn list(json: bool) -> Result<(), Error> {
         return Ok(());
     }
     let widest = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
+    let room = terminal_info::terminal_width().saturating_sub(widest + 2 + 2 + LAYER_WIDTH);
+    let print_row = |key: &str, value: &str, from: &str| {
+        let value = text_width::pad(&format::one_line(value, room), room);
+        terminal_output::print(format!("{key:<widest$}  {value}  {from}").trim_end());
+    };
+    if io::stdout().is_terminal() {
+        print_row("KEY", "VALUE", "FROM");
+    }
     for row in &rows {
-        let (value, who) = (value_text(row), row.layer.map_or("", layer_word));
-        let room = terminal_info::terminal_width().saturating_sub(widest + 2 + 2 + LAYER_WIDTH);
-        let value = text_width::pad(&format::one_line(&value, room), room);
-        let line = format!("{:<widest$}  {value}  {who}", row.key);
-        terminal_output::print(line.trim_end());
+        print_row(&row.key, &value_text(row), row.layer.map_or("", layer_word));
     }
     print_notes(&settings.notes());
     Ok(())
@@ -244,7 +257,9 @@ fn explain(key: &str, json: bool) -> Result<(), Error> {
     for (position, said) in said.iter().enumerate() {
         let mark = if position == 0 { ">" } else { " " };
         let layer = layer_word(said.layer);
-        let place = text_width::pad(&said.place, widest);
+        // The defaults are in no file.
+        let place = if said.place == layer { "" } else { &said.place };
+        let place = text_width::pad(place, widest);
         terminal_output::print(&format!("{mark} {layer:<11}  {place}  {}", said.value));
     }
     if said.is_empty() {
@@ -259,8 +274,8 @@ fn explain(key: &str, json: bool) -> Result<(), Error> {
 const fn layer_word(layer: settings::Layer) -> &'static str {
     match layer {
         settings::Layer::Shipped => "default",
+        settings::Layer::Repo => "project",
         settings::Layer::User
-        | settings::Layer::Repo
         | settings::Layer::Local
         | settings::Layer::Environment
         | settings::Layer::Flags => layer.as_str(),
@@ -344,22 +359,31 @@ fn approve(flow: Option<&str>) -> Result<ExitCode, Error> {
     let unapproved = forge.unapproved(&settings, &found)?;
     if unapproved.is_empty() {
         terminal_output::print(if trust::commands(&settings, &found).is_empty() {
-            "this repository runs no commands; there is nothing to allow"
+            "This repository runs no commands; there is nothing to allow."
         } else {
-            "all commands of this repository are allowed already"
+            "All commands of this repository are allowed already."
         });
         return Ok(ExitCode::SUCCESS);
     }
     match confirm_commands(&unapproved) {
         // Without a terminal, calling `approve` counts as consent.
         Confirmation::Given | Confirmation::NoTerminal => {
-            let path = forge.approve(&settings, &unapproved)?;
-            terminal_output::print(&format!("allowed; to take it back, remove {}", path.display()));
+            forge.approve(&settings, &unapproved)?;
+            terminal_output::print("Allowed. To take it back: forge config allow --undo");
             Ok(ExitCode::SUCCESS)
         }
         Confirmation::Refused => {
-            terminal_output::print("nothing is allowed");
+            terminal_output::print("Nothing is allowed.");
             Ok(ExitCode::from(Standing::Waiting.exit_code()))
         }
     }
+}
+
+/// Takes back what was allowed to this repository.
+fn withdraw() -> Result<(), Error> {
+    terminal_output::print(match open_forge()?.trust()?.withdraw()? {
+        0 => "Nothing was allowed.",
+        _ => "Nothing is allowed any more. The next run asks again.",
+    });
+    Ok(())
 }

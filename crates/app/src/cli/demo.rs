@@ -21,7 +21,7 @@ use forge_api::{
     person::person,
     refuse_agents,
     run_id::new_run_id,
-    start::{Allowed, Asks, PullRequest, Request, StartedRun},
+    start::{Allowed, Asks, PullRequest, Request, StartedRun, quoted},
 };
 use forge_core::{
     Command,
@@ -128,8 +128,9 @@ impl DemoArgs {
     fn print_farewell(&self, dir: &Path, is_done: bool) {
         let folder = dir.display();
         if self.dir.is_some() {
-            let next = if is_done { "forge status, log, show, diff" } else { "forge resume" };
-            terminal_output::print(&format!("\nThe project is in {folder}. Next there: {next}"));
+            let next = if is_done { "diff" } else { "resume" };
+            let folder = quoted(&folder.to_string());
+            terminal_output::print(&format!("\nNext: cd {folder} && forge {next}"));
         } else {
             terminal_output::print(match fs::remove_dir_all(dir) {
                 Ok(()) => {

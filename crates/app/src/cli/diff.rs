@@ -4,11 +4,12 @@ use std::{fmt::Write as _, process::ExitCode};
 
 use clap::Args;
 use forge_api::{Error, merge::FileStat};
-use forge_core::view::{Course, sanitize};
+use forge_core::view::{ChangeKind, Course, sanitize};
 
 use super::common::{open_forge, run_and_name};
 use crate::{
     document::{Document, DocumentFormat},
+    format,
     pager::{self, Paging, print_paged},
     terminal_output,
     text::result_text::change_documents,
@@ -53,11 +54,18 @@ impl DiffArgs {
             // Texts have no numbers of lines, and what changed nothing says so.
             pager::show_documents(&change_documents(forge.change(&run, unit)?), paging);
         } else if files.is_empty() {
-            terminal_output::print(match forge.view(&run)?.row.standing.course() {
-                Course::Over => "This run changed no files; what it wrote: forge show",
-                Course::Driven | Course::Asking | Course::Held | Course::Failed => {
-                    "No changes yet."
+            let view = forge.view(&run)?;
+            let id = format::short_id(&run);
+            let changed = view.asked.iter().find(|asked| asked.change == ChangeKind::Code);
+            terminal_output::print(&match (view.row.standing.course(), changed) {
+                (Course::Over, _) => {
+                    format!("This run changed no files. Next: forge show {id}")
                 }
+                (_, Some(asked)) => {
+                    let unit = format::unit_argument(&asked.unit);
+                    format!("Nothing is merged yet. The change so far: forge diff {id} {unit}")
+                }
+                (_, None) => "No changes yet.".to_owned(),
             });
         } else if self.name_only {
             let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();

@@ -355,10 +355,7 @@ fn detach(forge: &Forge, run: &str, takeover: Takeover) -> Result<ExitCode, Erro
         }
         thread::sleep(DRIVER_POLL);
     }
-    terminal_output::print(&format!("run {}", format::short_id(run)));
-    terminal_output::print(&format!(
-        "Running in the background. Next: forge attach {}",
-        format::short_id(run)
-    ));
+    let id = format::short_id(run);
+    terminal_output::print(&format!("{id} is running in the background. Next: forge attach {id}"));
     Ok(ExitCode::SUCCESS)
 }

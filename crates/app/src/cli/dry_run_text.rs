@@ -1,7 +1,7 @@
 //! The text of `forge run --dry-run`.
 
 use forge_api::start::{ChecksFrom, DryPlayer, DryRun, DryStage, Runs};
-use forge_core::{event::Approvals, id::gate_label, money::Money};
+use forge_core::{event::Approvals, id::gate_label, money::Money, slug::branch_words};
 
 use crate::{format, text::plan_text::estimate_text};
 
@@ -16,8 +16,13 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     if let Some(source) = &dry.source {
         row("from", source);
     }
-    for (name, value) in &dry.params {
+    // The usual values of these parameters say nothing about the request.
+    let is_usual =
+        |name: &str, value: &str| matches!((name, value), ("pr", "yes") | ("source", "text"));
+    for (name, value) in dry.params.iter().filter(|(name, value)| !is_usual(name, value)) {
         let why = dry.chosen.get(name).map(|why| format!(" ({why})")).unwrap_or_default();
+        // Also at the start, the effort is called the size.
+        let name = if name == "effort" { "size" } else { name };
         row(name, &format!("{value}{why}"));
     }
     for asked in &dry.asked {
@@ -27,11 +32,15 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
         "approvals",
         match dry.approvals {
             Approvals::Automatic => "automatic, if every review passes",
-            Approvals::ByPeople => "yours",
+            Approvals::ByPeople => "you are asked",
         },
     );
     if let Some(branch) = &dry.branch {
         let onto = dry.onto.as_ref().map(|onto| format!("; then, if you say so, {onto}"));
+        let branch = branch
+            .replace("{words}", &branch_words(&dry.request))
+            .replace("{id}", "…")
+            .replace("{run}", "…");
         row("branch", &format!("{branch}{}", onto.unwrap_or_default()));
     }
     if let Some(player) = &dry.looked_at_by {
@@ -45,28 +54,21 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
     let mut row = |name: &str, text: &str| {
         lines.push(format::hanging_indent(&format!("{name:<9} "), text, width));
     };
-    let each = match dry.calls_usual.for_each {
-        0 => String::new(),
-        n => format!(", and {n} for each task"),
-    };
-    row("calls", &format!("{}{each} if nothing is sent back", dry.calls_usual.once));
-    if let Some(estimate) = &dry.estimate {
-        row("estimate", &estimate_text(estimate));
+    match (&dry.estimate, dry.calls_usual.for_each) {
+        (Some(estimate), _) => row("estimate", &estimate_text(estimate)),
+        (None, 0) => row("calls", &dry.calls_usual.once.to_string()),
+        (None, n) => row("calls", &format!("{}, and {n} for each task", dry.calls_usual.once)),
     }
-    let money =
-        |amount: Option<Money>| amount.map_or_else(|| "no cap".to_owned(), Money::to_short_text);
-    row(
-        "caps",
-        &format!(
-            "run {}, each call {}; {} calls in parallel; each call at most {} min, and {} min \
-             without output",
-            money(dry.caps.budget),
-            money(dry.caps.call_budget),
-            dry.caps.at_once,
-            dry.caps.wall_minutes,
-            dry.caps.silence_minutes
-        ),
-    );
+    let caps = &dry.caps;
+    let money = |amount: Money| amount.to_short_text();
+    let parts = [
+        Some(caps.budget.map_or_else(|| "no budget".to_owned(), money)),
+        caps.call_budget.map(|budget| format!("{} per call", money(budget))),
+        Some(format!("{}m per call", caps.wall_minutes)),
+        Some(format!("{}m without output", caps.silence_minutes)),
+        Some(format!("{} at a time", format::count(caps.at_once, "call"))),
+    ];
+    row("limits", &parts.into_iter().flatten().collect::<Vec<String>>().join(" · "));
     let checks = dry.checks.join("; ");
     row(
         "checks",

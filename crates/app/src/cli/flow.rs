@@ -7,12 +7,16 @@ use forge_api::{
     Error,
     catalog::{Catalog, FlowRow, FlowShown, FoundFlow, Origin},
 };
-use forge_core::flow::{
-    self, Check, Condition, Delivery, Exhausted, Gate, GateWeight, Stage, StageOrder, When, Work,
+use forge_core::{
+    flow::{
+        self, Check, Condition, Delivery, Exhausted, Gate, GateWeight, Stage, StageOrder, When,
+        Work,
+    },
+    id::gate_label,
 };
 
 use super::common::{open_forge, print_json};
-use crate::terminal_output;
+use crate::{format, terminal_info, terminal_output};
 
 /// List, show and check flows
 #[derive(Args)]
@@ -82,7 +86,8 @@ impl FlowArgs {
                 Ok(ExitCode::SUCCESS)
             }
             FlowSubcommand::Show { name, text: false, json: false } => {
-                terminal_output::print(&flow_text(&catalog.flow(&name)?));
+                let width = terminal_info::terminal_width();
+                terminal_output::print(&flow_text(&catalog.flow(&name)?, width));
                 Ok(ExitCode::SUCCESS)
             }
             FlowSubcommand::Check { name: Some(name), json: false } => {
@@ -97,10 +102,7 @@ impl FlowArgs {
 
 fn check_text(found: &FoundFlow) -> String {
     let most = found.flow.calls_max().0;
-    format!(
-        "`{}` is valid; at most {most} agent calls, if everything is sent back as often as it may be",
-        found.flow.name
-    )
+    format!("`{}` is valid; at most {most} agent calls, with all revisions", found.flow.name)
 }
 
 fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Error> {
@@ -151,9 +153,9 @@ fn origin_text(origin: &Origin) -> String {
     }
 }
 
-fn flow_text(found: &FoundFlow) -> String {
+fn flow_text(found: &FoundFlow, width: usize) -> String {
     let flow::Flow { name, description, params, manual, coherence, stages } = &found.flow;
-    let mut text = format!("{name}  {description}");
+    let mut text = format::hanging_indent(&format!("{name}  "), description, width);
     for (name, param) in params {
         let _ = write!(
             text,
@@ -168,16 +170,13 @@ fn flow_text(found: &FoundFlow) -> String {
     if !manual.0.is_empty() {
         let _ = write!(text, "\n  --auto is refused{}", condition_text(manual));
     }
-    push_stages(&mut text, stages, 1);
+    push_stages(&mut text, stages, 1, width);
     let most = found.flow.calls_max().0;
-    let _ = write!(
-        text,
-        "\n\nat most {most} agent calls, if everything is sent back as often as it may be"
-    );
+    let _ = write!(text, "\n\nat most {most} agent calls, with all revisions");
     text
 }
 
-fn push_stages(text: &mut String, stages: &[Stage], depth: usize) {
+fn push_stages(text: &mut String, stages: &[Stage], depth: usize, width: usize) {
     let indent = "  ".repeat(depth);
     for stage in stages {
         let work = match &stage.work {
@@ -194,16 +193,15 @@ fn push_stages(text: &mut String, stages: &[Stage], depth: usize) {
             StageOrder::WorkFirst => "",
             StageOrder::GatesFirst => ", only if its checks find something",
         };
-        let _ = write!(
-            text,
-            "\n{indent}{:<18} {work}{order}{}",
-            stage.name,
-            condition_text(&stage.when)
-        );
+        let prefix = format!("{indent}{:<18} ", stage.name);
+        let what = format!("{work}{order}{}", condition_text(&stage.when));
+        let _ = write!(text, "\n{}", format::hanging_indent(&prefix, &what, width));
         for gate in &stage.gates {
-            let _ = write!(text, "\n{indent}  - {}", gate_line(stage, gate));
+            let prefix = format!("{indent}  - {}: ", gate_label(&gate.name));
+            let line = format::hanging_indent(&prefix, &gate_line(stage, gate), width);
+            let _ = write!(text, "\n{line}");
         }
-        push_stages(text, stage.inner(), depth + 1);
+        push_stages(text, stage.inner(), depth + 1, width);
     }
 }
 
@@ -222,7 +220,7 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
     let check = match &gate.check {
         Check::Artifact { name } => format!("{name} exists"),
         Check::Command { run } => format!("`{run}` succeeds"),
-        Check::Review { role } => format!("review as {role}"),
+        Check::Review { role } => format!("by an agent as {role}"),
         Check::Human { question, .. } => format!("you are asked: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
         Check::Land => "the change is merged".to_owned(),
@@ -243,7 +241,7 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
     } else {
         String::new()
     };
-    format!("{}: {check}{rounds}{back}{}", gate.name, condition_text(&gate.when))
+    format!("{check}{rounds}{back}{}", condition_text(&gate.when))
 }
 
 fn condition_text(when: &When) -> String {

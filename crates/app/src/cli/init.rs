@@ -112,15 +112,7 @@ fn print_notes(notes: &[String]) {
 }
 
 fn print_tried(one: &Tried) {
-    let purpose = match one.purpose {
-        Purpose::SetUp => "set-up",
-        Purpose::Check => "check",
-    };
-    terminal_output::print_stderr(&format!(
-        "tried  {purpose} `{}`: {}",
-        one.command,
-        one.to_text()
-    ));
+    terminal_output::print_stderr(&format!("tried  {}: {}", one.command, one.to_text()));
     for line in one.output.lines() {
         terminal_output::print_stderr(&format!("       {}", sanitize(line)));
     }

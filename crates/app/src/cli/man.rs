@@ -29,6 +29,10 @@ pub(crate) struct ManArgs {
 impl ManArgs {
     pub(crate) fn run(self, mut command: clap::Command) -> Result<ExitCode, Error> {
         command.build();
+        // The help of every command leaves them out, but a manual has them.
+        command = command
+            .mut_args(|flag| if flag.is_global_set() { flag.hide(false) } else { flag })
+            .mut_arg("version", |flag| flag.help("Print the version"));
         let Some(dir) = &self.dir else {
             let page = render(&command, "forge");
             if !io::stdout().is_terminal() {
@@ -54,6 +58,35 @@ impl ManArgs {
     }
 }
 
+/// The exit codes, as a section of a manual page.
+const EXIT_STATUS: &str = "\
+.SH \"EXIT STATUS\"
+.TP
+0
+Done.
+.TP
+1
+The run failed or was abandoned.
+.TP
+2
+Usage or environment error; nothing was started.
+.TP
+3
+The run needs you.
+.TP
+4
+The run is blocked, or the same failure occurred repeatedly.
+.TP
+5
+The run is paused, out of budget, rate-limited, or not running.
+.TP
+70
+Internal error.
+.TP
+130
+The run was interrupted or stopped.
+";
+
 /// Shows a page with `man`. Returns `None` if that fails.
 fn show_in_man(page: &[u8]) -> Option<()> {
     let file = pager::unnamed_file(page).ok()?;
@@ -74,5 +107,8 @@ fn render(command: &clap::Command, name: &str) -> Vec<u8> {
     let mut page = Vec::new();
     let command = command.clone().display_name(name.to_owned());
     Page::new(command).title(name.to_owned()).render(&mut page).expect("memory takes a page");
+    if name == "forge" {
+        page.extend_from_slice(EXIT_STATUS.as_bytes());
+    }
     page
 }

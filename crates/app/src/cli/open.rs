@@ -12,7 +12,7 @@ use clap::Args;
 use forge_api::{Error, forge::Forge, refuse_agents};
 
 use super::common::{open_forge, run_and_name};
-use crate::{editor::editor, terminal_output};
+use crate::{editor::editor, format, terminal_output};
 
 /// Open the checkout of a run or a task in your editor, or a shell
 #[derive(Args)]
@@ -37,8 +37,9 @@ impl OpenArgs {
             return Ok(ExitCode::SUCCESS);
         }
         refuse_agents()?;
-        print_hint(&forge, &run, &folder);
-        let mut command = match editor() {
+        let editor = editor();
+        print_hint(&forge, &run, &folder, editor.as_deref());
+        let mut command = match editor {
             Some(editor) => {
                 let mut command = Command::new("/bin/sh");
                 command.args(["-c", &format!("{editor} .")]);
@@ -53,8 +54,13 @@ impl OpenArgs {
 }
 
 /// Says where the shell or editor is, and what becomes of changes there.
-fn print_hint(forge: &Forge, run: &str, folder: &Path) {
-    terminal_output::print_note(&format!("opening {}", folder.display()));
+fn print_hint(forge: &Forge, run: &str, folder: &Path, editor: Option<&str>) {
+    let id = format::short_id(run);
+    let what = match editor {
+        Some(editor) => format!("opening {editor} in the checkout of {id}"),
+        None => format!("opening a shell in the checkout of {id}; `exit` returns"),
+    };
+    terminal_output::print_note(&format!("{what}: {}", folder.display()));
     if forge.is_driven(run) {
         terminal_output::print_note("the run is working here; changes you make may be overwritten");
     }

@@ -14,6 +14,7 @@ use forge_core::view::sanitize;
 
 use super::prompt::{Confirmation, ask, can_ask, confirm_commands, read_paragraph};
 use crate::{
+    format,
     picker::{PickedLine, pick},
     terminal_output,
 };
@@ -73,7 +74,9 @@ impl Asks for TerminalPrompts {
         if !can_ask() {
             return Reply::Nobody;
         }
-        terminal_output::print_stderr("end each answer with an empty line");
+        let n = u32::try_from(questions.len()).unwrap_or(u32::MAX);
+        let n = format::count(n, "question");
+        terminal_output::print_stderr(&format!("{n}. End each answer with an empty line."));
         let mut input = io::stdin().lock();
         let mut answers = Vec::new();
         for question in questions {

@@ -7,7 +7,7 @@ use forge_api::{
     Error,
     spending::{SpendingFilter, SpendingView},
 };
-use forge_core::view::{Axis, StatsRow, StatsView, sanitize};
+use forge_core::view::{Axis, StatsRow, StatsView, sanitize, stage_label};
 
 use super::common::{open_forge, print_json};
 use crate::{format, terminal_info, terminal_output, text_width};
@@ -141,7 +141,12 @@ fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
     // Two titles, each after an empty line, and one line for omitted rows.
     let others = text.lines().count() + estimate.matches('\n').count() + 5 + models;
     let days = OVERVIEW_LINES.saturating_sub(others).clamp(1, DAYS_MAX);
-    for table in &view.tables {
+    // If no model is known, the total says the same.
+    let says_something = |table: &&StatsView| {
+        let is_known = |row: &StatsRow| row.key != "unknown";
+        view.tables.len() == 1 || table.by != Axis::Model || table.rows.iter().any(is_known)
+    };
+    for table in view.tables.iter().filter(says_something) {
         let most = match (length, table.by) {
             (TableLength::All, _) => usize::MAX,
             (TableLength::OneScreen, Axis::Day) => days,
@@ -171,8 +176,9 @@ fn table_text(table: &StatsView, most: usize, width: usize) -> String {
         }
     };
     let name = |row: &StatsRow| match table.by {
-        Axis::Run => format::short_id(&row.key).to_owned(),
-        Axis::Stage | Axis::Role | Axis::Model | Axis::Agent | Axis::Day => sanitize(&row.key),
+        Axis::Run => run_name(&row.key),
+        Axis::Stage => stage_label(&sanitize(&row.key)),
+        Axis::Role | Axis::Model | Axis::Agent | Axis::Day => sanitize(&row.key),
     };
     let names: Vec<String> = rows.iter().map(name).collect();
     let longest = names.iter().map(|name| text_width::width(name)).max().unwrap_or(0);
@@ -208,6 +214,13 @@ fn table_text(table: &StatsView, most: usize, width: usize) -> String {
         let _ = write!(text, "\nand {} more (--by {what})", format::count(left_out, what));
     }
     text
+}
+
+/// Returns the short id of a run with the words of its request that are in its long one.
+fn run_name(run: &str) -> String {
+    let id = format::short_id(run);
+    let words = run.strip_suffix(id).and_then(|rest| rest.split_once('-')).unwrap_or_default().1;
+    format!("{id}  {}", words.replace('-', " ").trim()).trim_end().to_owned()
 }
 
 const fn axis_name(axis: Axis) -> &'static str {

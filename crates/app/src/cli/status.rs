@@ -181,7 +181,9 @@ fn list_text(
         };
         let id = format::short_id(&row.run);
         let branch = row.branch.as_deref().filter(|_| has_result(row));
-        let last = row.asks.as_deref().or(branch).unwrap_or_default();
+        let until = row.until.map(|until| format!("until {}", format::future_time(until, now)));
+        let below = row.asks.as_deref().or(until.as_deref());
+        let last = below.or(branch).unwrap_or_default();
         let shown = row.stage.as_deref().filter(|_| stage_width > 0).unwrap_or_default();
         let line = format!(
             "{symbol} {id:<6}{}{}{}{}{}",
@@ -193,9 +195,9 @@ fn list_text(
         );
         let line = sanitize(&format::cut_end(&line, width));
         lines.push(coloured_symbol(&line, symbol, Some(hue)));
-        if let (Some(asks), 0) = (&row.asks, last_width) {
+        if let (Some(below), 0) = (below, last_width) {
             let indent = " ".repeat(STATE_COLUMN);
-            lines.push(sanitize(&format::hanging_indent(&indent, asks, width)));
+            lines.push(sanitize(&format::hanging_indent(&indent, below, width)));
         }
     }
     let more = all.saturating_sub(rows.len() as u64);

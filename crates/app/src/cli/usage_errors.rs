@@ -57,6 +57,9 @@ const FLAG_HABITS: [(&str, &str); 7] = [
     ("--max-cost", "--budget"),
 ];
 
+/// Flags by which people ask `forge run` to show what it does.
+const LIVE_FLAGS: [&str; 5] = ["--watch", "--follow", "--tail", "--attach", "--live"];
+
 /// A word of so many letters may be the beginning of a longer one.
 const PREFIX_MIN: usize = 3;
 
@@ -192,6 +195,12 @@ impl<'a> CommandLine<'a> {
                 "forge rewind RUN STAGE   # runs again from a stage\n   or: git revert --no-edit FROM..RESULT   # takes back a merge; both commits are in forge show RUN",
             );
         }
+        if ["update", "upgrade"].contains(&wrong) && self.path.is_empty() && self.words.len() == 1 {
+            return Error::usage(
+                format!("unknown command `{wrong}`: a new version is installed with cargo"),
+                "cargo install --path crates/app   # in the source of Forge",
+            );
+        }
         let name = [&self.path[..], &[wrong]].concat().join(" ");
         let names =
             self.command.get_subcommands().filter(|command| !command.is_hide_set()).flat_map(
@@ -255,6 +264,10 @@ impl<'a> CommandLine<'a> {
             let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
             let what = format!("`{wrong}` is a flag of `forge run`");
             return Error::usage(what, format!("forge run {}", words.join(" ")));
+        }
+        if self.path == [RUN] && LIVE_FLAGS.contains(&wrong) {
+            let what = format!("unknown flag `{wrong}`; `forge run` shows the run anyway");
+            return Error::usage(what, self.without(wrong));
         }
         let habit = FLAG_HABITS.iter().find(|(habit, flag)| {
             let flag = flag.split('=').next();
@@ -437,9 +450,19 @@ mod tests {
     fn what_is_near_to_nothing_gets_the_help_of_its_command() {
         for (typed, what, help) in [
             (
-                &["update"][..],
-                "unknown command `update`",
-                "forge --help\n   or: forge \"update …\"",
+                &["publish"][..],
+                "unknown command `publish`",
+                "forge --help\n   or: forge \"publish …\"",
+            ),
+            (
+                &["update"],
+                "unknown command `update`: a new version is installed with cargo",
+                "cargo install --path crates/app   # in the source of Forge",
+            ),
+            (
+                &["run", "--watch", "add it"],
+                "`forge run` shows the run anyway",
+                "forge run 'add it'",
             ),
             (&["config", "xyzzy"], "unknown command `config xyzzy`", "forge config --help"),
             (

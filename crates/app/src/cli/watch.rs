@@ -7,14 +7,14 @@ use forge_api::{
     Error,
     watch::{
         Watched,
-        events::{Form, TurnName, UnitEvent, WatchOutput},
+        events::{Form, WatchOutput},
     },
 };
 
 use super::common::{INTERRUPTED, json_line, open_forge, run_and_name};
 use crate::{
     terminal_info, terminal_output,
-    text::agent_event::{event_paragraph, event_text},
+    text::agent_event::{event_paragraph, event_text, is_printed},
 };
 
 /// Follow one agent: what it says, which tools it uses, how it ends
@@ -41,8 +41,7 @@ impl WatchArgs {
             WatchOutput::Event(seen) if self.json => {
                 terminal_output::print_raw(&json_line(&seen));
             }
-            // Every call has a first turn, so it is not printed.
-            WatchOutput::Event(UnitEvent::Turn { turn: TurnName::First }) => {}
+            WatchOutput::Event(seen) if !is_printed(&seen) => {}
             WatchOutput::Event(seen) => {
                 let text = event_paragraph(&event_text(&seen), terminal_info::terminal_width());
                 terminal_output::print(&text);

@@ -1,16 +1,13 @@
 //! The stream of one agent: its last events, alone on a screen or for a pane below the tree.
 
-use forge_api::{
-    follow::RunSnapshot,
-    watch::events::{TurnName, UnitEvent},
-};
+use forge_api::{follow::RunSnapshot, watch::events::UnitEvent};
 
 use super::line::{
     BOLD, PLAIN, SanitizedLine as _, ScreenLine, ScreenSize, key_hints, line, titled_rule, wrap,
 };
 use crate::{
     format,
-    text::agent_event::{LABEL, event_text},
+    text::agent_event::{LABEL, event_text, is_printed},
 };
 
 /// Below this width, times are left out.
@@ -32,6 +29,7 @@ pub(crate) fn stream_frame<'a>(
     let mut stream = stream_lines(seen, width);
     if stream.is_empty() {
         let run = format::short_id(&snapshot.view.row.run);
+        let unit = format::unit_argument(unit);
         let text = format!(" Nothing yet. Earlier output: forge watch {run} {unit}");
         stream.push(line(PLAIN, &text));
     }
@@ -51,9 +49,7 @@ pub(crate) fn stream_lines<'a>(
     seen: impl Iterator<Item = &'a UnitEvent>,
     width: usize,
 ) -> Vec<ScreenLine> {
-    // Every call has a first turn.
-    let is_told = |seen: &&UnitEvent| !matches!(seen, UnitEvent::Turn { turn: TurnName::First });
-    seen.filter(is_told).flat_map(|seen| event_lines(seen, width)).collect()
+    seen.filter(|seen| is_printed(seen)).flat_map(|seen| event_lines(seen, width)).collect()
 }
 
 fn event_lines(seen: &UnitEvent, width: usize) -> Vec<ScreenLine> {

@@ -291,7 +291,7 @@ fn an_override_asks_for_a_reason_and_names_the_gate_where_it_is_confirmed() {
     assert_eq!(press(&mut dialog, &snapshot, &typed("because I say so\n")), DialogResult::Pending);
     keep("question", "override", &dialog, &snapshot);
     let confirm = shown(&dialog, &snapshot);
-    assert!(confirm.contains("Override `checkpoint-a` in your name?"), "{confirm}");
+    assert!(confirm.contains("Override the question in your name?"), "{confirm}");
     // Whoever goes back finds the reason.
     press(&mut dialog, &snapshot, &[KeyPress::Escape]);
     assert!(shown(&dialog, &snapshot).contains(" > because I say so"));

@@ -102,7 +102,11 @@ fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> Scr
     }
     let budget = view.budget.map(|budget| format!(" of {}", budget.to_short_text()));
     let amount = amount_so_far(snapshot).to_short_text();
-    parts.push(format!("{amount}{}", budget.unwrap_or_default()));
+    parts.push(match (amount.as_str(), budget) {
+        ("unknown", None) => "cost unknown".to_owned(),
+        ("unknown", Some(budget)) => format!("cost unknown{budget}"),
+        (amount, budget) => format!("{amount}{}", budget.unwrap_or_default()),
+    });
     let (closed, all) = stages(snapshot);
     parts.push(format!("{closed}/{all} stages"));
     let calls = snapshot.working.values().flatten();

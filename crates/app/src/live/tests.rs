@@ -287,7 +287,7 @@ fn a_run_looks_calm_in_every_state() {
     keep_tree("tree", "question-left-open", &asking());
     let paused = held(building(12), Standing::Paused, "ada paused the run");
     keep_tree("paused", "paused", &paused);
-    let interrupted = held(building(12), Standing::Interrupted, "ada interrupted the run");
+    let interrupted = held(building(12), Standing::Interrupted, "ada pressed Ctrl-C");
     keep_tree("paused", "interrupted", &interrupted);
     let why = "failed: build.T5/implement, no attempt is left: `make test` failed";
     let mut failed = held(building(12), Standing::Failed, why);
@@ -431,7 +431,7 @@ fn a_high_screen_shows_what_the_latest_agent_does_below_the_tree() {
     let stream = || Some(UnitStream { unit: "build.T5/implement", lines: lines.clone() });
     let high = ScreenSize { width: 80, height: 45 };
     let shown = text(&frame(&snapshot, &FrameOptions { stream: stream(), ..options(high) }).lines);
-    has_all(&shown, &["─ T5 implement ──", "tool   Edit  src/main.rs", "says   Now the tests."]);
+    has_all(&shown, &["─ T5 ──", "tool   Edit  src/main.rs", "says   Now the tests."]);
     let low = text(&frame(&snapshot, &FrameOptions { stream: stream(), ..options(SMALL) }).lines);
     assert!(!low.contains("Now the tests."), "{low}");
 }

@@ -209,9 +209,10 @@ pub(crate) fn unit_rows(snapshot: &RunSnapshot, width: usize) -> Vec<UnitRow> {
     for (at, unit) in units.iter().enumerate().filter(applies) {
         // An item with a single stage needs no stage name.
         let is_alone = scope(unit).is_some_and(|scope| n_inside.get(&scope) == Some(&1));
-        let name = match format::short_unit_name(&unit.unit).split_once('/') {
+        let label = format::unit_label(&unit.unit);
+        let name = match label.split_once(' ') {
             Some((item, _)) if is_alone => item.to_owned(),
-            Some(_) | None => format::short_unit_name(&unit.unit).to_owned(),
+            Some(_) | None => label,
         };
         let row = |priority: RowPriority, body: RowContent| UnitRow {
             unit: Some(unit.unit.clone()),

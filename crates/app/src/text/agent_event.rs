@@ -23,22 +23,39 @@ pub(crate) struct EventText {
     pub(crate) text: String,
 }
 
+/// Returns true if an event is for people: every call has a first turn, and a passed check or an unnamed model says
+/// nothing about the agent.
+pub(crate) fn is_printed(seen: &UnitEvent) -> bool {
+    match seen {
+        UnitEvent::Turn { turn } => *turn != TurnName::First,
+        UnitEvent::Began { model, version, .. } => model.is_some() || version.is_some(),
+        UnitEvent::Fact { is_milestone, .. } => *is_milestone,
+        UnitEvent::Call { .. }
+        | UnitEvent::Said { .. }
+        | UnitEvent::UsedTool { .. }
+        | UnitEvent::Asked { .. }
+        | UnitEvent::Limit { .. }
+        | UnitEvent::Printed { .. }
+        | UnitEvent::Spent { .. }
+        | UnitEvent::TurnEnded { .. }
+        | UnitEvent::Over { .. } => true,
+    }
+}
+
 pub(crate) fn event_text(seen: &UnitEvent) -> EventText {
     let (at, label, text) = match seen {
-        UnitEvent::Fact { at, sentence } => (Some(*at), "", sentence.clone()),
-        UnitEvent::Call { at, call, agent, model, is_over } => {
+        UnitEvent::Fact { at, sentence, .. } => (Some(*at), "", sentence.clone()),
+        UnitEvent::Call { at, call, agent, model, is_over: _ } => {
             let call = call.parse::<CallId>().map_or_else(|_| call.clone(), |call| call.label());
-            let agent = agent.as_ref().map(|agent| format!(", agent {agent}"));
-            let model = model.as_ref().map(|model| format!(" with {model}"));
-            let over = if *is_over { " (ended)" } else { "" };
-            let (agent, model) = (agent.unwrap_or_default(), model.unwrap_or_default());
-            (Some(*at), "start", format!("{call} started{agent}{model}{over}"))
+            let parts = [Some(&call), agent.as_ref(), model.as_ref()].into_iter().flatten();
+            (Some(*at), "", parts.map(String::as_str).collect::<Vec<&str>>().join(" · "))
         }
         UnitEvent::Turn { turn } => (None, "turn", turn_text(*turn).to_owned()),
         UnitEvent::Began { at, model, version } => {
-            let model = model.as_deref().unwrap_or("unknown");
-            let version = version.as_ref().map(|version| format!(", version {version}"));
-            (*at, "start", format!("model {model}{}", version.unwrap_or_default()))
+            let model = model.as_ref().map(|model| format!("model {model}"));
+            let version = version.as_ref().map(|version| format!("version {version}"));
+            let parts: Vec<String> = model.into_iter().chain(version).collect();
+            (*at, "start", parts.join(", "))
         }
         UnitEvent::Said { at, text } => (*at, "says", text.clone()),
         UnitEvent::UsedTool { at, name, about } => (*at, "tool", format!("{name}  {about}")),
@@ -53,17 +70,17 @@ pub(crate) fn event_text(seen: &UnitEvent) -> EventText {
             let spent = if *spent == Spent::NOTHING {
                 String::new()
             } else {
-                format!(" ({})", spent_text(spent))
+                format!(" · {}", spent_text(spent))
             };
             let turn = match turn {
                 TurnName::First | TurnName::Resumed => "",
                 TurnName::Anew | TurnName::Repair => "this turn: ",
             };
-            (None, "end", format!("{turn}{how}{spent}"))
+            (None, "", format!("{turn}{how}{spent}"))
         }
         UnitEvent::Over { why, next } => {
             let next = next.as_ref().map(|next| format!("\nNext: {next}"));
-            (None, "end", format!("{why}{}", next.unwrap_or_default()))
+            (None, "", format!("{why}{}", next.unwrap_or_default()))
         }
     };
     EventText { at, label, text }
@@ -101,6 +118,6 @@ fn spent_text(spent: &Spent) -> String {
         Cost::Estimated(money) => format!("about {money}"),
         Cost::Unknown => "cost unknown".to_owned(),
     };
-    let tokens = format::tokens(spent.tokens.total()).map(|tokens| format!(", {tokens}"));
+    let tokens = format::tokens(spent.tokens.total()).map(|tokens| format!(" · {tokens}"));
     format!("{cost}{}", tokens.unwrap_or_default())
 }

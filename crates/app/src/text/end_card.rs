@@ -181,7 +181,7 @@ fn doubt(result: &ResultView) -> Option<String> {
             open_finding_counts(&result.noted).map(|counts| format!("{counts} open"))
         }
         ProofState::Unverified => Some("unverified".to_owned()),
-        ProofState::Red => Some("a check fails".to_owned()),
+        ProofState::Red => Some("check failed".to_owned()),
     }
 }
 

@@ -1,12 +1,15 @@
 //! What happened in a run, as lines: those of `forge log`, and of commands that print a run while it is driven.
 
+use forge_api::clock::now;
 use forge_core::{
-    event::{Event, Record},
-    view::{LogLevel, Names, sanitize, sentence},
+    Time,
+    event::{Event, Outcome, Record, Ruling},
+    view::{LogLevel, Names, moment, sanitize, sentence},
 };
 
 use super::state_words::fact_symbol;
 use crate::{
+    format,
     terminal_output::{self, coloured_symbol},
     verbosity::Verbosity,
 };
@@ -35,6 +38,21 @@ pub(crate) fn fact_line(prefix: &str, fact: &Event, level: LogLevel) -> String {
     };
     let (symbol, hue) = fact_symbol(fact);
     let prefix = format!("{prefix}{symbol} ");
-    let line = terminal_output::fact_line(&prefix, &sentence(fact, names));
+    let mut text = sentence(fact, names);
+    if let (Names::Short, Some(until)) = (names, limited_until(fact)) {
+        // The times of log lines are local, so this one is, too.
+        text = text.replace(&moment(until), &format::future_time(until, now()));
+    }
+    let line = terminal_output::fact_line(&prefix, &text);
     coloured_symbol(&sanitize(&line), symbol, hue)
+}
+
+/// Returns when the limit ends that a fact is about.
+fn limited_until(fact: &Event) -> Option<Time> {
+    if let Event::AttemptEnded { outcome: Outcome::Limited { until, .. }, .. }
+    | Event::Judged { ruling: Ruling::Limited { until, .. }, .. } = fact
+    {
+        return Some(*until);
+    }
+    None
 }

@@ -1,6 +1,6 @@
 //! What a person sees when a run starts: agent, setup, checks, size, budget, estimate, branch.
 
-use forge_api::start::{ChecksFrom, Estimate, Picked, PlannedAgent, StartPlan};
+use forge_api::start::{BudgetFrom, ChecksFrom, Estimate, Picked, PlannedAgent, StartPlan};
 use forge_core::money::Money;
 
 use crate::format;
@@ -64,32 +64,36 @@ fn checks_text(checks: &[String], from: ChecksFrom) -> String {
         ChecksFrom::Settings => commands,
         ChecksFrom::Found => format!("{commands} (found in the project)"),
         ChecksFrom::Nothing => {
-            "none found: you are asked before an unverified result is merged; set them with: forge \
-             init"
+            "none found: you are asked before an unverified result is merged; add them to [verify] \
+             in forge.toml"
                 .to_owned()
         }
     }
 }
 
 fn budget_text(plan: &StartPlan) -> Option<String> {
-    match (plan.budget, plan.unpriced_calls) {
-        (None, _) => (!plan.agents.is_empty()).then(|| "none".to_owned()),
-        (Some(budget), None) => Some(format!("stops at {} (--budget)", budget.to_short_text())),
-        (Some(budget), Some(calls)) => {
-            let budget = budget.to_short_text();
-            Some(format!("stops at {budget} (--budget), or after {calls} calls of unknown price"))
-        }
-    }
+    let Some(budget) = plan.budget else {
+        return (!plan.agents.is_empty()).then(|| "none".to_owned());
+    };
+    let from = match plan.budget_from {
+        BudgetFrom::Flag => "--budget",
+        BudgetFrom::Settings => "limits.budget; change it with --budget",
+        BudgetFrom::Default => "default; change it with --budget",
+    };
+    let calls =
+        plan.unpriced_calls.map(|calls| format!(" or after {calls} calls of unknown price"));
+    let calls = calls.unwrap_or_default();
+    Some(format!("stops at {}{calls} ({from})", budget.to_short_text()))
 }
 
 /// Formats what a run is likely to take.
 pub(crate) fn estimate_text(estimate: &Estimate) -> String {
     let Estimate { calls, minutes, cost, earlier_runs } = estimate;
-    let range = |(least, most): (u64, u64)| {
-        if least == most { least.to_string() } else { format!("{least}-{most}") }
+    let range = |(least, most): (u64, u64), unit: &str| {
+        if least == most { format!("{least}{unit}") } else { format!("{least}{unit}-{most}{unit}") }
     };
     let call = if *calls == (1, 1) { "call" } else { "calls" };
-    let mut parts = vec![format!("{} {call}", range(*calls)), format!("{} min", range(*minutes))];
+    let mut parts = vec![format!("{} {call}", range(*calls, "")), range(*minutes, "m")];
     if let Some((least, most)) = cost {
         parts.push(money_range(*least, *most));
     }

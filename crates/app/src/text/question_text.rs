@@ -68,9 +68,11 @@ pub(crate) fn asked_text(run: &str, question: &QuestionView) -> String {
 
 /// Returns the commands that show what a question is about.
 pub(crate) fn read_commands(run: &str, question: &QuestionView) -> Vec<String> {
-    let (run, unit) = (format::short_id(run), format::short_unit_name(&question.unit));
-    let path = |name: &String| artifact_path(&question.unit, name);
-    let texts = question.artifacts.iter().map(|name| format!("forge show {run} {}", path(name)));
+    let (run, unit) = (format::short_id(run), format::unit_argument(&question.unit));
+    let texts = question.artifacts.iter().map(|name| {
+        let path = artifact_path(&question.unit, name);
+        format!("forge show {run} {}", format::artifact_argument(&path))
+    });
     let diff = match question.change {
         ChangeKind::Code | ChangeKind::ChangedTexts => {
             Some(format!("forge show {run} --diff {unit}"))
@@ -152,7 +154,7 @@ pub(crate) fn question_text(
     writer.text
 }
 
-/// Returns the path of a unit's artifact, as in `forge show`.
+/// Returns the path of a unit's artifact below `artifacts`.
 fn artifact_path(unit: &str, name: &str) -> String {
     match unit.rsplit_once('/') {
         Some((scope, _)) => format!("{scope}/{name}"),
@@ -292,7 +294,7 @@ impl QuestionWriter<'_> {
 
     /// Appends what changed, and the commands that show and change it.
     fn push_changes(&mut self, question: &QuestionView) {
-        let (run, unit) = (self.run, format::short_unit_name(&question.unit));
+        let (run, unit) = (self.run, format::unit_argument(&question.unit));
         if !question.changed.is_empty() {
             let (n, few) = (question.changed.len(), question.changed.iter().take(4).cloned());
             let more = if n > 4 { format!(" and {} more", n - 4) } else { String::new() };

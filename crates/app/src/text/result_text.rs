@@ -69,7 +69,7 @@ pub(crate) fn result_text(
     for evidence in &view.evidence {
         let colour = match evidence.colour {
             Colour::Green => "passed",
-            Colour::Red => "FAILED",
+            Colour::Red => "failed",
         };
         push("", &format!("{colour}  {}", evidence.command));
     }
@@ -119,7 +119,7 @@ pub(crate) fn result_text(
     push_section(
         &mut text,
         "artifacts",
-        view.artifacts.iter().map(|artifact| artifact.name.clone()),
+        view.artifacts.iter().map(|artifact| format::artifact_argument(&artifact.name).to_owned()),
         width,
     );
     text
@@ -152,8 +152,8 @@ pub(crate) const fn proof_text(proof: ProofState) -> &'static str {
     match proof {
         ProofState::NothingLanded => "none ran: there is no result yet",
         ProofState::Verified => "verified: Forge ran the checks on exactly this code",
-        ProofState::Unverified => "UNVERIFIED: no check ran on this code",
-        ProofState::Red => "FAILED: a check failed on exactly this code",
+        ProofState::Unverified => "unverified: no check ran on this code",
+        ProofState::Red => "check failed, on exactly this code",
     }
 }
 

@@ -58,7 +58,7 @@ fn a_request_alone_is_a_run_with_the_only_agent_the_found_checks_and_the_default
         &[
             "Agent    mine, the only one found; change it with: forge agents use NAME",
             "Checks   make test (found in the project)",
-            "Budget   stops at $10 (--budget), or after 60 calls of unknown price",
+            "Budget   stops at $10 or after 60 calls of unknown price (default; change it",
             "Estimate 2 calls",
             "(rough, no earlier runs here)",
         ],
@@ -82,7 +82,7 @@ fn a_request_alone_is_a_run_with_the_only_agent_the_found_checks_and_the_default
     assert_eq!(world.git(&["diff", "--name-only", &format!("main..{branch}")]), "one.txt");
     // The next one knows what such a run takes here.
     let said = run_again(&world);
-    has(&said.err, &["Estimate 2 calls · 1 min (from 1 earlier run)"]);
+    has(&said.err, &["Estimate 2 calls · 1m (from 1 earlier run)"]);
 }
 
 fn run_again(world: &World) -> Said {

@@ -171,5 +171,5 @@ fn nobody_changes_the_program_of_the_agent_that_reviews_it() {
     let said = world.run("change", &["--auto"]);
     assert_ne!(said.code, DONE, "{said}");
     has(&said.out, &["`agent.sh` belongs to the agent `mine`"]);
-    assert!(!said.out.contains("T1 implement merged"), "{said}");
+    assert!(!said.out.contains("T1 merged"), "{said}");
 }

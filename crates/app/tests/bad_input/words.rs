@@ -228,7 +228,7 @@ fn what_agents_and_people_say_steers_nobody_who_reads_summary_offer_and_commits(
     let folder = world.place().join("runs").join(&run);
     let live = std::fs::read_to_string(folder.join("summary.md")).unwrap();
     let offer = std::fs::read_to_string(folder.join("delivery/001/pull-request.md")).unwrap();
-    has(&offer, &["# T ", "| build.T1 | One ", "small ", "make "]);
+    has(&offer, &["# T ", "| T1 | One ", "small ", "make "]);
     let title = world.git(&["log", "--format=%s", &format!("main..{branch}")]);
     for text in [messages, title, summary, live, offer] {
         assert!(!text.contains(steers), "{text:?}");

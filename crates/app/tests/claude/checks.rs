@@ -28,7 +28,7 @@ fn an_agent_that_answers_is_said_to_answer_with_version_model_and_price() {
     };
     let words = check(&stage, &[]);
     assert_eq!(words.code, DONE, "{words}");
-    has(&words.all(), &["answers", MODEL, "<$0.01"]);
+    has(&words.all(), &["works", MODEL, "<$0.01"]);
     let checked: Value = serde_json::from_str(&check(&stage, &["--json"]).out).unwrap();
     assert_eq!(checked["state"], "ready", "{checked:#}");
     assert_eq!(checked["model"], MODEL);

@@ -100,7 +100,7 @@ fn claude_plays_all_roles_of_the_flow_change_with_two_tasks_at_once_and_one_sent
     has(&world.git(&["show", &format!("{branch}:sum.sh")]), &["for n; do"]);
     assert_eq!(world.git(&["show", &format!("{branch}:product.sh")]), "echo $(( $1 * $2 ))");
     has(&world.git(&["log", "--format=%s", branch]), &["Add up any number", "Multiply two"]);
-    has(&said.out, &["T2 implement sent back by review", "it adds"]);
+    has(&said.out, &["T2 sent back by review", "it adds"]);
     has(&world.brief(&run, "build.T2/implement#2"), &["it adds", "it should multiply"]);
     assert_eq!(world.git(&["status", "--porcelain"]), "", "the person's checkout is left alone");
     let facts = world.facts(&run);

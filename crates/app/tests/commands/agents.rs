@@ -120,7 +120,7 @@ fn without_a_repository_there_are_the_agents_of_the_person() {
     has(&said.out, &["mine        a program", "Claude Code, not found", "npm install -g"]);
     let said = finish(world.agents(&["check", "mine"]).current_dir(&outside));
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["mine answers (", "<$0.01"]);
+    has(&said.out, &["mine works (", "<$0.01"]);
     has(&fs::read_to_string(world.beside("brief")).unwrap(), &["check#1", "FORGE_OUTBOX"]);
 }
 
@@ -224,7 +224,7 @@ fn the_scripted_agent_answers_and_nothing_is_left_behind() {
     let world = World::new();
     let said = finish(&mut world.agents(&["check", "scripted"]));
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["scripted answers ("]);
+    has(&said.out, &["scripted works ("]);
     has(&said.err, &["one tiny call to scripted, which costs nothing"]);
     assert!(world.left_behind().is_empty() && world.is_untouched());
 }
@@ -278,7 +278,7 @@ fn the_real_claude_answers() {
         return;
     };
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["claude 2.1.325 answers (", "s, <$0.01", "model claude-sonnet-4-5)"]);
+    has(&said.out, &["claude 2.1.325 works (", "s, <$0.01", "model claude-sonnet-4-5)"]);
     has(&said.err, &["one tiny call to claude, which may cost a little (stopped at $0.05"]);
     assert!(world.left_behind().is_empty(), "{:?}", world.left_behind());
 }

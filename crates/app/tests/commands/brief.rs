@@ -3,6 +3,7 @@
 use std::fs;
 
 use forge_api::watch::Briefing;
+use forge_core::id::CallId;
 use serde_json::Value;
 
 use crate::{
@@ -34,7 +35,8 @@ fn the_last_attempt_of_a_unit_is_shown_unless_another_call_is_named() {
         (&["review#1"], "write#2/review#1"),
     ] {
         let shown = world.ok(&[&["brief", &run], more].concat());
-        has(&shown, &[&format!("--- {call}, "), "agent scripted"]);
+        let label = call.parse::<CallId>().unwrap().label();
+        has(&shown, &[&format!("--- {label}, "), "agent scripted"]);
         has(&shown, &[world.brief(&run, call).trim_end(), "request.md"]);
         let json = world.ok(&[&["brief", &run, "--json"], more].concat());
         let json: Value = serde_json::from_str(&json).unwrap();
@@ -101,7 +103,7 @@ fn a_repair_turn_is_told_apart() {
     fs::create_dir_all(&repair).unwrap();
     fs::write(repair.join("brief.md"), "Mend it.\n").unwrap();
     let shown = world.ok(&["brief", &run, "write#1"]);
-    has(&shown, &["write#1, writer, agent scripted: first turn", "repair turn", "Mend it."]);
+    has(&shown, &["--- write, writer, agent scripted: first turn", "repair turn", "Mend it."]);
 }
 
 #[test]
@@ -122,7 +124,7 @@ fn of_an_attempt_that_is_due_and_has_not_begun_the_one_before_is_shown_and_that_
     world.ok(&["answer", &run, "Q1", "revise", "Shorter, please."]);
     // Nobody drives it: the second attempt is wanted, and that is all.
     let shown = world.ok(&["brief", &run, "write"]);
-    has(&shown, &["write#2 has not started yet", "--- write#1, "]);
+    has(&shown, &["write (attempt 2) has not started yet", "--- write, "]);
     assert!(!shown.contains("gone"), "{shown}");
     let json: Value = serde_json::from_str(&world.ok(&["brief", &run, "write", "--json"])).unwrap();
     assert_eq!((&json["call"], &json["due"]), (&"write#1".into(), &"write#2".into()));
@@ -131,7 +133,7 @@ fn of_an_attempt_that_is_due_and_has_not_begun_the_one_before_is_shown_and_that_
         let refused = world.refused(&[&["brief", &run], named].concat());
         has(&refused, &["write#2 has not started yet", "help: forge brief", "write#1"]);
     }
-    has(&world.ok(&["brief", &run, "write#1"]), &["--- write#1, "]);
+    has(&world.ok(&["brief", &run, "write#1"]), &["--- write, "]);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
     let shown = world.ok(&["brief", &run, "write"]);
     assert!(!shown.contains("is due"), "{shown}");

@@ -127,7 +127,7 @@ fn a_red_check_sends_back_with_the_part_of_its_output_that_matters() {
     );
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["build: checks did not pass: F", "build sent back by checks"]);
+    has(&said.out, &["build: `sh check.sh` failed with exit code 1", "build sent back by checks"]);
     let run = world.latest();
     let brief = world.brief(&run, "build#2");
     has(&brief, &["`sh check.sh` failed with exit code 1", "error: src/b.txt is broken"]);
@@ -264,10 +264,7 @@ fn an_agent_that_changes_the_settings_is_sent_back_and_checked_as_before() {
     let said = world.run("one", &[]);
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
-    has(
-        &said.out,
-        &["build sent back by change check", "build (attempt 2): checks did not pass: F"],
-    );
+    has(&said.out, &["build sent back by change check", "build (attempt 2): `sh check.sh` failed"]);
     has(&world.brief(&run, "build#2"), &["(critical) forge.toml", "belongs to Forge's settings"]);
     assert_eq!(landed(&world, &run, "forge.toml"), settings.trim());
     assert!(!said.out.contains("`true`"), "{said}");
@@ -552,9 +549,9 @@ fn settings_flows_and_roles_that_are_not_committed_are_refused_by_name() {
     let run = ["run", "--flow", "one", "do it"];
     let as_it_is = || finish(&mut world.command_as_it_is(&run));
     for (path, named) in [
-        ("forge.toml", "forge.toml is not committed"),
-        (".forge/flows/one.toml", "the flow `one` is not committed"),
-        (".forge/roles/worker.md", "the role `worker` is not committed"),
+        ("forge.toml", "forge.toml has uncommitted changes"),
+        (".forge/flows/one.toml", "the flow `one` has uncommitted changes"),
+        (".forge/roles/worker.md", "the role `worker` has uncommitted changes"),
     ] {
         let text = fs::read_to_string(world.repo.join(path)).unwrap();
         world.write(path, format!("{text}\n\n"));

@@ -193,7 +193,7 @@ fn one_word_that_names_no_run_is_a_part_of_the_latest_one() {
     assert_eq!(world.ok(&["show", "draft.md"]), world.ok(&["show", &run, "draft.md"]));
     assert_eq!(world.ok(&["show", "draft"]), world.ok(&["show", &run, "draft.md"]));
     assert_eq!(world.ok(&["brief", "write"]), world.ok(&["brief", &run, "write"]));
-    has(&world.ok(&["brief", "write"]), &["--- write#1, writer"]);
+    has(&world.ok(&["brief", "write"]), &["--- write, writer"]);
     assert_eq!(world.ok(&["watch", "write"]), world.ok(&["watch", &run, "write"]));
     has(
         &world.refused(&["show", "nothing.md"]),

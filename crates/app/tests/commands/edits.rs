@@ -29,9 +29,10 @@ fn the_demo_goes_from_red_tests_to_a_verified_branch_and_keeps_it_all_in_its_fol
     assert_eq!(said.code, DONE, "{said}");
     for line in [
         "Demo agents are scripted. No model is called, nothing is charged.",
-        "T1 implement: checks did not pass",
-        "T2 implement: review did not pass",
-        "T3 implement finished",
+        "T1: `sh test.sh` failed",
+        "T1 sent back by checks",
+        "T2: review did not pass",
+        "T3 finished",
         " is done",
     ] {
         assert!(said.out.contains(line), "{line}: {said}");
@@ -63,7 +64,7 @@ fn the_demo_goes_from_red_tests_to_a_verified_branch_and_keeps_it_all_in_its_fol
     let again = ["run", "--flow", "feature", "--effort", "M", "--auto", "the same again, please"];
     let said = in_folder(&world, &dir, &again);
     assert_eq!(said.code, DONE, "{said}");
-    assert!(said.out.contains("T2 implement: review did not pass"), "{said}");
+    assert!(said.out.contains("T2: review did not pass"), "{said}");
 }
 
 #[test]
@@ -221,12 +222,12 @@ fn init_finds_the_checks_tries_them_and_writes_what_a_run_then_uses() {
     world.git(&["commit", "--quiet", "-m", "a check that is red"]);
     let said = world.forge(&["init"]);
     assert_eq!(said.code, DONE, "{said}");
-    assert!(said.err.contains("tried  check `sh test.sh`: RED after"), "{said}");
+    assert!(said.err.contains("tried  sh test.sh: failed ("), "{said}");
     assert!(said.err.contains("checking"), "what it said is shown: {said}");
     assert!(said.out.contains("git add forge.toml"), "{said}");
     let text = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
     assert!(text.contains("\"sh test.sh\""), "{text}");
-    assert!(text.contains("#   RED after"), "{text}");
+    assert!(text.contains("#   sh test.sh: failed ("), "{text}");
     assert_eq!(world.git(&["status", "--porcelain"]), "?? forge.toml");
     let explained = world.ok(&["config", "explain", "verify.commands"]);
     assert!(explained.contains("forge.toml:"), "{explained}");
@@ -271,7 +272,7 @@ fn checks_get_a_list_of_variables_and_init_names_the_one_that_they_lack() {
     fs::remove_file(&path).unwrap();
     let passed = [("DATABASE", "here"), ("FORGE_VERIFY_PASS", "DATABASE")];
     let said = finish(world.command(&["init"]).envs(passed));
-    assert!(said.err.contains("tried  check `sh test.sh`: green after"), "{said}");
+    assert!(said.err.contains("tried  sh test.sh: passed ("), "{said}");
 }
 
 #[test]

@@ -309,7 +309,7 @@ fn ctrl_c_asks_agents_to_end_and_a_second_one_kills_them() {
     let run = world.latest();
     world.until_agents_started(&run, 1);
     running.signal(rustix::process::Signal::INT);
-    running.until_says("interrupted the run");
+    running.until_says("pressed Ctrl-C");
     running.signal(rustix::process::Signal::INT);
     running.until_says("stopped the run");
     let said = running.end();

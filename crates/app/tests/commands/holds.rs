@@ -104,7 +104,7 @@ fn a_keeper_that_an_agent_stopped_neither_hides_it_from_a_stop_nor_from_ctrl_c()
             }
             Stops::CtrlCTwice => {
                 running.signal(Signal::INT);
-                running.until_says("ada interrupted the run");
+                running.until_says("ada pressed Ctrl-C");
                 running.signal(Signal::INT);
             }
         }

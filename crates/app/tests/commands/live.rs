@@ -229,7 +229,13 @@ fn a_run_that_is_detached_goes_on_alone_and_whoever_attaches_can_answer_and_leav
     world.scenario(&slow());
     let said = world.ok(&["run", "--flow", "draft", "write something", "--detach"]);
     let run = run_of(&world);
-    has(&said, &[&format!("run {}", run.rsplit_once('-').unwrap().1), "forge attach "]);
+    has(
+        &said,
+        &[
+            &format!("{} is running in the background", run.rsplit_once('-').unwrap().1),
+            "forge attach ",
+        ],
+    );
     let mut person = Person::at(&world, &["attach", &run]);
     person.until_sees("I think about it.");
     person.press(UP);
@@ -332,8 +338,8 @@ fn who_leaves_the_screen_of_a_run_lets_it_go_on_and_plain_lines_need_no_screen()
     assert_eq!(person.end(), DONE, "{}", person.screen());
     let run = run_of(&world);
     has(
-        &person.until_sees("Running in the background"),
-        &[&format!("run {}", run.rsplit_once('-').unwrap().1)],
+        &person.until_sees("is running in the background"),
+        &[&format!("{} is running", run.rsplit_once('-').unwrap().1)],
     );
     let mut plain = Person::at(&world, &["attach", &run, "--plain"]);
     plain.until_sees("write started");
@@ -367,7 +373,7 @@ fn who_pauses_a_run_and_leaves_finds_it_paused_and_the_same_key_continues_it() {
     person.press("q");
     assert_eq!(person.end(), PARKED, "{}", person.screen());
     person.until_sees("forge resume ");
-    assert!(!person.bytes().contains("Running in the background"), "{}", person.screen());
+    assert!(!person.bytes().contains("is running in the background"), "{}", person.screen());
     let log = world.ok(&["log", &run]);
     assert_eq!(log.matches("resumed the run").count(), 1, "only by the key: {log}");
     // What was under way may end, and is not paid for twice.

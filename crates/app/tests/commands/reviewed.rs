@@ -301,7 +301,7 @@ fn a_verify_that_a_person_waived_by_name_lands_without_another_proof_and_is_show
         has(&notes(&world, &run), &["merged without proof: the checks were overridden"]);
         let shown = world.ok(&["show", &run]);
         has(&shown, &["override checks of build, by ada: it was red before"]);
-        assert!(!shown.contains("verified: "), "{shown}");
+        assert!(!shown.contains(" verified: "), "{shown}");
     }
 }
 
@@ -382,7 +382,7 @@ fn instructions_that_are_not_committed_and_settings_that_are_gone_are_refused_by
     refused(".forge/instructions.md is not committed");
     world.commit();
     world.write(".forge/instructions.md", "Be quick.\n");
-    refused(".forge/instructions.md is not committed");
+    refused(".forge/instructions.md has uncommitted changes");
     fs::remove_file(&instructions).unwrap();
     refused(".forge/instructions.md");
     world.git(&["checkout", "--", ".forge/instructions.md"]);

@@ -219,6 +219,9 @@ fn an_agent_that_comes_with_a_repository_is_shown_with_what_it_gets() {
     assert_eq!(said.code, DONE, "{said}");
     has(&said.err, &["$ ./tools/agent.sh 'a b'  # the agent mine, which gets $MY_KEY"]);
     has(&world.ok(&["config", "approve"]), &["allowed already"]);
+    has(&world.ok(&["config", "allow", "--undo"]), &["Nothing is allowed any more."]);
+    has(&world.ok(&["config", "allow", "--undo"]), &["Nothing was allowed."]);
+    has(&world.forge(&["config", "allow"]).out, &["Allowed. To take it back: "]);
     world.ok(&["config", "set", "agents.mine.pass", "[\"MY_KEY\", \"OTHER\"]"]);
     commit(&world);
     has(&world.forge(&["config", "approve"]).err, &["which gets $MY_KEY, $OTHER"]);

@@ -76,10 +76,10 @@ fn a_run_that_changed_nothing_says_so() {
     world.flow("nothing", "[[stage]]\nname = \"a\"\ncommand = \"true\"\n");
     assert_eq!(world.run("nothing", &[]).code, DONE);
     for args in [&["diff"][..], &["diff", "--stat"], &["diff", "--name-only"]] {
-        assert_eq!(world.ok(args), "This run changed no files; what it wrote: forge show\n");
+        has(&world.ok(args), &["This run changed no files. Next: forge show "]);
     }
     has(&world.refused(&["merge"]), &["changed nothing"]);
-    has(&world.refused(&["pr"]), &["changed nothing"]);
+    has(&world.refused(&["pr"]), &["changed no files, so there is no pull request to open"]);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_pull_request_is_printed_with_the_page_that_opens_it() {
         format!("https://github.com/me/tool/compare/main...{}?expand=1", branch(&world, &run));
     has(&said.err, &[&format!("git push -u origin {}", branch(&world, &run)), &page]);
     assert!(said.out.starts_with("# "), "{said}");
-    has(&said.out, &["## Request\n\n> ", "## Verification\n\n- `", "` passed"]);
+    has(&said.out, &["## Request\n\n> ", "## Verification\n\n- `", "`: passed"]);
     assert_eq!(said.out.matches("\n# ").count(), 0, "one title: {said}");
     assert!(!said.all().contains("s3cret"), "{said}");
 }

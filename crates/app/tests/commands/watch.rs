@@ -34,7 +34,7 @@ fn what_an_agent_says_is_seen_while_it_works_and_who_looks_away_stops_nobody() {
     });
     world.until_agents_started(&run, 1);
     let mut first = world.start(&["watch", &run, "write"]);
-    has(&first.until_says("write started"), &["agent scripted"]);
+    first.until_says("write · scripted");
     has(&first.until_says("I think"), &["says   I think about it."]);
     first.signal(Signal::INT);
     let said = first.end();
@@ -43,9 +43,8 @@ fn what_an_agent_says_is_seen_while_it_works_and_who_looks_away_stops_nobody() {
     let mut second = world.start(&["watch", &run, "write"]);
     second.until_says("I think");
     world.go();
-    second.until_says("it is done ($0.01, 1.2k tokens)");
-    second.until_says("write finished ($0.01): wrote a draft");
-    has(&second.until_says("write: review started"), &["agent scripted"]);
+    second.until_says("done · $0.01 · 1.2k tokens");
+    second.until_says("write: review · scripted");
     let line = second.until_says("I read it.");
     assert!(line.as_bytes()[2] == b':' && line.as_bytes()[5] == b':', "it has a time: {line}");
     second.until_says("write: review passed");
@@ -66,10 +65,7 @@ fn afterwards_the_last_attempt_is_told_from_its_beginning_in_every_form() {
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let run = world.latest();
     let said = world.ok(&["watch", &run, "write"]);
-    has(
-        &said,
-        &["write started, agent scripted (ended)", "says   first line\n                 second"],
-    );
+    has(&said, &["write · scripted", "says   first line\n                 second"]);
     has(&said, &["write needs your answer to Q1", "Next: forge status "]);
     assert!(!said.contains(['\u{1b}', '\u{7}']), "nothing steers the terminal: {said}");
     let transcript =
@@ -80,7 +76,7 @@ fn afterwards_the_last_attempt_is_told_from_its_beginning_in_every_form() {
     for line in world.ok(&["watch", &run, "write", "--json"]).lines() {
         fits(schemars::schema_for!(UnitEvent), &serde_json::from_str::<Value>(line).unwrap());
     }
-    has(&world.ok(&["watch", &run, "write/review#1"]), &["write#1/review#1 has ended"]);
+    has(&world.ok(&["watch", &run, "write/review#1"]), &["write: review has ended"]);
 }
 
 #[test]
@@ -105,7 +101,7 @@ fn a_unit_is_named_by_any_part_that_is_its_own() {
         }
     }
     let refused = world.refused(&["watch", &run, "work"]);
-    has(&refused, &["`work` can be tasks.A/work, tasks.B/work", "help: forge watch"]);
+    has(&refused, &["`work` can be A/work, B/work", "help: forge watch"]);
     has(
         &world.refused(&["watch", &run, "wort"]),
         &["has no task or stage `wort`", "help: forge status"],
@@ -129,7 +125,7 @@ fn a_run_that_nobody_drives_is_not_waited_for() {
     world.go();
     let said = watch.end();
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["it is done", "the run is not running", "Next: forge resume "]);
+    has(&said.out, &["done · $0.01", "the run is not running", "Next: forge resume "]);
     assert_eq!(world.forge(&["resume", &run]).code, WAITS);
 }
 
@@ -181,13 +177,12 @@ fn the_real_claude_is_seen_at_work() {
     key.wait_until_reached("watched");
     let id = world.latest();
     let mut watch = world.start(&["watch", &id, "look"]);
-    has(&watch.until_says("look started"), &["agent claude with claude-sonnet-4-5"]);
+    watch.until_says("look · claude · claude-sonnet-4-5");
     has(&watch.until_says("version 2.1"), &["model claude-sonnet-4-5, version 2.1.325"]);
     watch.until_says("says   I look around.");
     has(&watch.until_says("cat README.md"), &["tool   Bash"]);
     key.release("watched");
-    watch.until_says("it is done ($0.0");
-    watch.until_says("looked");
+    watch.until_says("done · $0.0");
     assert_eq!(watch.end().code, DONE);
     assert_eq!(running.end().code, DONE);
     key.finish();

@@ -82,7 +82,7 @@ fn delivered_once(world: &World, run: &str, facts: &[Value]) {
 /// One commit with the record of the run, the last one, which changes no code.
 fn recorded_once(world: &World, run: &str, state: &Value) {
     let (branch, folder) = (format!("forge/{run}"), format!(".forge/runs/{run}/"));
-    let mut records = world.git(&["log", "--format=%H", "--grep=^Record run", &branch]);
+    let mut records = world.git(&["log", "--format=%H", "--grep=^Add the .* of run", &branch]);
     records.push('\n');
     assert_eq!(records, world.git(&["rev-parse", &branch]) + "\n", "the last commit, and no other");
     let changed = world.git(&["diff", "--name-only", &format!("{branch}~1"), &branch]);

@@ -93,6 +93,8 @@ struct Ready {
 impl Ready {
     /// Runs until the last stage before the delivery, kills everybody, and keeps what is there.
     fn new() -> Self {
+        // Whoever resumes must not have begun when a call did that is lost: by now this process is older.
+        undisturbed(&EFFORTS[0]);
         let world = World::new(&EFFORTS[0]);
         let driver = world.run();
         // The rest takes no longer than to hear of it, so nothing later than this is early enough.

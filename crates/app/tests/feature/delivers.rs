@@ -45,7 +45,7 @@ fn with_effort_m_the_whole_is_reviewed_at_the_end() {
     has(&story, &["verify: nothing to merge", "review: nothing to merge", "record merged as"]);
     let branch = Project::branch(&run);
     let subjects = project.world.git(&["log", "--format=%s", &format!("main..{branch}")]);
-    let of_the_record = format!("Record run {}", run.rsplit('-').next().unwrap());
+    let of_the_record = format!("Add the record of run {}", run.rsplit('-').next().unwrap());
     assert_eq!(subjects.lines().collect::<Vec<_>>(), [of_the_record.as_str(), "Part", "Greet"]);
     let shown: Value = serde_json::from_str(&project.world.ok(&["show", &run, "--json"])).unwrap();
     let landed: Vec<&str> = shown["landed"]
@@ -129,10 +129,7 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     let said = project.run("S", &["--auto"]);
     let run = world.latest();
     assert_eq!(said.code, WAITS, "{said}");
-    has(
-        &said.all(),
-        &["Q1      T1 implement: The work is done, and nothing changed. Is that right?"],
-    );
+    has(&said.all(), &["Q1      T1: The work is done, and nothing changed. Is that right?"]);
     let answers = ["forge approve", "forge revise", "forge reject"];
     has(&said.out, &answers);
     assert!(!said.out.contains("forge override"), "a plain yes is enough: {said}");
@@ -141,12 +138,13 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     world.ok(&["answer", &run, "Q2", "waive", "land", "and parts"]);
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, 0, "{said}");
+    has(&world.refused(&["pr", &run]), &["changed no files, so there is no pull request to open"]);
     has(&said.out, &["✓ Done, no change"]);
     has(&world.ok(&["show", &run]), &["done, no change"]);
     assert!(project.deliveries(&run).is_empty());
     let refs = world.git(&["for-each-ref", "--format=%(refname)", &format!("refs/forge/{run}")]);
     assert!(!refs.contains("delivered"), "{refs}");
-    let why = "- pull-request: not delivered: nothing to deliver: the code did not change";
+    let why = "- pull request: not delivered: nothing to deliver: the code did not change";
     let (live, kept) =
         (world.ok(&["show", &run, "summary.md"]), project.committed(&run, "summary.md"));
     for summary in [live, kept] {
@@ -157,7 +155,7 @@ fn where_no_task_changed_anything_a_person_has_to_say_that_this_is_right_and_not
     // The branch has the record of the run, and no other commit.
     let branch = Project::branch(&run);
     let subjects = world.git(&["log", "--format=%s", &format!("main..{branch}")]);
-    assert_eq!(subjects, format!("Record run {}", run.rsplit('-').next().unwrap()));
+    assert_eq!(subjects, format!("Add the record of run {}", run.rsplit('-').next().unwrap()));
     let changed = world.git(&["diff", "--name-only", "main", &branch]);
     assert!(changed.lines().all(|path| path.starts_with(".forge/runs/")), "{changed}");
     let facts = world.facts(&run);
@@ -189,7 +187,8 @@ fn is_delivered_as(project: &Project, run: &str, title: &str) {
     assert_eq!(delivered[0]["waived"], Value::Null);
     let text = world.ok(&["show", run, "pull-request.md"]);
     assert_eq!(text.lines().next(), Some(format!("# {title}").as_str()));
-    let parts = ["one file each", "| build.T1 | Greet |", "`sh check.sh`: passed", run, REQUEST];
+    let short = run.rsplit('-').next().unwrap();
+    let parts = ["one file each", "| T1 | Greet |", "`sh check.sh`: passed", short, REQUEST];
     has(&text, &parts);
     let schema = schemars::schema_for!(forge_api::deliver::Offer);
     let schema = serde_json::to_value(schema).unwrap();
@@ -234,5 +233,5 @@ fn stands_as(project: &Project, run: &str, fields: &Value, skipped: &[&str]) {
         assert!(!skipped.iter().any(|phase| completed.contains(&json!(phase))), "{completed:?}");
     }
     let summary = project.committed(run, "summary.md");
-    has(&summary, &[REQUEST, "Greet", "Part", "delivery/001"]);
+    has(&summary, &[REQUEST, "Greet", "Part", "open it with `forge pr "]);
 }

@@ -43,7 +43,7 @@ fn however_often_the_driver_is_killed_there_is_one_record_and_one_last_commit() 
     assert_eq!((n("effect_intended"), n("effect_done")), (1, 1));
     let branch = Project::branch(&run);
     let subjects = world.git(&["log", "--format=%s", &format!("main..{branch}")]);
-    let of_the_record = format!("Record run {}", run.rsplit('-').next().unwrap());
+    let of_the_record = format!("Add the record of run {}", run.rsplit('-').next().unwrap());
     assert_eq!(subjects.lines().collect::<Vec<_>>(), [of_the_record.as_str(), "Part", "Greet"]);
     let last = world.git(&["diff", "--name-only", &format!("{branch}~1"), &branch]);
     assert!(last.lines().all(|path| path.starts_with(".forge/runs/")), "{last}");

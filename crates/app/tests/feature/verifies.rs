@@ -191,14 +191,14 @@ fn what_the_last_reviewer_leaves_and_a_person_takes_is_in_the_summary_and_in_the
     let summary = world.ok(&["show", &run, "summary.md"]);
     has(
         &summary,
-        &["- major (waived by ada), review F1: it is slow | and | odd", "src/greet: nit 2"],
+        &["- major, accepted by ada, review: it is slow | and | odd", "src/greet: nit 2"],
     );
     let offer = world.ok(&["show", &run, "pull-request.md"]);
     has(
         &offer,
-        &["## Open findings", "- major (waived by ada), review: it is slow \\| and \\| odd"],
+        &["## Open findings", "- major, accepted by ada, review: it is slow \\| and \\| odd"],
     );
-    has(&offer, &["| build.T2 |", "| review | much | `"]);
+    has(&offer, &["| T2 |", "| review | much | `"]);
 }
 
 #[test]
@@ -220,6 +220,6 @@ fn a_critical_finding_stops_however_many_stand_before_it_and_also_where_it_shows
     assert_eq!(world.forge(&["resume", &run]).code, DONE);
     has(
         &world.ok(&["show", &run, "pull-request.md"]),
-        &["## Open findings", "critical (waived by ada)", "deletes the disk"],
+        &["## Open findings", "critical, accepted by ada", "deletes the disk"],
     );
 }

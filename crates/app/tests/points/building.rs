@@ -33,27 +33,29 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
                 "approve [\"WORDS\"]",
                 "it is accepted with 1 major finding open, and the merge runs next",
             ),
-            ("revise \"WORDS\"", "T1 implement runs again, with your words in its brief"),
-            ("give-up", "T1 implement fails, and the run with it"),
+            ("revise \"WORDS\"", "T1 runs again, with your words in its brief"),
+            ("give-up", "T1 fails, and the run with it"),
         ],
     );
     left.shows(&[
-        "Q1 · T1 implement: ",
+        "Q1 · T1: ",
         "summary   it greets",
         "verdict   changes requested (review: 1 major)",
         "F6 major: design.md:1: major thing 1",
         "changed   src/greet",
-        &format!("forge show {} --diff T1/implement", short_id(run)),
-        &format!("forge edit {} --code T1/implement", short_id(run)),
+        &format!("forge show {} --diff T1", short_id(run)),
+        &format!("forge edit {} --code T1", short_id(run)),
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3, "two retries");
     has(&project.world.ok(&["show", run, "--diff", "build.T1/implement"]), &["+hello"]);
+    let so_far = format!("The change so far: forge diff {} T1", short_id(run));
+    has(&project.world.ok(&["diff", run]), &[&so_far]);
     left.refuses(&["Q1", "waive", "review", "it will do"], &["override"])
         .refuses(&["Q1", "retry"], &["retry"])
         .refuses(&["Q1", "revise"], &["words"]);
     // Approved: it lands, and what was found is in the summary.
     let left = left.answer(&["Q1", "approve", "it", "will", "do"]);
-    left.ends(DONE).shows(&["T1 implement merged as"]);
+    left.ends(DONE).shows(&["T1 merged as"]);
     has(&project.world.ok(&["show", run, "summary.md"]), &["major thing 1"]);
 }
 
@@ -61,7 +63,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
 fn a_task_that_a_person_sends_back_is_built_once_more_with_their_words_and_reviewed_anew() {
     let project = Project::new(&never_content());
     let left = project.asks("S", &["--auto"]).answer(&["Q1", "revise", "say hello to all"]);
-    left.ends(DONE).shows(&["T1 implement (attempt 4): review passed"]);
+    left.ends(DONE).shows(&["T1 (attempt 4): review passed"]);
     let brief = project.world.brief(&left.run, "build.T1/implement#4");
     has(&brief, &["say hello to all", "major thing 1"]);
     assert_eq!(left.count("question_asked"), 1);
@@ -71,7 +73,7 @@ fn a_task_that_a_person_sends_back_is_built_once_more_with_their_words_and_revie
 fn a_task_that_is_given_up_fails_alone_and_what_was_good_has_landed() {
     let project = Project::new(&format!("{TWO_TASKS}{}", never_content()));
     let left = project.asks("S", &["--auto"]);
-    left.shows(&["T2 implement merged as"]);
+    left.shows(&["T2 merged as"]);
     left.gives_up(1);
     assert_eq!(left.count("landed"), 1);
     let branch = format!("forge/{}", left.run);
@@ -122,7 +124,7 @@ fn a_reviewer_without_a_verdict_is_asked_once_more_and_then_a_person_is() {
             ("retry [\"WORDS\"]", "`review` runs again"),
             (
                 "approve [\"WORDS\"]",
-                "it is accepted without this review, and `checkpoint-a` runs next",
+                "it is accepted without this review, and the question comes next",
             ),
             ("revise \"WORDS\"", "design runs again, with your words in its brief"),
             ("give-up", "design fails, and the run with it"),
@@ -143,7 +145,7 @@ fn tests_that_stay_red_after_a_task_are_shown_to_a_person_who_cannot_just_approv
     left.shows(&[
         "not ok 1 - something is broken",
         "changed   src/greet",
-        &format!("forge show {} --diff T1/implement", short_id(run)),
+        &format!("forge show {} --diff T1", short_id(run)),
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3);
     left.refuses(&["Q1", "approve"], &["approve", "retry, revise, override, reject"])
@@ -170,12 +172,12 @@ fn red(left: &Left<'_>) {
         1,
         &[
             ("retry", "the checks run again"),
-            ("revise \"WORDS\"", "T1 implement runs again, with your words in its brief"),
+            ("revise \"WORDS\"", "T1 runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name, and the protected-file check runs next",
             ),
-            ("give-up", "T1 implement fails, and the run with it"),
+            ("give-up", "T1 fails, and the run with it"),
         ],
     );
 }
@@ -187,12 +189,11 @@ fn red_tests_that_a_person_waives_by_name_land_and_are_not_asked_about_again_whi
     let left = project.asks("S", &["--auto"]);
     let left = left.answer(&["Q1", "waive", "verify", "it", "is", "flaky"]);
     // Final verification is red in the same way: no verifier is called, and the person is not asked once more.
-    left.ends(DONE)
-        .shows(&["T1 implement merged as", "verify: checks overridden by the answer to Q1"]);
+    left.ends(DONE).shows(&["T1 merged as", "verify: checks overridden by the answer to Q1"]);
     assert_eq!((left.count("question_asked"), left.tries("verify")), (1, 1));
     has(
         &project.world.ok(&["show", &left.run]),
-        &["override checks of", "by ada: it is flaky", "FAILED: a check"],
+        &["override checks of", "by ada: it is flaky", "check failed"],
     );
     has(
         &project.world.ok(&["show", &left.run, "pull-request.md"]),

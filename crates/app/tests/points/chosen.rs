@@ -192,7 +192,7 @@ fn at_a_terminal_automatic_approvals_leave_their_lines_behind() {
     let seen = person.bytes();
     let after = seen.rsplit("\x1b[?1049l").next().unwrap();
     for checkpoint in ["design", "split"] {
-        let line = format!("{checkpoint} approved automatically (--auto; review: APPROVE)");
+        let line = format!("{checkpoint} approved automatically (the review passed)");
         assert_eq!(after.matches(&line).count(), 1, "{after}");
     }
 }

@@ -15,12 +15,12 @@ const OFFERS: &[(&str, &str)] = &[
 #[test]
 fn with_auto_a_design_that_its_reviewer_likes_is_approved_in_one_line() {
     for (first, word) in
-        [(String::new(), "APPROVE"), (design_review("pass", &["minor"]), "APPROVE_WITH_NOTES")]
+        [(String::new(), "passed"), (design_review("pass", &["minor"]), "passed with notes")]
     {
         let project = Project::new(&format!("{STOPS_HERE}{first}"));
         let left = project.asks("S", &["--auto"]);
         left.shows(&["so far and no further"]);
-        let line = format!("design approved automatically (--auto; review: {word})");
+        let line = format!("design approved automatically (the review {word})");
         let lines: Vec<&str> =
             left.said.out.lines().filter(|line| line.contains("approved automatically")).collect();
         assert_eq!(lines.len(), 1, "{}", left.said);
@@ -67,7 +67,7 @@ fn at_checkpoint_a_a_person_sees_the_design_its_risk_the_verdict_and_what_each_a
 fn who_approves_the_design_lets_it_be_built() {
     let project = Project::new("");
     let left = project.asks("S", &[]).answer(&["Q1", "approve", "go", "on"]);
-    left.ends(DONE).shows(&["T1 implement merged as"]);
+    left.ends(DONE).shows(&["T1 merged as"]);
     assert_eq!(left.tries("design"), 1);
     has(&left.story(), &["ada answered Q1", "design done"]);
 }

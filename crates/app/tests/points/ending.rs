@@ -65,7 +65,8 @@ fn what_the_verifier_cannot_mend_in_two_rounds_is_shown_to_a_person_and_not_deli
         .refuses(&["Q1", "revise"], &["words"]);
     // With a hint it can.
     let left = left.answer(&["Q1", "revise", "remove the file red"]);
-    left.ends(DONE).shows(&["verify (attempt 4): checks passed", "text written to"]);
+    left.ends(DONE)
+        .shows(&["verify (attempt 4): checks passed", "the text of the pull request is ready"]);
     has(&project.world.brief(&left.run, "verify#4"), &["remove the file red", "not ok 1"]);
 }
 
@@ -74,7 +75,7 @@ fn what_is_red_at_the_end_is_delivered_if_a_person_waives_it_by_name_and_says_so
     let project = Project::new(&format!("{TURNS_RED}{TRIES}"));
     let left = stays_red(&project);
     let left = left.answer(&["Q1", "waive", "verify", "the", "file", "is", "mine"]);
-    left.ends(DONE).shows(&["text written to"]);
+    left.ends(DONE).shows(&["the text of the pull request is ready"]);
     let run = &left.run;
     has(
         &project.world.ok(&["show", run, "pull-request.md"]),
@@ -107,7 +108,7 @@ const SECTIONS: &[&str] = &[
     "Summary of run ",
     "## Request",
     REQUEST,
-    "## How it ended",
+    "## Run",
     "## Result",
     "## Tasks",
     "Greet people",
@@ -135,7 +136,7 @@ fn the_whole_summary_is_what_the_run_keeps_and_shows() {
     in_order(&summary, SECTIONS);
     let branch = format!("forge/{}", left.run);
     left.shows(&[&branch, "1 minor finding"]);
-    has(&summary, &["minor thing 1", "delivery/001/pull-request.md", "## Debug report"]);
+    has(&summary, &["minor thing 1", "open it with `forge pr ", "## Debug report"]);
     let kept =
         project.world.git(&["show", &format!("{branch}:.forge/runs/{}/summary.md", left.run)]);
     in_order(&kept, SECTIONS);
@@ -152,9 +153,9 @@ fn a_run_that_failed_or_was_abandoned_has_its_summary_too() {
     let summary = project.world.ok(&["show", &left.run, "summary.md"]);
     in_order(
         &summary,
-        &["Summary of run ", "## Request", REQUEST, "## How it ended", "rejected by ada: too dear"],
+        &["Summary of run ", "## Request", REQUEST, "## Run", "rejected by ada: too dear"],
     );
     project.world.ok(&["abandon", "--yes", &left.run]);
     let summary = project.world.ok(&["show", &left.run, "summary.md"]);
-    in_order(&summary, &["Summary of run ", "## How it ended", "abandoned"]);
+    in_order(&summary, &["Summary of run ", "## Run", "abandoned"]);
 }

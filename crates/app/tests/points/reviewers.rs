@@ -34,8 +34,8 @@ fn the_data_of_a_reviewer_counts_and_its_prose_does_not() {
     let left = project.run("S", &["--auto"]);
     left.ends(0).shows(&[
         "design: review did not pass",
-        "design approved automatically (--auto; review: APPROVE)",
-        "T1 implement merged as",
+        "design approved automatically (the review passed)",
+        "T1 merged as",
     ]);
     assert_eq!((left.tries("design"), left.tries("build.T1/implement")), (2, 1), "{}", left.said);
 }
@@ -66,7 +66,7 @@ fn a_critical_finding_that_the_reviewer_of_a_task_lets_pass_goes_back_if_it_is_s
     let lets_pass = task_review("pass", &["critical", "minor"]).replace("design.md", "change.diff");
     let project = Project::new(&format!("{}{OTHERWISE}", at(1, &lets_pass)));
     let left = project.run("S", &["--auto"]);
-    left.ends(0).shows(&["T1 implement sent back by review", "critical thing 1"]);
+    left.ends(0).shows(&["T1 sent back by review", "critical thing 1"]);
     assert_eq!(left.tries("build.T1/implement"), 2, "{}", left.said);
     // Only what was mended has landed.
     assert_eq!(left.story().matches("build.T1/implement merged as").count(), 1);
@@ -118,7 +118,7 @@ fn what_a_finding_points_at_is_looked_for_and_only_what_is_there_sends_work_back
     let project = Project::new(&format!("{}{}{stops}", at(1, &first), at(1, &second)));
     let left = project.asks("S", &["--auto"]);
     // Nothing that it names first is there: it is asked again, and nothing is sent back.
-    left.shows(&["T1 implement sent back by review"]);
+    left.shows(&["T1 sent back by review"]);
     let story = left.story();
     has(&story, &["it requests changes, but no finding has a path or proof that holds"]);
     assert_eq!(left.tries("build.T1/implement"), 2, "{}", left.said);

@@ -84,7 +84,7 @@ fn an_agent_that_left_nothing_can_be_watched_and_there_is_nothing_else_to_see() 
     let watch = format!("forge watch {} analyse", short_id(&left.run));
     has(&joined(&left.said.out), &[&watch]);
     assert_eq!(named(&left), Vec::<String>::new());
-    has(&project.world.ok(&["watch", &left.run, "analyse"]), &["analyse (attempt 2) started"]);
+    has(&project.world.ok(&["watch", &left.run, "analyse"]), &["analyse (attempt 2) · scripted"]);
     let refused = project.world.refused(&["show", &left.run, "--diff", "analyse"]);
     has(&refused, &["`analyse` has changed nothing yet"]);
     let mut person = Person::at(&project.world, &["resume", &left.run]);
@@ -175,7 +175,7 @@ fn at_a_terminal_a_key_shows_the_change_of_a_task_in_the_pager_that_is_set_and_i
     let project = Project::new(&first);
     let mut reader = Reader::at(&project, &["--auto"]);
     let asked = reader.person.until_sees("Esc later");
-    has(&asked, &["Q1 · T1 implement", "v see the change"]);
+    has(&asked, &["Q1 · T1", "v see the change"]);
     let read = plain(&reader.reads("v", "+hello"));
     assert!(read.starts_with("diff --git a/src/greet b/src/greet\n"), "{read}");
     reader.person.until_sees("v see the change");

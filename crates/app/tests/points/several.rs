@@ -23,7 +23,7 @@ fn one_asks_and_one_works() -> Project {
 /// A run that is driven while its first question is open.
 fn driven(project: &Project) -> (Running, String) {
     let mut running = project.world.start(&Project::words("S", &["--auto"]));
-    running.until_says("Q1 asks about T1 implement");
+    running.until_says("Q1 asks about T1");
     project.world.until_agents_started(&project.world.latest(), 1);
     (running, project.world.latest())
 }
@@ -45,13 +45,13 @@ fn a_second_process_answers_while_the_run_is_driven_and_the_driver_goes_on_at_on
     let said = world.ok(&["answer", &run, "Q1", "revise", "say it louder"]);
     has(&said, &["Q1 is answered, and the run continues"]);
     running.until_says("ada answered Q1");
-    running.until_says("T1 implement (attempt 3) started");
+    running.until_says("T1 (attempt 3) started");
     has(&world.refused(&["answer", &run, "Q1", "approve"]), &["already answered"]);
     assert!(!running.has_ended(), "the second task still works");
     world.go();
     let said = running.end();
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["T1 implement merged as", "T2 implement merged as"]);
+    has(&said.out, &["T1 merged as", "T2 merged as"]);
 }
 
 #[test]
@@ -59,11 +59,11 @@ fn who_gives_up_from_elsewhere_fails_the_one_task_and_the_other_still_lands() {
     let project = one_asks_and_one_works();
     let (mut running, run) = driven(&project);
     project.world.ok(&["answer", &run, "Q1", "give-up", "not worth it"]);
-    running.until_says("T1 implement failed");
+    running.until_says("T1 failed");
     project.world.go();
     let said = running.end();
     assert_eq!(said.code, FAILED, "{said}");
-    has(&said.out, &["T2 implement merged as", "rejected by ada: not worth it"]);
+    has(&said.out, &["T2 merged as", "rejected by ada: not worth it"]);
 }
 
 /// Two people answer at the same moment.

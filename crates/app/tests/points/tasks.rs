@@ -39,7 +39,7 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
         .refuses(&["Q2", "waive", "review", "it is fine"], &["override"]);
     // Approved, and both are built.
     let left = left.answer(&["Q2", "approve"]);
-    left.ends(DONE).shows(&["T1 implement merged as", "T2 implement merged as"]);
+    left.ends(DONE).shows(&["T1 merged as", "T2 merged as"]);
     assert_eq!(left.count("question_asked"), 2);
 }
 
@@ -77,7 +77,7 @@ fn in_a_flow_that_allows_it_checkpoint_b_passes_by_itself_with_one_line_of_its_o
     let manual = "manual = { param = \"effort\", is = [\"L\"] }\n";
     assert!(shipped.contains(manual));
     for (reviews, word) in
-        [(String::new(), "APPROVE"), (tasks_review("pass", &["minor"]), "APPROVE_WITH_NOTES")]
+        [(String::new(), "passed"), (tasks_review("pass", &["minor"]), "passed with notes")]
     {
         let project = Project::new(&reviews);
         // The project's own table of that name counts.
@@ -87,7 +87,7 @@ fn in_a_flow_that_allows_it_checkpoint_b_passes_by_itself_with_one_line_of_its_o
         let lines = left.said.out.lines().filter(|line| line.contains("approved automatically"));
         let lines: Vec<&str> = lines.filter(|line| line.contains("split approved")).collect();
         assert_eq!(lines.len(), 1, "{}", left.said);
-        has(lines[0], &[&format!("split approved automatically (--auto; review: {word})")]);
+        has(lines[0], &[&format!("split approved automatically (the review {word})")]);
         assert_eq!(left.count("question_asked"), 0);
     }
 }

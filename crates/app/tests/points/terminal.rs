@@ -48,7 +48,7 @@ fn at_a_terminal_red_tests_are_overridden_only_with_a_reason_and_a_confirmation_
  {
     let project = Project::new(&breaks(9));
     let mut person = Person::at(&project.world, &run(&["--effort", "S", "--auto"]));
-    let asked = person.until_sees("Q1 · T1 implement");
+    let asked = person.until_sees("Q1 · T1");
     assert!(!asked.contains("approve"), "{asked}");
     // What cannot be answered here does nothing.
     person.press("a");
@@ -103,11 +103,11 @@ fn at_a_terminal_commands_of_the_repository_are_asked_about_first_and_what_is_no
     let mut person = Person::with(&project.world, &words);
     let asked = person.until_sees("allow these commands? [y/N]");
     has(&asked, &["$ sh check.sh"]);
-    assert!(!asked.contains("end each answer with"), "{asked}");
+    assert!(!asked.contains("End each answer with"), "{asked}");
     person.press("S\r");
     person.until_sees("`s` is not one of the answers");
     person.press("y\r");
-    person.until_sees("end each answer with");
+    person.until_sees("End each answer with");
     person.press(CTRL_D);
     assert_eq!(person.end(), INTERRUPTED, "{}", person.screen());
     assert!(project.world.ids().is_empty());

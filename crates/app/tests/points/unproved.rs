@@ -16,12 +16,12 @@ fn a_project_without_checks_is_unverified_and_asks_before_anything_lands() {
     left.offers(
         1,
         &[
-            ("revise \"WORDS\"", "T1 implement runs again, with your words in its brief"),
+            ("revise \"WORDS\"", "T1 runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name for all of this run, and the protected-file check runs next",
             ),
-            ("give-up", "T1 implement fails, and the run with it"),
+            ("give-up", "T1 fails, and the run with it"),
         ],
     );
     left.shows(&["Nothing verifies this change"]);
@@ -76,7 +76,7 @@ fn who_waives_the_missing_checks_by_name_is_not_asked_again_and_it_stands_in_wha
     left.says(&["Q2", "waive", "verify", "it", "is", "only", "text"]);
     let left = left.answer(&["Q1", "waive", "verify", "it", "is", "only", "text"]);
     // Phase 7 and the last look lack the same, and nobody is asked again.
-    left.ends(DONE).shows(&["T1 implement merged as", "T2 implement merged as"]);
+    left.ends(DONE).shows(&["T1 merged as", "T2 merged as"]);
     assert_eq!((left.count("question_asked"), left.count("answered")), (2, 2));
     left.hides(&["✓ Done"]);
     let run = &left.run;
@@ -135,12 +135,12 @@ fn checks_that_an_agent_adds_are_asked_about_and_not_run_before_a_person_allows_
                 "approve [\"WORDS\"]",
                 "Forge may run these commands in this run, and the checks run again",
             ),
-            ("revise \"WORDS\"", "T1 implement runs again, with your words in its brief"),
+            ("revise \"WORDS\"", "T1 runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
                 "the checks are overridden in your name for all of this run, as long as its checks stay the same, and the protected-file check runs next",
             ),
-            ("give-up", "T1 implement fails, and the run with it"),
+            ("give-up", "T1 fails, and the run with it"),
         ],
     );
     let ran = project.world.beside("ran");

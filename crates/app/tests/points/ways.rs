@@ -3,6 +3,8 @@
 //!
 //! Start with [`Seat`]: the same words in each way. Not here: what is asked, and what must follow (`answered.rs`).
 
+use forge_core::id::UnitId;
+
 use super::{
     project::{Project, short_id},
     world::{DONE, FAILED, Said, WAITS, has, pty::Person, until_or},
@@ -97,7 +99,7 @@ impl<'a> Seat<'a> {
             Way::Pipes => seat.said = Some(world.forge(words)),
             Way::Detached => {
                 let said = world.ok(&[words, &["--detach"]].concat());
-                has(&said, &["Running in the background", "forge attach "]);
+                has(&said, &["is running in the background", "forge attach "]);
             }
         }
         if let Some(person) = &seat.person {
@@ -253,5 +255,5 @@ fn write(person: &mut Person, words: &str) {
 
 /// The name of a unit on screens.
 fn label(unit: &str) -> String {
-    unit.rsplit('.').next().unwrap_or(unit).replace('/', " ")
+    unit.parse::<UnitId>().unwrap().label()
 }

@@ -143,18 +143,18 @@ impl Draft {
                     ("", "") => String::new(),
                     (_, _) => format!(" ({} known{estimated}{unknown})", ledger.known),
                 };
-                let spent = ledger.committed();
+                let (spent, budget) = (ledger.committed(), cap.to_short_text());
                 let what = if spent < cap {
                     format!(
-                        "{spent} of the run's {cap} spent; the next call could cost more than is left{parts}"
+                        "{spent} of the run's {budget} spent; the next call could cost more than is left{parts}"
                     )
                 } else {
-                    format!("the run's budget of {cap} is used up{parts}")
+                    format!("the run's budget of {budget} is used up{parts}")
                 };
                 self.record(Event::RunHeld { hold: Hold::OutOfBudget { what } });
             }
             Reserve::StageIsBroke => {
-                let cap = self.run.stage(unit).budget.unwrap_or_default();
+                let cap = self.run.stage(unit).budget.unwrap_or_default().to_short_text();
                 let what = format!("the stage's budget of {cap} is used up");
                 self.ask(unit, gate, QuestionReason::NoResult { class: None, what });
             }

@@ -103,7 +103,9 @@ fn possible(choices: &[Choice]) -> String {
 }
 
 fn too_little(budget: Money, committed: Money) -> String {
-    if committed < budget {
+    let is_left = committed < budget;
+    let budget = budget.to_short_text();
+    if is_left {
         format!("too little of the budget of {budget} is left for a call")
     } else {
         format!("the budget of {budget} is used up: {committed} is spent or reserved")

@@ -16,7 +16,7 @@ use super::{
     ResultChange, Ruling, SentBack, SettingsChange, Start, Waiver,
 };
 
-/// All facts of one decision. It is in the journal whole, or it never happened.
+/// All facts of one decision. They are stored together or not at all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// When it was decided. Never earlier than the record before.
@@ -29,58 +29,58 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// The run began. All that could change under it is frozen here.
+    /// The run started. Settings, flow, roles and base commit are fixed here.
     RunStarted(Box<Start>),
-    /// Nothing new starts until [`Event::RunResumed`].
+    /// The run was held: nothing new starts until [`Event::RunResumed`].
     RunHeld {
-        /// Why, and what becomes of the calls under way.
+        /// The reason; it also determines what happens to running calls.
         hold: Hold,
     },
-    /// Work may start again. A failed run is open again, too.
+    /// The run was resumed: work may start again, also in a failed run.
     RunResumed { by: Person },
-    /// The run may spend this much, all in all.
+    /// The budget of the whole run changed.
     BudgetRaised {
-        /// The new cap of the run.
+        /// The new budget of the run.
         budget: Money,
         by: Person,
     },
-    /// A person changed settings of the run at a stop.
+    /// A person changed settings of the run while it was stopped.
     SettingsChanged { change: Box<SettingsChange>, by: Person },
     /// A stage reported the items that a later `each` goes over.
     ItemsListed {
-        /// The table in which the list can be seen.
+        /// The scope in which later stages can use the list.
         scope: Scope,
         list: String,
         /// The items, in order.
         items: Vec<Item>,
     },
-    /// The stage does not apply to this run or item.
+    /// The stage was skipped, because it does not apply to this run or item.
     UnitSkipped { unit: UnitId },
-    /// The gate does not apply to this run or item.
+    /// The gate was skipped, because it does not apply to this run or item.
     GateSkipped { unit: UnitId, gate: String },
-    /// Intent, written before the work begins, so that a crash can never hide it.
+    /// An attempt was started. The fact is stored before the work begins, so a crash cannot hide it.
     AttemptStarted {
         attempt: AttemptId,
-        /// What runs outside for it. Nothing for an `each`, a checkpoint, or gates that look first.
+        /// The process that works on it. `null` for an `each`, a checkpoint, or a stage whose gates run first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<Call>,
     },
-    /// The work ended, in one of the ways work can end.
+    /// An attempt ended.
     AttemptEnded {
         attempt: AttemptId,
         outcome: Outcome,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         receipt: Option<Receipt>,
     },
-    /// Intent of a gate to look.
+    /// A gate started.
     JudgementStarted {
         judgement: JudgementId,
-        /// The call that runs outside.
+        /// The call that runs for the gate.
         call: Call,
     },
-    /// A gate looked.
+    /// A gate ended with a verdict, or with the reason why there is none.
     Judged { judgement: JudgementId, ruling: Ruling, receipt: Receipt },
-    /// A call that no longer mattered ended. Only its price counts.
+    /// An outdated call ended. Only its price counts.
     CallSettled {
         call: CallId,
         spent: Spent,
@@ -90,101 +90,101 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "is_zero")]
         took_ms: u64,
     },
-    /// The gate was passed without a judgement.
+    /// The gate passed without a judgement.
     GatePassed {
         unit: UnitId,
         gate: String,
         by: Approval,
-        /// What the reviews of the attempt said together, where nobody was asked.
+        /// The combined verdict of the attempt's reviews, if the gate passed automatically.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         verdict: Option<VerdictWord>,
     },
-    /// The gate did not pass, and the unit goes on all the same.
+    /// The gate did not pass, but the unit continues.
     GateWaived { unit: UnitId, gate: String, why: Waiver },
-    /// A person has to choose.
+    /// A question was asked.
     QuestionAsked(Box<Question>),
-    /// A person chose.
+    /// A question was answered.
     Answered {
         question: QuestionId,
         answer: Answer,
-        /// In which words. They reach the next brief as they are.
+        /// The person's words. They are copied unchanged into the next brief.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         words: String,
         by: Person,
     },
-    /// The unit goes back to work, and what followed it is reset.
+    /// The unit is worked on again, and the stages after it are reset.
     UnitReopened {
         unit: UnitId,
         by: SentBack,
-        /// The findings that the next attempt must deal with.
+        /// The findings that the next attempt must fix.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Finding>,
-        /// A person's words to the next attempt, or what the worker says is left to do.
+        /// A person's words to the next attempt, or the remaining work that the agent reported.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         words: String,
     },
-    /// No gate is left.
+    /// The unit passed all of its gates and is done.
     UnitAccepted { unit: UnitId },
-    /// The unit will not be tried again by itself.
+    /// The unit failed or is blocked, and is not tried again automatically.
     UnitFailed { unit: UnitId, kind: FailureKind, reason: String },
-    /// The work of a unit is part of the run's result, and is never reopened.
+    /// The work of a unit was merged into the run's branch. It is never reopened.
     Landed {
         unit: UnitId,
-        /// The commit that landed: the one that was judged.
+        /// The commit that was checked and merged.
         commit: String,
-        /// The code tree of the run's result with it.
+        /// The code tree of the run's result after the merge.
         tree: String,
-        /// The run's result with it: that commit itself, or the one that merged it.
+        /// The tip of the run's branch after the merge: that commit, or a merge commit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<String>,
-        /// Whether the result is another one with it.
+        /// Whether the merge changed the run's result.
         #[serde(default, skip_serializing_if = "ResultChange::is_changed")]
         brings: ResultChange,
-        /// The name of the run's branch from here on, if it is not the one that it had.
+        /// The new name of the run's branch, if it changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
     },
-    /// Something that a person should know, and that stops nothing.
+    /// A note for the user. It stops nothing.
     Noticed { unit: UnitId, what: String },
-    /// A person mended something by hand. It counts as an attempt of its own: its gates look at
-    /// it, and what read it before is done again.
+    /// A person edited an artifact or the code. The edit counts as a new attempt: its gates run again, and so do the
+    /// stages that used the old version.
     Edited {
-        /// The attempt that it counts as.
+        /// The attempt that the edit counts as.
         attempt: AttemptId,
         edit: Edit,
         by: Person,
-        /// Why, in their words.
+        /// The person's reason.
         why: String,
     },
-    /// The facts before this one are shared with another run, which went another way from here.
+    /// The run was rewound: all facts before this one are copied from another run.
     RunRewound {
-        /// The run that they come from.
+        /// The run that the facts were copied from.
         from: String,
-        /// The unit that is done anew.
+        /// The unit that is done again.
         unit: UnitId,
-        /// The branch that the result lands on from here.
+        /// The branch of the new run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
         by: Person,
     },
-    /// Another driver follows the run. From now on endings that are signed by this public key count, too.
+    /// A new driver took over the run. From here on, endings signed with this public key count as well.
     EndingKeyAdded { key: String },
-    /// Something that must happen once is about to.
+    /// A delivery, which must happen only once, is about to start.
     EffectIntended {
         attempt: AttemptId,
-        /// The mark by which the outside world is asked whether it happened already.
+        /// The key that identifies the delivery, so that it is not repeated.
         mark: String,
     },
-    /// It happened.
+    /// The delivery is done.
     EffectDone {
         attempt: AttemptId,
-        /// The same mark.
+        /// The key of the delivery.
         mark: String,
-        /// What the outside world calls it, such as an address.
+        /// The name of the delivery outside, such as a URL.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reference: String,
     },
-    /// Nothing is left to do.
+    /// The run ended.
     RunEnded { end: End },
 }
 

@@ -15,39 +15,39 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The worker says it is done. Only the gates say whether it is good.
+    /// The agent reports that the work is done. The gates decide whether it is accepted.
     Done,
-    /// A part is done, and the worker says what is left.
+    /// A part of the work is done, and the agent reports what remains.
     Partial {
         /// The work that remains.
         note: String,
     },
-    /// The worker cannot go on, and another try would not help.
+    /// The agent cannot continue, and another attempt would not help.
     Blocked { class: BlockerClass, what: String },
-    /// It ended without a result that can be used.
+    /// The call ended without a usable result.
     Fault {
         class: FaultClass,
-        /// The last lines.
+        /// The last lines of the output.
         what: String,
     },
-    /// A rate or usage limit. It costs no attempt.
+    /// A rate or usage limit was reached. It does not count as an attempt.
     Limited {
-        /// When it can go on.
+        /// The time at which the call can continue.
         until: Time,
-        /// Which limit, and whose.
+        /// The limit and its provider.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         what: String,
     },
-    /// Something else works on the same paths. It costs no attempt.
+    /// Other work uses the same paths. It does not count as an attempt.
     Deferred {
-        /// When it is looked at again.
+        /// The time of the next try.
         until: Time,
-        /// The name of the work that holds the paths.
+        /// The work that uses the paths.
         what: String,
     },
-    /// Nobody can say what became of it.
+    /// The call was lost: its process ended without writing an ending.
     Lost,
-    /// We stopped it. It is nobody's fault.
+    /// Forge stopped the call.
     Interrupted,
 }
 
@@ -55,34 +55,34 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
-    /// It has a verdict.
+    /// The gate has a verdict.
     Verdict(Verdict),
-    /// It ended without a verdict that can be used.
+    /// The judgement ended without a usable verdict.
     Fault {
         class: FaultClass,
-        /// The last lines.
+        /// The last lines of the output.
         what: String,
     },
-    /// There is nothing that could prove it, so it is not proved. Never a pass.
+    /// There is no check that could verify it. This never counts as passed.
     Unverified {
         what: String,
-        /// Commands that the run itself added and that could prove it, if a person allows them.
+        /// Commands that the run itself added. They could verify it, if a person allows them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         found: Vec<String>,
     },
-    /// The judge cannot go on, and another look would not help.
+    /// The reviewer cannot continue, and another attempt would not help.
     Blocked { class: BlockerClass, what: String },
     /// A rate or usage limit.
     Limited {
-        /// When it can go on.
+        /// The time at which the call can continue.
         until: Time,
-        /// Which limit, and whose.
+        /// The limit and its provider.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         what: String,
     },
-    /// Nobody can say what became of it.
+    /// The call was lost: its process ended without writing an ending.
     Lost,
-    /// We stopped it.
+    /// Forge stopped the judgement.
     Interrupted,
 }
 
@@ -90,26 +90,27 @@ pub enum Ruling {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// A person wants a pause. What runs may end.
+    /// A person paused the run. Running calls may finish.
     Paused { by: Person },
-    /// A person pressed Ctrl-C. What runs is asked to end.
+    /// A person pressed Ctrl-C. Running calls are asked to stop.
     Interrupted { by: Person },
-    /// A person wants it stopped. What runs is killed.
+    /// A person stopped the run. Running calls are killed.
     Stopped { by: Person },
-    /// The run may not spend more. What runs may end.
+    /// The budget is used up. Running calls may finish.
     OutOfBudget {
-        /// Which cap.
+        /// The budget that was reached.
         what: String,
     },
-    /// Work that is only partly done has no rounds left. Only in journals of earlier builds: now a person is asked.
+    /// Work that is only partly done was sent back as often as allowed. Only in journals of older versions; now a
+    /// question is asked.
     Unfinished {
         unit: UnitId,
         /// The work that remains.
         note: String,
     },
-    /// The same failure again and again: a person has to look at the surroundings.
+    /// The same failure repeats, so the cause is probably outside the run.
     Escalated {
-        /// Which failure.
+        /// The failure that repeats.
         what: String,
     },
 }
@@ -131,22 +132,22 @@ impl Hold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// All is good.
+    /// The run is done.
     Done,
-    /// Something failed. `resume` opens it again.
+    /// A stage failed. `forge resume` continues the run.
     Failed,
-    /// Something is blocked. `resume` opens it again.
+    /// A stage is blocked. `forge resume` continues the run.
     Blocked,
-    /// A person gave it up, for good.
+    /// A person abandoned the run. This is final.
     Abandoned,
 }
 
-/// The kind of a unit's failure: may another try help?
+/// Whether another attempt could help after a unit's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// It did not work out.
+    /// The unit failed; another attempt may help.
     Failed,
-    /// No attempt can repair it.
+    /// The unit is blocked; another attempt would not help.
     Blocked,
 }

@@ -14,9 +14,9 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
-    /// A person, in answer to this question.
+    /// A person approved it, in answer to this question.
     Person { question: QuestionId },
-    /// Nobody: the run says `--auto`, and every review passed without serious findings.
+    /// Approved automatically: the run was started with `--auto`, and every review passed without serious findings.
     Automatic,
 }
 
@@ -24,15 +24,15 @@ pub enum Approval {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Waiver {
-    /// It only gives advice.
+    /// The gate only gives advice.
     Advisory,
-    /// It sent the work back often enough. What it found is noted.
+    /// The gate sent the work back as often as allowed. Its findings become notes.
     RoundsUsedUp,
-    /// It found no fewer serious things than before. What it found is noted.
+    /// The gate found as many serious problems as before. Its findings become notes.
     NotShrinking,
-    /// It wants changes, and no stage is named that could make them. What it found is noted.
+    /// The gate requests changes, but the flow names no stage that could make them. Its findings become notes.
     NothingToRedo,
-    /// A person, in answer to this question.
+    /// A person approved it, in answer to this question.
     Person { question: QuestionId },
 }
 
@@ -42,22 +42,22 @@ pub enum Waiver {
 pub enum SentBack {
     /// A gate. This uses up a round.
     Gate { unit: UnitId, gate: String },
-    /// Landing: a conflict, or red after the merge. It happens once.
+    /// The merge: a conflict, or checks that fail after it. This happens at most once.
     Landing,
-    /// The worker itself, which did only a part. This uses up a round.
+    /// The agent, which did only a part of the work. This uses up a round.
     Partial,
-    /// A person, in answer to a question. It uses up nothing.
+    /// A person, in answer to a question. This does not use up a round.
     Person { question: QuestionId },
-    /// A person opened a failed run again.
+    /// A person resumed a failed run.
     Resumed,
 }
 
-/// A choice for a person.
+/// A question to a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     pub id: QuestionId,
     pub unit: UnitId,
-    /// The gate that it is about, where there is one.
+    /// The gate that the question is about, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
     pub why: QuestionReason,
@@ -69,63 +69,63 @@ pub struct Question {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Why")]
 pub enum QuestionReason {
-    /// The flow says so.
+    /// The flow asks for it.
     Checkpoint {
-        /// The flow's words.
+        /// The text of the question, from the flow.
         text: String,
     },
-    /// The gate sent it back as often as it may.
+    /// The gate sent the work back as often as allowed.
     RoundsUsedUp,
-    /// The gate still finds as much as before.
+    /// The gate finds as many problems as before.
     NotShrinking,
-    /// It has no result that can be used, again and again.
+    /// The agent repeatedly left no usable result.
     NoResult {
-        /// What kind of failure the last one was, if it was one.
+        /// The kind of the last failure, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         class: Option<FaultClass>,
-        /// How the last one ended.
+        /// How the last attempt ended.
         what: String,
     },
-    /// It reached its cap, and would spend the same again.
+    /// The call reached its price cap and would reach it again.
     CapReached {
-        /// What it was allowed to spend, where we had a say in it.
+        /// The price cap, if Forge set it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cap: Option<Money>,
     },
-    /// It keeps being lost, interrupted or limited.
+    /// The call was repeatedly lost, interrupted or rate-limited.
     Setbacks {
-        /// How often in a row.
+        /// The number of times in a row.
         n: u32,
     },
-    /// The gate keeps ending without a verdict.
+    /// The gate repeatedly ended without a verdict.
     NoVerdict {
-        /// How the last one ended.
+        /// How the last attempt ended.
         what: String,
     },
-    /// The worker or the judge cannot go on.
+    /// The agent or the reviewer cannot continue.
     Blocked { class: BlockerClass, what: String },
-    /// It does not fit to what landed meanwhile, twice.
+    /// The change conflicts with other merged work, for the second time.
     DoesNotLand,
-    /// What the gate wants changed has landed already.
+    /// The gate requests changes of work that is already merged.
     LandedAlready,
-    /// The gate wants changes, and no stage is named that could make them.
+    /// The gate requests changes, but the flow names no stage that could make them.
     NothingToRedo,
-    /// There is nothing that could prove it.
+    /// There is no check that could verify the result.
     Unverified {
         what: String,
-        /// Commands that the run itself added. Approving is allowing them.
+        /// Commands that the run itself added. To approve is to allow them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         found: Vec<String>,
     },
-    /// It changes files that guard the project, and a person has to agree.
+    /// The change touches protected files, so a person must approve it.
     Guarded,
-    /// A review says that no attempt can repair it.
+    /// A review reports that another attempt would not help.
     Objected { what: String },
-    /// It is said to be good, and those who say so name something serious.
+    /// The reviews passed but name a serious problem.
     Doubted { what: Vec<String> },
-    /// A task is done, and nothing changed.
+    /// The agent reports a task as done, but nothing changed.
     NothingChanged,
-    /// It is only partly done, again and again.
+    /// The work was repeatedly done only in part.
     Unfinished {
         /// The work that remains.
         what: String,
@@ -138,15 +138,15 @@ pub enum QuestionReason {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// Let it through this one gate.
+    /// Approve: the gate passes.
     Approve,
-    /// Send it back with words.
+    /// Request changes, with words that say which.
     Revise,
     /// Try again.
     Retry,
-    /// Let it through a gate that proves something, by the gate's name.
+    /// Override a check by the name of its gate.
     Waive,
-    /// Fail this unit.
+    /// Reject: the unit fails.
     GiveUp,
 }
 
@@ -154,18 +154,18 @@ pub enum Choice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// Let it through this one gate.
+    /// Approve: the gate passes.
     Approve,
-    /// Send it back.
+    /// Request changes: the work goes back to the agent.
     Revise,
     /// Try again.
     Retry,
-    /// Let it through the gate of this name.
+    /// Override the gate with this name: it counts as passed.
     Waive {
-        /// The name, said by the person.
+        /// The name of the gate, as the person gave it.
         gate: String,
     },
-    /// Fail this unit.
+    /// Reject: the unit fails.
     GiveUp,
 }
 

@@ -11,28 +11,28 @@ use crate::{
     verdict::{Finding, Shown},
 };
 
-/// The work outside for an attempt or a judgement.
+/// The process that works on an attempt or a judgement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
-    /// Counted over the whole run, from one. It names the folder; agents choose no paths.
+    /// The number of the call in the run, from 1. It names the call's folder.
     pub ordinal: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserved: Option<Money>,
 }
 
-/// The traces of one call: cost, files, evidence, notes.
+/// The receipt of one call: cost, files, evidence and notes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     pub spent: Spent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Used>,
-    /// At most 500 characters, in its own words.
+    /// The agent's summary, at most 500 characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
     /// The summary for a checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
-    /// The commit that Forge made of it, or that was judged.
+    /// The commit of the change, or the commit that was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The code tree of that commit.
@@ -41,52 +41,52 @@ pub struct Receipt {
     /// The written files, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub artifacts: BTreeMap<String, Blob>,
-    /// The agent's own session, so that an interrupted attempt can go on in it.
+    /// The agent's session, so that an interrupted attempt can continue in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub took_ms: u64,
-    /// The run's result with it, where it landed.
+    /// The tip of the run's branch after the merge, if the change was merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// What Forge itself ran on the code, and what came of it.
+    /// The commands that Forge ran on the code, with their results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
-    /// Paths that it changed. A long list is cut.
+    /// Changed paths. A long list is cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// Notes for the person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What a worker found itself and left for others.
+    /// Problems that the agent reported itself and left open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<Finding>,
-    /// What Forge saw when it made the commit, and what the gate `changes` objects to.
+    /// Problems that Forge saw when it made the commit. The gate `changes` reports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<String>,
-    /// What an agent wants others to know, besides its findings.
+    /// Remarks of the agent for later stages and for the user, besides findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
-    /// What checks said on trees that Forge made itself to test the checks, such as one with a test that must fail. It says
+    /// Results of checks on trees that Forge made to test the checks, such as one with a test that must fail. They say
     /// nothing about the work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<Evidence>,
 }
 
-/// Something that an agent wants others to know.
+/// A remark of an agent for later stages and for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Remark {
-    /// A decision that it made on the way.
+    /// A decision that the agent made.
     Decision(String),
     /// Work that is left for later.
     FollowUp(String),
     /// A note for later attempts and runs.
     Memory(String),
-    /// Something that must be true of its work, and is not.
+    /// A requirement that the work does not meet.
     Unmet(String),
-    /// An open note of another unit that it dealt with, as that note is named.
+    /// The id of an open note of another unit that is now resolved.
     Settled(String),
 }
 
@@ -96,34 +96,34 @@ pub struct Evidence {
     pub command: String,
     pub tree: String,
     pub colour: Colour,
-    /// How long it took, in milliseconds. Nothing, if it was known already.
+    /// Duration in milliseconds; `null` if an earlier result was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<u64>,
-    /// What was in the checkout besides the commit.
+    /// Files that the checkout had besides the commit.
     #[serde(default, skip_serializing_if = "ProofStart::is_cached")]
     pub start: ProofStart,
-    /// How it failed, if it did.
+    /// The fingerprint of the failure, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<CheckFailure>,
 }
 
-/// What was in a checkout besides its commit when a command was run in it.
+/// Files that a checkout had besides its commit when a command ran in it.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ProofStart {
-    /// Caches of an earlier proof, perhaps.
+    /// Possibly caches of an earlier check.
     #[default]
     Cached,
     /// Nothing.
     Pristine,
 }
 
-/// The failure of a command that Forge ran, to be known again.
+/// The fingerprint of a failed command, so that the same failure is recognized.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckFailure {
-    /// The last lines without all that changes by itself.
+    /// The last lines of the output, without parts that differ in every run, such as times.
     pub fingerprint: String,
     /// The tests that failed, where the output names tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,9 +134,9 @@ pub struct CheckFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Colour {
-    /// It did.
+    /// The command succeeded.
     Green,
-    /// It did not.
+    /// The command failed.
     Red,
 }
 
@@ -147,27 +147,27 @@ pub enum Edit {
     /// An artifact of the unit.
     Artifact {
         name: String,
-        /// Its new content.
+        /// The new content of the artifact.
         content: Blob,
     },
     /// The code in the workspace of the unit.
     Code {
-        /// The commit that Forge made of it.
+        /// The commit that Forge made of the edit.
         commit: String,
         tree: String,
     },
 }
 
-/// The effect of a landing on the run's result.
+/// The effect of a merge on the run's branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Brings")]
 pub enum ResultChange {
-    /// It did.
+    /// The merge changed the run's branch.
     #[default]
     #[serde(rename = "something")]
     Changed,
-    /// There was nothing to land: the result had all of it already.
+    /// The branch already contained the change, so nothing was merged.
     #[serde(rename = "nothing")]
     Unchanged,
 }

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::reference::{Blob, Person};
 use crate::money::{Money, Spent, Used};
 
-/// All that is frozen when a run starts.
+/// Everything that is fixed when a run starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Start {
-    /// What the user asked for, in their words.
+    /// The request, in the user's words.
     pub request: String,
     /// The flow's name.
     pub flow: String,
@@ -26,45 +26,45 @@ pub struct Start {
     pub params: BTreeMap<String, String>,
     /// The treatment of human gates marked `auto`.
     pub approvals: Approvals,
-    /// How much the run may spend and do at once.
+    /// The limits of cost and concurrency.
     pub limits: Limits,
-    /// Settings, as a blob.
+    /// The hash of the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Blob>,
-    /// Role prompts, by name, as blobs.
+    /// The hashes of the role prompts, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, Blob>,
-    /// The project's instructions, as a blob.
+    /// The hash of the project's instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Blob>,
     /// The commit that the run starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The branch of the user's that this commit was the tip of.
+    /// The user's branch that pointed to this commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_branch: Option<String>,
-    /// The branch that the run's result lands on.
+    /// The branch of the run's result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The branch of the user's that is to follow the result at the end, if they say so then.
+    /// The user's branch that can be moved to the result at the end, if the user agrees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onto: Option<String>,
-    /// Which rule chose a parameter, in words, for those that were not simply given.
+    /// How each parameter that the user did not give was chosen, in words.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub chosen: BTreeMap<String, String>,
     /// Where the request comes from, such as the address of an issue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How much the summary tells.
+    /// The amount of detail in the summary.
     #[serde(default, skip_serializing_if = "Detail::is_plain")]
     pub detail: Detail,
-    /// Who looked at the request before the run began, and what that cost.
+    /// The check of the request before the run started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coherence: Option<Coherence>,
-    /// The public key by which endings of the first driver's calls are known.
+    /// The public key that verifies the endings of the first driver's calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending_key: Option<String>,
-    /// The Forge that started it.
+    /// The version of Forge that started the run.
     pub version: String,
     pub by: Person,
 }
@@ -78,10 +78,10 @@ pub struct Limits {
     /// One call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_budget: Option<Money>,
-    /// Calls under way at the same time.
+    /// The number of calls at the same time.
     pub at_once: u32,
-    /// Calls whose price nobody told, under a budget that nobody set: such a call counts with what was told of it, and
-    /// after this many the run is held.
+    /// The number of calls of unknown price after which a run with the default budget stops. Such a call counts with
+    /// the part of its price that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpriced_calls: Option<u32>,
 }
@@ -89,28 +89,28 @@ pub struct Limits {
 /// A change of a run's settings by a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingsChange {
-    /// The keys that were set, with their values as they were said.
+    /// The keys that were set, with their values as given.
     pub set: BTreeMap<String, String>,
-    /// All settings of the run from here on, as a blob.
+    /// The hash of all settings of the run after the change.
     pub settings: Blob,
-    /// The limits from here on. The cap of the whole run is not among them.
+    /// The new limits, without the budget of the whole run.
     pub limits: Limits,
     /// Whether evidence from before still counts.
     #[serde(default)]
     pub evidence: Before,
-    /// Void where an agent or a model changed: no session of the one before goes on.
+    /// Whether earlier sessions are void, because an agent or a model changed.
     #[serde(default)]
     pub sessions: Before,
 }
 
-/// The fate of what was made before a change of the settings.
+/// Whether evidence from before a change of the settings still counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Before {
-    /// It counts as before.
+    /// The evidence still counts.
     #[default]
     Kept,
-    /// It was made under other settings, and counts no more.
+    /// The evidence was made under other settings and no longer counts.
     Void,
 }
 
@@ -118,9 +118,9 @@ pub enum Before {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Approvals {
-    /// Every one is asked about.
+    /// A person is asked at every gate.
     ByPeople,
-    /// Where every review passed without critical findings.
+    /// The gate passes automatically if every review passed without critical findings.
     Automatic,
 }
 
@@ -128,10 +128,10 @@ pub enum Approvals {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {
-    /// The usual amount of text.
+    /// The usual amount of detail.
     #[default]
     Plain,
-    /// Also what helps to find out why: every call, with its folder and session.
+    /// Also every call, with its folder and session.
     Debug,
 }
 
@@ -142,17 +142,17 @@ impl Detail {
     }
 }
 
-/// The look at a request before its run began.
+/// The check of a request before its run started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Coherence {
-    /// What it used up. It is part of what the run spent.
+    /// Tokens and price of this call. They are part of what the run spent.
     pub spent: Spent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Used>,
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub took_ms: u64,
-    /// The explanation of the agent.
+    /// The agent's explanation.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
     #[serde(default, skip_serializing_if = "TriageOutcome::is_pass")]
@@ -164,12 +164,12 @@ pub struct Coherence {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "CameTo")]
 pub enum TriageOutcome {
-    /// It can be acted on.
+    /// The request is clear enough to start.
     #[default]
     Pass,
-    /// Nobody could act on it, so that no run began.
+    /// The request is not clear enough, so no run was started.
     Block,
-    /// Nothing that could be read.
+    /// The agent's answer could not be read.
     Nothing,
 }
 

@@ -87,7 +87,7 @@ pub struct Stage {
     pub tier: Option<String>,
     /// How hard the agent should think.
     pub effort: Option<String>,
-    /// What all calls of one unit may cost together.
+    /// The budget of all calls of one unit.
     pub budget: Option<Money>,
     /// Whether the work or the gates come first.
     pub order: StageOrder,

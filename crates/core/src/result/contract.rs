@@ -22,13 +22,13 @@ const SUMMARY_CUT: &str = "… (cut)";
 pub struct AgentResult {
     /// The version of this format: 1.
     pub forge: u64,
-    /// The name of this attempt, exactly as it was given.
+    /// The name of this attempt, exactly as in the brief.
     pub attempt: String,
     /// Whether the work is done, done in part, or blocked.
     pub status: Status,
-    /// What was done, in at most 500 characters. What is longer is cut.
+    /// What was done, in at most 500 characters. A longer text is cut.
     pub summary: String,
-    /// For reviewers: what is to happen with the work under review.
+    /// For reviewers: the verdict on the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<ReportedVerdict>,
     /// Problems that were found, at most 200.
@@ -43,16 +43,16 @@ pub struct AgentResult {
     /// What a person should see before deciding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<ReportedShown>,
-    /// Why the work cannot go on; needed when the status is blocked.
+    /// Why the work cannot continue; required if the status is blocked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocker: Option<Blocker>,
     /// A proposed commit message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Open notes of others that are dealt with now, by their ids.
+    /// Open notes of other stages that are now resolved, by their ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settled: Vec<String>,
-    /// Decisions that were made on the way.
+    /// Decisions that were made during the work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
     /// Work that is left for later.
@@ -97,7 +97,7 @@ pub struct ReportedFinding {
     pub line: Option<u32>,
     /// The problem.
     pub what: String,
-    /// Why that matters.
+    /// Why the problem matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// A command with its output, or a quote.
@@ -136,7 +136,7 @@ pub struct ReportedShown {
     #[serde(default)]
     pub key_changes: Vec<String>,
     pub risk: Risk,
-    /// The change in one line of at most 72 characters, as a pull request is called.
+    /// The change in one line of at most 72 characters, for the title of a pull request.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
 }

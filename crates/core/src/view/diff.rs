@@ -14,14 +14,14 @@ use crate::{event::Blob, id::UnitId, inbox::artifact_name, run::Run};
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Change")]
 pub enum ChangeKind {
-    /// Nothing yet.
+    /// Nothing changed yet.
     #[default]
     Nothing,
     /// A change of the project's files.
     Code,
-    /// Texts that nobody has seen another version of: they are the change.
+    /// New texts.
     NewTexts,
-    /// Texts that replaced earlier versions of themselves.
+    /// Texts that replaced earlier versions.
     ChangedTexts,
 }
 

@@ -16,7 +16,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Formats it for a sentence: `$1.20`, `about $1.20`, `at least $1.20 (1 call of unknown cost)`.
+    /// Formats it for a sentence: `$1.20`, `about $1.20`, `at least $1.20 (1 call of unknown cost)`, `unknown`.
     pub fn to_text(self) -> String {
         let (sum, about) = self.sum("about ");
         let calls = match self.unknown_calls {
@@ -26,7 +26,7 @@ impl Amount {
         match (sum.0, self.unknown_calls) {
             (0, 0) => "$0".to_owned(),
             (_, 0) => format!("{about}{sum}"),
-            (0, _) => format!("unknown ({calls})"),
+            (0, _) => "unknown".to_owned(),
             (_, _) => format!("at least {about}{sum} ({calls} of unknown cost)"),
         }
     }
@@ -70,12 +70,11 @@ pub fn stamp(at: Time) -> String {
     format!("{}T{hours:02}:{minutes:02}:{:02}Z", day(at), seconds % 60)
 }
 
-/// Returns how long something took: `0.4s`, `12s`, `3m05s`, `2h10m`.
+/// Returns how long something took: `0s`, `12s`, `3m05s`, `2h10m`.
 pub fn span(took_ms: u64) -> String {
     let seconds = took_ms / 1_000;
     match seconds {
-        0 => format!("0.{}s", took_ms / 100),
-        1..60 => format!("{seconds}s"),
+        0..60 => format!("{seconds}s"),
         60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
         _ => format!("{}h{:02}m", seconds / 3_600, seconds / 60 % 60),
     }
@@ -142,7 +141,7 @@ mod tests {
             (amount(1_200_000, 0, 0), "$1.20", "$1.20"),
             (amount(1_000_000, 200_000, 0), "about $1.20", "~$1.20"),
             (amount(0, 1_200_000, 0), "about $1.20", "~$1.20"),
-            (amount(0, 0, 1), "unknown (1 call)", "unknown"),
+            (amount(0, 0, 1), "unknown", "unknown"),
             (amount(1_200_000, 0, 2), "at least $1.20 (2 calls of unknown cost)", "$1.20+?"),
             (amount(0, 1_200_000, 1), "at least about $1.20 (1 call of unknown cost)", "~$1.20+?"),
         ] {
@@ -169,7 +168,7 @@ mod tests {
     #[test]
     fn spans_are_told_as_roughly_as_they_are_long() {
         for (took_ms, words) in
-            [(0, "0.0s"), (450, "0.4s"), (1_000, "1s"), (185_999, "3m05s"), (7_800_000, "2h10m")]
+            [(0, "0s"), (999, "0s"), (1_000, "1s"), (185_999, "3m05s"), (7_800_000, "2h10m")]
         {
             assert_eq!(span(took_ms), words);
         }

@@ -30,17 +30,15 @@ impl LogLevel {
                 // A merge that passed is followed by the commit that it made.
                 if says && judgement.gate != "land" { Self::Milestone } else { Self::Check }
             }
-            // What was found or answered was said right before.
-            Event::UnitReopened { by: SentBack::Gate { .. } | SentBack::Person { .. }, .. } => {
-                Self::Check
-            }
             // These take a moment, and their end says all.
             Event::JudgementStarted { judgement, .. }
                 if ["form", "changes", "guarded"].contains(&judgement.gate.as_str()) =>
             {
                 Self::Fact
             }
-            Event::Landed { brings: ResultChange::Unchanged, .. }
+            // What a person answered was said right before.
+            Event::UnitReopened { by: SentBack::Person { .. }, .. }
+            | Event::Landed { brings: ResultChange::Unchanged, .. }
             | Event::AttemptStarted { .. }
             | Event::JudgementStarted { .. }
             | Event::UnitSkipped { .. }

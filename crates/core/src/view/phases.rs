@@ -41,39 +41,39 @@ const CHECKPOINT_B: &str = "checkpoint-b";
 pub struct PhasesView {
     /// The run's name without its date.
     pub spec_name: String,
-    /// How much is done about the request, if the flow lets people choose.
+    /// The effort, if the flow has that parameter.
     pub effort: Option<String>,
-    /// How that is called.
+    /// The name of that effort.
     pub flow_template: Option<FlowTemplate>,
-    /// Whether checkpoints may pass by themselves.
+    /// Whether checkpoints may pass automatically.
     pub auto_approve: bool,
-    /// Whether nothing is to be offered at the end.
+    /// Whether no pull request is prepared at the end.
     pub skip_pr: bool,
-    /// Whether the user's own branch is to follow the result.
+    /// Whether the user's own branch is moved to the result.
     pub use_current_branch: bool,
     /// True if the summary lists every call.
     pub debug: bool,
-    /// Phases that do not apply, in the order of the flow.
+    /// Skipped phases, in the order of the flow.
     pub skipped_phases: Vec<String>,
-    /// Phases that are over, in the order of the flow.
+    /// Finished phases, in the order of the flow.
     pub completed_phases: Vec<String>,
-    /// The phase of the question that is open; else the first phase that is neither, or `completed`.
+    /// The phase of the open question; else the first phase that is neither finished nor skipped, or `completed`.
     pub current_phase: Option<String>,
-    /// Where that phase stands.
+    /// The status of the current phase.
     pub current_phase_status: PhaseStatus,
-    /// The question that is open, the first if there are several.
+    /// The first open question.
     pub question: Option<PhaseQuestion>,
-    /// What each call of an agent used, in order. A long log has only its end.
+    /// The use of each agent call, in order. Only the last entries of a long log are kept.
     pub phase_log: Vec<PhaseLogRow>,
     /// The items of the flow, by id.
     pub tasks: BTreeMap<String, TaskState>,
-    /// How often design and tasks were sent back by what is not a person.
+    /// How often design and tasks were sent back automatically.
     pub revisions: Revisions,
-    /// Checkpoints whose revision a person wants and has not seen yet.
+    /// Checkpoints for which a person requested changes and has not seen the new version.
     pub checkpoint_revision_pending: BTreeMap<String, bool>,
     /// The reason why the run stopped early.
     pub error: Option<PhaseError>,
-    /// When it began, and when it last changed.
+    /// When the run started, and when it last changed.
     pub timestamps: Timestamps,
 }
 
@@ -93,24 +93,24 @@ pub enum FlowTemplate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseStatus {
-    /// Nothing of it has begun.
+    /// The phase has not started.
     Pending,
-    /// Something of it has.
+    /// The phase is running.
     InProgress,
-    /// A person is asked. What does not depend on the answer goes on.
+    /// A person is asked. Independent work continues.
     AwaitingHuman,
     /// The run is done.
     Completed,
-    /// The run failed, is blocked, or only sees the same failure again.
+    /// The run failed, is blocked, or stopped because the same failure repeats.
     Failed,
-    /// The run was given up.
+    /// The run was abandoned.
     Abandoned,
 }
 
 /// Use of one call of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseLogRow {
-    /// Its phase, or `coherence` for the look at the request.
+    /// The phase, or `coherence` for the check of the request.
     pub phase: String,
     /// Tokens, all together.
     pub tokens: u64,
@@ -133,7 +133,7 @@ pub struct Revisions {
 /// The reason why a run stopped early.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseError {
-    /// In which phase, as far as the flow has them.
+    /// The phase in which it stopped, if the flow has phases.
     pub phase: Option<String>,
     pub message: String,
     pub timestamp: String,

@@ -9,27 +9,27 @@ use crate::{
     run::{GivenAnswer, WaivedGate},
 };
 
-/// The proof state of a run's result.
+/// Whether the result of a run is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofState {
-    /// Nothing has landed, so there is nothing to prove.
+    /// There is no result yet.
     NothingLanded,
-    /// Every check that was run on exactly this code succeeded.
+    /// Every check passed on exactly this code.
     Verified,
-    /// Nothing proves it.
+    /// No check ran on this code.
     Unverified,
     /// A check failed on exactly this code.
     Red,
 }
 
-/// A gate that a person waived.
+/// A gate that a person overrode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaivedView {
     pub unit: String,
     pub gate: String,
     pub who: String,
-    /// In which words.
+    /// The person's words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub words: String,
 }

@@ -5,50 +5,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::verdict::Finding;
 
-/// A finding that is left.
+/// An open finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LeftView")]
 pub struct RemainingFinding {
     pub unit: String,
-    /// Why it is left.
+    /// Why the finding is open.
     #[serde(rename = "left")]
     pub reason: RemainingReason,
-    /// The person whose answer let it pass.
+    /// The person who approved the work with the finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     pub finding: Finding,
 }
 
-/// The reason why a finding remains.
+/// The reason why a finding is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Left")]
 pub enum RemainingReason {
-    /// The work did not become good.
+    /// The work was not accepted.
     Open,
-    /// The gate that found it was waived, or a person let it pass.
+    /// A person overrode the gate, or approved the work with the finding.
     Waived,
-    /// Nobody had to act on it.
+    /// The finding is only a note.
     Note,
 }
 
-impl RemainingReason {
-    /// Returns the word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Waived => "waived",
-            Self::Note => "note",
-        }
-    }
-}
-
 impl RemainingFinding {
-    /// Returns why it is left, and by whom.
-    pub fn reason_words(&self) -> String {
-        match &self.by {
-            Some(who) => format!("{} by {who}", self.reason.as_str()),
-            None => self.reason.as_str().to_owned(),
+    /// Returns its severity, and the person who accepted it, if one did: `major, accepted by ada`.
+    pub fn severity_words(&self) -> String {
+        let severity = self.finding.severity.as_str();
+        match (self.reason, &self.by) {
+            (RemainingReason::Waived, Some(who)) => format!("{severity}, accepted by {who}"),
+            (_, _) => severity.to_owned(),
         }
     }
 

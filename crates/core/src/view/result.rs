@@ -25,31 +25,31 @@ pub struct ResultView {
     /// The line of the list.
     #[serde(flatten)]
     pub row: RunRow,
-    /// The request, whole.
+    /// The full request.
     pub request: String,
     /// The commit that it started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The branch of the user's that this was the tip of.
+    /// The user's branch that pointed to this commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_branch: Option<String>,
-    /// The commit that is its result so far, once something has landed.
+    /// The tip of the run's branch, once something was merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     pub proof: ProofState,
-    /// What was run on exactly the code of the result, and what came of it.
+    /// The commands that Forge ran on exactly this code, with their results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
-    /// Landed units, in order.
+    /// Merged units, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub landed: Vec<LandedView>,
-    /// Gates that a person waived.
+    /// Gates that a person overrode.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waived: Vec<WaivedView>,
     /// Notes for the person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Findings that are left.
+    /// Open findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noted: Vec<RemainingFinding>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -58,14 +58,14 @@ pub struct ResultView {
     pub artifacts: Vec<ArtifactView>,
 }
 
-/// A landed unit.
+/// A merged unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LandedView {
     pub unit: String,
     /// One line about its item.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// The commit that was judged.
+    /// The commit that was checked.
     pub commit: String,
     /// The attempts that it took.
     pub attempts: u32,
@@ -74,7 +74,7 @@ pub struct LandedView {
 /// A written artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactView {
-    /// Its name, behind the scope of its item, if it has one.
+    /// The name of the artifact, with the scope of its item if it has one.
     pub name: String,
     /// Its content, by its hash.
     pub blob: String,

@@ -78,39 +78,39 @@ pub struct RunRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     pub standing: Standing,
-    /// Why it stands there, where that needs words.
+    /// The reason of the state, where one is needed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Why the result of a run that is done cannot be trusted: `unverified` or `red`.
+    /// Why the result of a run that is done is not verified: `unverified` (no checks), or `red` (a check failed).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<ProofState>,
     /// The first stage that is not finished, while the run is not over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
-    /// The branch that its result lands on.
+    /// The branch of its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// The first open question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
-    /// When it goes on, if it stands still because of a limit.
+    /// When the run continues, if it is rate-limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     /// Open questions.
     pub questions: u32,
-    /// Calls under way.
+    /// The number of running calls.
     pub working: u32,
-    /// What is known to be spent, in micro-dollars.
+    /// Reported spending, in micro-dollars.
     pub spent: Money,
-    /// What is estimated to be spent besides, in micro-dollars.
+    /// Estimated spending that was not reported, in micro-dollars. It is added to `spent`.
     #[serde(default, skip_serializing_if = "Money::is_zero")]
     pub estimated: Money,
-    /// Calls whose price nobody knows.
+    /// The number of calls of unknown price.
     pub unknown_costs: u32,
     pub started_at: Time,
-    /// The time of the last record.
+    /// The time of the last change.
     pub changed_at: Time,
-    /// How long it waited for a person with nothing under way, until then, in milliseconds.
+    /// How long the run waited for a person with nothing running, in milliseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waited_ms: u64,
     /// The part of it in which it was paused, stopped, out of budget or over, in milliseconds.

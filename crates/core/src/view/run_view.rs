@@ -24,30 +24,30 @@ use super::{
 /// The most items of a list that a question shows.
 const LISTED_MAX: usize = 12;
 
-/// All of one run: `forge status RUN`.
+/// The full status of one run: `forge status RUN`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunView {
     /// The line of the list.
     #[serde(flatten)]
     pub row: RunRow,
-    /// The request, whole.
+    /// The full request.
     pub request: String,
     /// In micro-dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Money>,
-    /// What calls of unknown price may have cost at most, where something was held back for them.
+    /// The largest possible cost of calls of unknown price, if a part of the budget is reserved for them.
     pub unknown_at_most: Money,
     /// Tokens, all together.
     pub tokens: u64,
     /// The commit that it started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The commit that is its result so far, once something has landed.
+    /// The tip of the run's branch, once something was merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// Open questions.
     pub asked: Vec<QuestionView>,
-    /// The stages, from the top, those of items inside their `each`.
+    /// The stages in order; those of items follow their `each`.
     pub units: Vec<UnitView>,
 }
 
@@ -55,28 +55,28 @@ pub struct RunView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnitView {
     pub unit: String,
-    /// The label of the original system.
+    /// The id of the phase, such as `phase-3b`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// How deep it lies: 0 for the flow's own table.
+    /// The depth in the tree: 0 for the stages of the flow.
     pub depth: u32,
     /// One line about its item.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     pub state: UnitState,
-    /// The gate that is looking or asked about.
+    /// The gate that is running or that a question is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
     /// The number of its latest attempt; 0 before the first.
     pub attempt: u32,
-    /// How often it was sent back by what is not a person.
+    /// How often it was sent back automatically.
     pub round: u32,
-    /// When it came to stand there.
+    /// Since when it has this state.
     pub since: Time,
-    /// When it goes on, if a limit is not over yet.
+    /// When it continues, if it is rate-limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// The event that it waits for.
+    /// The reason why it waits, such as a limit or another unit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
     /// What it cost, or may have cost, in micro-dollars.
@@ -84,24 +84,24 @@ pub struct UnitView {
     /// The part of it that is estimated.
     #[serde(default, skip_serializing_if = "Money::is_zero")]
     pub estimated: Money,
-    /// The part of it that calls of unknown price may have cost at most.
+    /// The part of it that is the largest possible cost of calls of unknown price.
     #[serde(default, skip_serializing_if = "Money::is_zero")]
     pub unknown_at_most: Money,
-    /// Calls whose price nobody knows.
+    /// The number of calls of unknown price.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unknown_costs: u32,
     /// Tokens, all together.
     pub tokens: u64,
-    /// What the latest good attempt says of itself.
+    /// The agent's summary of the latest accepted attempt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
     /// Findings that are open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// The commit that landed.
+    /// The commit that was merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landed: Option<String>,
-    /// Its items: closed and all.
+    /// The number of finished items and of all items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<(u32, u32)>,
 }
@@ -112,17 +112,17 @@ pub struct UnitView {
 pub enum UnitState {
     /// Not started.
     Waiting,
-    /// A limit is not over yet.
+    /// Waits for the end of a rate limit.
     Limited,
-    /// Somebody works on it.
+    /// An agent or a command works on it.
     Working,
-    /// A gate looks at it.
+    /// A gate runs.
     Judging,
-    /// A person is asked about it.
+    /// Needs an answer.
     Asking,
-    /// Good.
+    /// Done.
     Accepted,
-    /// Does not apply.
+    /// Skipped, because it does not apply.
     Skipped,
     /// Failed.
     Failed,
@@ -137,19 +137,19 @@ impl UnitState {
     }
 }
 
-/// An open question, with all that helps to answer it.
+/// An open question with its context.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionView {
     pub question: String,
     pub unit: String,
-    /// The gate that it is about.
+    /// The gate that the question is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
     /// The question itself.
     pub text: String,
-    /// What can be answered, and what each answer does.
+    /// The possible answers and their effects.
     pub options: Vec<OptionView>,
-    /// What the latest good attempt says of itself.
+    /// The agent's summary of the latest accepted attempt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
     /// The summary for the checkpoint.
@@ -158,7 +158,7 @@ pub struct QuestionView {
     /// The findings of the latest attempt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// What the reviews of the latest attempt say, in the order of their looks.
+    /// The reviews of the latest attempt, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<VerdictView>,
     /// The items that the unit listed.
@@ -167,14 +167,13 @@ pub struct QuestionView {
     /// The artifacts that the unit wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
-    /// Paths that its latest good attempt changed.
+    /// Paths that the latest accepted attempt changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// What `forge show RUN --diff UNIT` shows.
     #[serde(default, skip_serializing_if = "ChangeKind::is_nothing")]
     pub change: ChangeKind,
-    /// What it shows of texts that replaced others: the lines that differ. Made by who can read them; `status`
-    /// has it, and a long one is cut.
+    /// The difference of texts that replaced earlier versions. Only `forge status` fills it in; a long one is cut.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub diff: String,
 }
@@ -185,9 +184,9 @@ pub struct VerdictView {
     pub gate: String,
     pub verdict: VerdictWord,
     pub critical: u32,
-    /// Major ones.
+    /// The number of major findings.
     pub major: u32,
-    /// Minor ones.
+    /// The number of minor findings.
     pub minor: u32,
 }
 
@@ -195,9 +194,9 @@ pub struct VerdictView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListView {
     pub list: String,
-    /// How many there are.
+    /// The number of items.
     pub count: u32,
-    /// The first of them.
+    /// The first items.
     pub items: Vec<ListedView>,
 }
 
@@ -213,7 +212,7 @@ pub struct ListedView {
 /// One way to answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OptionView {
-    /// The word to say.
+    /// The answer to give.
     pub answer: String,
     /// The effect of choosing it.
     pub does: String,
@@ -221,17 +220,17 @@ pub struct OptionView {
     pub words: AnswerWords,
 }
 
-/// The need for a person's words in an answer.
+/// Whether an answer takes the person's words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Words")]
 pub enum AnswerWords {
-    /// Nobody works with them.
+    /// Words are not used.
     #[default]
     None,
-    /// They reach whoever works on it next.
+    /// Words are optional; they are given to the next agent.
     Possible,
-    /// Without them it is no answer.
+    /// Words are required.
     Needed,
 }
 
@@ -272,9 +271,9 @@ pub struct LogLine {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RunLine {
-    /// A record, as soon as it is durable.
+    /// A record, printed as soon as it is stored.
     Record(Record),
-    /// How the run was left: the last line.
+    /// The last line: the state of the run.
     Left {
         run: String,
         standing: Standing,
@@ -453,6 +452,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         |gate: &&Gate| !skipped.contains(&gate.name) && run.holds(&question.unit.scope, &gate.when);
     let next = position.and_then(|position| stage.gates[position + 1..].iter().find(applies));
     let then = match next {
+        Some(Gate { check: Check::Human { .. }, .. }) => "the question comes next".to_owned(),
         Some(gate) => format!("{} next", gate_does(&gate.name, "runs", "run")),
         None => match next_stage(run, &question.unit) {
             Some(stage) => format!("{stage} starts next"),

@@ -9,7 +9,7 @@ use crate::{
     failure::{FaultClass, main_line},
     id::{AttemptId, CallId, JudgementId, UnitId, gate_does, gate_label},
     money::{Cost, Spent},
-    verdict::{BlockerClass, Finding, Verdict},
+    verdict::{BlockerClass, Finding, Verdict, VerdictWord},
 };
 
 use super::format::{first_line, moment, shorten};
@@ -17,7 +17,7 @@ use super::format::{first_line, moment, shorten};
 /// The names of units and calls in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// As on screens: `T2 implement`.
+    /// As on screens: `T2`.
     Short,
     /// As in the journal: `build.T2/implement#1`.
     Exact,
@@ -52,6 +52,18 @@ impl Names {
         }
     }
 
+    /// Returns the first findings. Their ids are unique only in their unit, so screens leave them out.
+    fn findings(self, findings: &[Finding]) -> String {
+        let words = findings.iter().map(|finding| {
+            let before = if finding.is_red_at_base() { ", as it did before the run" } else { "" };
+            match self {
+                Self::Short => format!("{}{before}", finding.to_line()),
+                Self::Exact => format!("{} {}{before}", finding.id, finding.to_line()),
+            }
+        });
+        lines(&words.collect::<Vec<String>>())
+    }
+
     fn call(self, call: &CallId) -> String {
         match self {
             Self::Short => call.label(),
@@ -78,7 +90,9 @@ pub fn sentence(event: &Event, names: Names) -> String {
         }
         Event::RunHeld { hold: reason } => hold(reason),
         Event::RunResumed { by } => format!("{} resumed the run", by.who),
-        Event::BudgetRaised { budget, by } => format!("{} set the budget to {budget}", by.who),
+        Event::BudgetRaised { budget, by } => {
+            format!("{} set the budget to {}", by.who, budget.to_short_text())
+        }
         Event::SettingsChanged { change, by } => settings_changed(change, by),
         Event::ItemsListed { list, items, .. } => {
             let ids: Vec<&str> = items.iter().take(10).map(|item| item.id.as_str()).collect();
@@ -132,8 +146,8 @@ pub fn sentence(event: &Event, names: Names) -> String {
         Event::JudgementStarted { judgement, .. } => {
             format!("{} started", names.judgement(judgement))
         }
-        Event::Judged { judgement, ruling, receipt } => {
-            let judgement = names.judgement(judgement);
+        Event::Judged { judgement: id, ruling, receipt } => {
+            let judgement = names.judgement(id);
             let spent = cost(&receipt.spent);
             let cost = format!("{spent}{}", proved(&receipt.evidence));
             match ruling {
@@ -145,16 +159,21 @@ pub fn sentence(event: &Event, names: Names) -> String {
                 {
                     format!(
                         "{judgement} passed{cost}, but left serious findings: {}",
-                        list(findings)
+                        names.findings(findings)
                     )
                 }
                 Ruling::Verdict(Verdict::Pass { findings }) => {
-                    format!("{judgement} passed{cost} with notes: {}", list(findings))
+                    format!("{judgement} passed{cost} with notes: {}", names.findings(findings))
                 }
-                Ruling::Verdict(Verdict::Revise { findings }) => {
-                    // What failed is what was found.
-                    format!("{judgement} did not pass{spent}: {}", list(findings))
-                }
+                // What failed is what was found.
+                Ruling::Verdict(Verdict::Revise { findings }) => match (names, id.gate.as_str()) {
+                    (Names::Short, "verify") => {
+                        format!("{}{spent}: {}", id.attempt.label(), names.findings(findings))
+                    }
+                    (Names::Short | Names::Exact, _) => {
+                        format!("{judgement} did not pass{spent}: {}", names.findings(findings))
+                    }
+                },
                 Ruling::Verdict(Verdict::Block { reason, .. }) => {
                     format!("{judgement} says it cannot be fixed{cost}: {}", line(reason))
                 }
@@ -182,8 +201,16 @@ pub fn sentence(event: &Event, names: Names) -> String {
                 Names::Short => names.unit(unit),
                 Names::Exact => format!("{unit}: {gate}"),
             };
-            let review = verdict.map(|verdict| format!("; review: {}", verdict.as_str()));
-            format!("{what} approved automatically (--auto{})", review.unwrap_or_default())
+            let because = match (verdict, names) {
+                (None, _) => "--auto".to_owned(),
+                (
+                    Some(VerdictWord::ApproveWithNotes | VerdictWord::PassWithNotes),
+                    Names::Short,
+                ) => "the review passed with notes".to_owned(),
+                (Some(_), Names::Short) => "the review passed".to_owned(),
+                (Some(verdict), Names::Exact) => format!("--auto; review: {}", verdict.as_str()),
+            };
+            format!("{what} approved automatically ({because})")
         }
         Event::GatePassed { unit, gate, by: Approval::Person { question }, .. } => {
             format!(
@@ -224,7 +251,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
             let what = match (findings.is_empty(), words.is_empty()) {
                 (true, true) => String::new(),
                 (_, false) => format!(": {}", line(words)),
-                (false, true) => format!(": {}", list(findings)),
+                (false, true) => format!(": {}", names.findings(findings)),
             };
             let unit = names.unit(unit);
             match by {
@@ -240,7 +267,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
                 SentBack::Person { question } => {
                     format!("{unit} sent back by the answer to {question}{what}")
                 }
-                SentBack::Resumed => format!("{unit} reopened"),
+                SentBack::Resumed => format!("{unit} is tried again"),
             }
         }
         Event::UnitAccepted { unit } => format!("{} done", names.unit(unit)),
@@ -295,7 +322,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
 pub(super) fn hold(hold: &Hold) -> String {
     match hold {
         Hold::Paused { by } => format!("{} paused the run", by.who),
-        Hold::Interrupted { by } => format!("{} interrupted the run", by.who),
+        Hold::Interrupted { by } => format!("{} pressed Ctrl-C", by.who),
         Hold::Stopped { by } => format!("{} stopped the run", by.who),
         Hold::OutOfBudget { .. } => {
             format!("out of budget: {}", held_because(hold))
@@ -349,7 +376,7 @@ pub(super) fn question_text(question: &Question) -> String {
             format!("{cannot}: {}. What now?", last_line(what).trim_end_matches('.'))
         }
         QuestionReason::CapReached { cap } => {
-            let cap = cap.map(|cap| format!(" of {cap}")).unwrap_or_default();
+            let cap = cap.map(|cap| format!(" of {}", cap.to_short_text())).unwrap_or_default();
             match gate {
                 "" => format!("The budget{cap} was used up before there was a result. What now?"),
                 gate => {
@@ -461,7 +488,7 @@ fn proved(evidence: &[Evidence]) -> String {
 
 /// Returns a commit, as people write it.
 pub fn short_commit(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
+    commit.get(..7).unwrap_or(commit)
 }
 
 fn cost(spent: &Spent) -> String {
@@ -472,14 +499,6 @@ fn cost(spent: &Spent) -> String {
         Cost::Unknown if spent.at_least.0 > 0 => format!(" (at least {})", spent.at_least),
         Cost::Unknown => " (cost unknown)".to_owned(),
     }
-}
-
-fn list(findings: &[Finding]) -> String {
-    let words = findings.iter().map(|finding| {
-        let before = if finding.is_red_at_base() { ", as it did before the run" } else { "" };
-        format!("{} {}{before}", finding.id, finding.to_line())
-    });
-    lines(&words.collect::<Vec<String>>())
 }
 
 /// Joins the first three of some lines.

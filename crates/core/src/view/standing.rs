@@ -3,33 +3,33 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The standing of a run, in one word.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// Something is under way, or will be as soon as a driver looks.
+    /// The run is running, or continues as soon as a driver is started.
     Going,
-    /// Nothing goes on until a person answers.
+    /// The run needs an answer.
     Waiting,
-    /// Nothing goes on until a limit is over.
+    /// The run is rate-limited.
     Limited,
-    /// A person paused it.
+    /// A person paused the run.
     Paused,
     /// A person pressed Ctrl-C.
     Interrupted,
-    /// A person stopped it.
+    /// A person stopped the run.
     Stopped,
-    /// It may not spend more.
+    /// The run is out of budget.
     Parked,
-    /// The same failure again and again.
+    /// The same failure repeats.
     Escalated,
-    /// All is good.
+    /// The run is done.
     Done,
-    /// Something failed.
+    /// A stage failed.
     Failed,
-    /// Something is blocked.
+    /// A stage is blocked.
     Blocked,
-    /// Given up.
+    /// A person abandoned the run.
     Abandoned,
 }
 

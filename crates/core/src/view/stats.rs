@@ -16,7 +16,7 @@ use crate::{
     event::{Coherence, Event, Outcome},
     flow::Flow,
     money::{Cost, ModelUse, Money, Spent, Tokens},
-    run::{CallEnding, CallKind, EndedCall},
+    run::{COHERENCE, CallEnding, CallKind, EndedCall},
 };
 
 pub use types::{Axis, CallEnd, Spending, StatsRow, StatsView};
@@ -54,6 +54,14 @@ pub fn spendings<'a>(
 /// Returns what the triage of a request cost after which no run began. Their numbers distinguish them.
 pub fn refused(number: u32, at: Time, role: &str, coherence: &Coherence) -> Vec<Spending> {
     by_model(REFUSED, role, &EndedCall::from_triage(coherence, number, at)).collect()
+}
+
+/// Returns the name of a stage for people: `build/implement: review` is `build: review`.
+pub fn stage_label(stage: &str) -> String {
+    match stage {
+        COHERENCE => "request check".to_owned(),
+        stage => stage.replace("/implement", ""),
+    }
 }
 
 /// Returns one spending for each model that took part in a call.

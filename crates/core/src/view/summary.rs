@@ -70,6 +70,7 @@ pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
     SummaryView {
         run: id.to_owned(),
         flow: row.flow.clone(),
+        title: title(run),
         request: start.map(|start| start.request.clone()).unwrap_or_default(),
         source: start.and_then(|start| start.source.clone()),
         standing: row.standing,
@@ -101,6 +102,15 @@ pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
     }
 }
 
+/// Returns what the design calls the change, or the first line of the request.
+fn title(run: &Run) -> String {
+    if !run.is_started() {
+        return String::new();
+    }
+    let request = run.definition().start.request.trim();
+    run.title().unwrap_or_else(|| request.lines().next().unwrap_or_default()).to_owned()
+}
+
 /// Returns the beginning of a list, and how much was left out.
 fn cut<T>(mut list: Vec<T>, most: usize) -> (Vec<T>, u32) {
     let more = list.len().saturating_sub(most);
@@ -117,7 +127,7 @@ fn why(run: &Run, row: &RunRow) -> String {
             for failed in units {
                 let unit = run.unit(&failed.unit);
                 if matches!(unit.state, State::Failed { .. }) && unit.inner.is_empty() {
-                    reasons.insert(failed.unit.to_string(), failed.reason.clone());
+                    reasons.insert(failed.unit.label(), failed.reason.clone());
                 }
             }
             let reasons = reasons.into_iter().map(|(unit, reason)| format!("{unit}: {reason}"));
@@ -128,8 +138,10 @@ fn why(run: &Run, row: &RunRow) -> String {
             }
         }
         Course::Asking => {
-            let asked: Vec<String> =
-                run.questions().map(|asked| format!("{} about {}", asked.id, asked.unit)).collect();
+            let asked: Vec<String> = run
+                .questions()
+                .map(|asked| format!("{} about {}", asked.id, asked.unit.label()))
+                .collect();
             format!("it waits for an answer: {}", asked.join(", "))
         }
         Course::Driven if rest(run) == RemainingWork::ToBeWrittenDown && run.changed_nothing() => {

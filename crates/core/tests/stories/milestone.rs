@@ -13,7 +13,7 @@ fn a_milestone_discusses_and_researches_before_it_plans() {
     world.is(&Phase::Over(End::Done));
     world.before("discuss done", "research#1 started");
     world.before("research done", "plan#1 started");
-    world.before("slices.S1/close merged as commit-of-sl", "slices.S2/look-for-risks#1 started");
+    world.before("slices.S1/close merged as commit-", "slices.S2/look-for-risks#1 started");
     world.before("triage done", "close#1 started");
 }
 
@@ -139,7 +139,7 @@ fn a_failed_task_lets_its_siblings_land() {
         .answer(2, Answer::GiveUp, "")
         .played();
     world.is(&Phase::Over(End::Blocked));
-    world.says("slices.S1/tasks.B/execute merged as commit-of-sl");
+    world.says("slices.S1/tasks.B/execute merged as commit-");
     world.says("slices.S1/tasks failed: these tasks cannot continue: A, D");
     world.never_says("slices.S1/tasks.D");
 }

@@ -85,7 +85,7 @@ fn a_run_that_may_not_spend_more_is_parked_until_somebody_raises_its_budget() {
     );
     assert_eq!(world.resume_with("0.50"), Err(Refusal::BudgetTooLow { committed: cents(50) }));
     world.resume_with("2").unwrap();
-    world.says("ada set the budget to $2.00");
+    world.says("ada set the budget to $2");
     assert_eq!(world.calls(), ["work#1/critic#1"]);
     world.go_on();
     world.is(&Phase::Over(End::Done));
@@ -543,10 +543,7 @@ fn when_all_reached_their_shares_of_the_run_it_parks_once_and_all_go_on_with_mor
         world.ends(&format!("build.{item}/make#1"), spent_out());
     }
     world.never_says("asks about");
-    assert_eq!(
-        world.about("out of budget"),
-        ["out of budget: the run's budget of $4.00 is used up"]
-    );
+    assert_eq!(world.about("out of budget"), ["out of budget: the run's budget of $4 is used up"]);
     world.resume_with("8").unwrap();
     assert_eq!(world.calls().len(), 4);
     assert_eq!(reserved(&world, "build.A/make#2"), Some(cents(100)));

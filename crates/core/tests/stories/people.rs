@@ -228,9 +228,9 @@ agent = "y"
     world.say(1, Answer::GiveUp, "");
     world.pause();
     world.resume();
-    world.never_says("reopened");
+    world.never_says("is tried again");
     world.resume_with("5").unwrap();
-    world.never_says("reopened");
+    world.never_says("is tried again");
     world.end("b#1");
     world.is(&Phase::Over(End::Failed));
 }
@@ -354,7 +354,7 @@ fn every_refusal_says_what_and_why() {
     );
     assert_eq!(
         said(Refusal::BudgetNeeded { budget: Money(5_000_000), committed: Money(6_600_000) }),
-        "the budget of $5.00 is used up: $6.60 is spent or reserved; continue with a higher `--budget`"
+        "the budget of $5 is used up: $6.60 is spent or reserved; continue with a higher `--budget`"
     );
     assert_eq!(
         said(Refusal::BudgetNeeded { budget: Money(500_000), committed: Money(495_000) }),

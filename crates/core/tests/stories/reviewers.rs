@@ -296,8 +296,8 @@ fn a_worker_that_leaves_something_serious_asks_a_person_before_any_gate_looks() 
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.said("verify"), ["the other half is for later"]);
     let left: Vec<String> =
-        open_findings(&world.run).iter().map(RemainingFinding::reason_words).collect();
-    assert_eq!(left, ["waived by bob"], "who took it is named where it is listed");
+        open_findings(&world.run).iter().map(RemainingFinding::severity_words).collect();
+    assert_eq!(left, ["major, accepted by bob"], "who took it is named where it is listed");
     let mut world = reviewed().played();
     world.say(1, Answer::Revise, "do the other half");
     assert_eq!(world.calls(), ["review#2"]);
@@ -548,7 +548,7 @@ fn what_must_be_true_and_is_not_asks_a_person_before_it_lands_and_remarks_are_ke
     let kept: Vec<Remark> = view.remarks.into_iter().map(|view| view.remark).collect();
     assert_eq!(kept, remarks(), "once each");
     let text = summary::markdown(&summary::summarize("r", &world.run, world.run.now()));
-    assert!(text.contains("- for later, T1 implement: greet in French"), "{text}");
+    assert!(text.contains("- for later, T1: greet in French"), "{text}");
 }
 
 #[test]

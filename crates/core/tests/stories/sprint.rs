@@ -18,7 +18,7 @@ fn a_sprint_plans_builds_and_lands_every_task() {
         );
         world.before(
             &format!("tasks.{task}/write-back done"),
-            &format!("tasks.{task}/commit merged as commit-of-ta"),
+            &format!("tasks.{task}/commit merged as commit-"),
         );
     }
     world.before("tasks done", "retrospective#1 started");
@@ -60,10 +60,10 @@ fn a_blocked_task_stops_only_what_waits_for_it() {
     let mut world =
         World::sprint().verdict("tasks.T1/plan#1/supervisor#1", block("no licence")).played();
     world.is(&Phase::Going);
-    world.says("tasks.T3/commit merged as commit-of-ta");
+    world.says("tasks.T3/commit merged as commit-");
     world.say(1, Answer::GiveUp, "");
     world.is(&Phase::Over(End::Blocked));
-    world.says("tasks.T3/commit merged as commit-of-ta");
+    world.says("tasks.T3/commit merged as commit-");
     world.never_says("tasks.T2/");
     world.says("tasks failed: these tasks cannot continue: T1, T2");
     world.never_says("retrospective");
@@ -79,7 +79,7 @@ fn a_task_that_is_partly_done_and_asked_about_stops_only_what_waits_for_it() {
     world.is(&Phase::Going);
     assert_eq!(world.about("asks about").len(), 1);
     world.says("Q1 asks about tasks.T1/implement: The work is only partly done, and no attempts are left; left: the index. What now?");
-    world.says("tasks.T3/commit merged as commit-of-ta");
+    world.says("tasks.T3/commit merged as commit-");
     world.never_says("tasks.T2/");
     world.say(1, Answer::Retry, "leave out the index");
     world.go_on();
@@ -97,8 +97,8 @@ fn a_blocked_run_that_is_resumed_reopens_only_the_failed_leaf() {
     world.resume();
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    let reopened = world.about("reopened");
-    assert_eq!(reopened, ["tasks.T1/plan reopened"]);
+    let reopened = world.about("is tried again");
+    assert_eq!(reopened, ["tasks.T1/plan is tried again"]);
     assert!(before < world.journal.len());
     assert_eq!(world.unit("tasks.T3/commit").attempt, 1, "what is done is not redone");
     assert_eq!(world.unit("tasks").attempt, 1, "the each wakes with its item");
@@ -118,7 +118,7 @@ fn no_more_items_are_open_than_the_flow_says() {
 fn a_flow_inside_a_flow_is_one_item_of_its_own() {
     let world = World::nested().played();
     world.is(&Phase::Over(End::Done));
-    world.says("sprint.sprint/tasks.T1/commit merged as commit-of-sp");
+    world.says("sprint.sprint/tasks.T1/commit merged as commit-");
     world.before("sprint.sprint/retrospective done", "sprint#1 finished");
     world.before("Q1 asks about sprint: Was this a good sprint?", "deliver#1 started");
 }

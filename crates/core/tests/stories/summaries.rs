@@ -132,7 +132,7 @@ fn runs_that_did_not_come_to_their_end_are_told_as_well() {
     let text = summary_text(&abandoned);
     assert!(text.contains("The run was **abandoned**."), "{text}");
     assert!(
-        text.contains("- pull-request: not delivered: the run ended before this step"),
+        text.contains("- pull request: not delivered: the run ended before this step"),
         "{text}"
     );
     let going = World::feature("S").begin();
@@ -164,15 +164,19 @@ fn what_was_waived_is_told_with_who_and_why() {
         .played();
     let text = summary_text(&world);
     for line in [
-        "- checks: **unverified**, no check ran on tree `tree`",
-        "- T1 implement: checks overridden by bob: a prototype",
+        "- checks: **unverified**, no check ran on this code",
+        "- bob overrode the checks: a prototype",
         "- nothing proved the work: no checks are set.",
         "  Next time: run `forge init`, or set verify.commands in forge.toml.",
-        "- Q2 about T1 implement: bob answered override: \"a prototype\".",
+        "- Q2 about T1: bob answered override: \"a prototype\".",
     ] {
         assert!(text.contains(line), "{line}\nis not in\n{text}");
     }
-    assert_eq!(text.matches("checks overridden").count(), 1, "one answer is one override:\n{text}");
+    assert_eq!(
+        text.matches("overrode the checks").count(),
+        1,
+        "one answer is one override:\n{text}"
+    );
 }
 
 /// Many items, one after the other.
@@ -329,7 +333,7 @@ fn a_summary_that_is_written_before_the_last_commit_does_not_say_that_work_is_le
     }
     let text = summary_text(&world);
     assert!(text.contains("The work is **done**, and is being saved."), "{text}");
-    assert!(text.contains("- pull-request: delivered"), "{text}");
+    assert!(text.contains("- pull request: its text is ready; open it with `forge pr "), "{text}");
 }
 
 #[test]
@@ -372,8 +376,8 @@ fn a_delivery_that_had_nothing_to_deliver_is_not_called_delivered() {
     let receipt = Receipt { notes: vec![why.to_owned()], ..Receipt::from_spent(Spent::NOTHING) };
     let world = World::feature("S").answer(1, Answer::Approve, "").leaves("deliver#1", receipt);
     let text = summary_text(&world.played());
-    assert!(text.contains(&format!("- pull-request: not delivered: {why}")), "{text}");
-    assert!(!text.contains("pull-request: delivered"), "{text}");
+    assert!(text.contains(&format!("- pull request: not delivered: {why}")), "{text}");
+    assert!(!text.contains("pull request: its text is ready"), "{text}");
 }
 
 #[test]

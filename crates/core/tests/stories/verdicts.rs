@@ -5,6 +5,7 @@
 
 use forge_core::{
     event::{Answer, Choice, End},
+    id::UnitId,
     run::Phase,
     verdict::{Finding, Severity, Verdict},
     view::{QuestionView, RunView},
@@ -189,9 +190,9 @@ fn serious_findings_never_pass_by_themselves_and_lesser_ones_do_if_the_reviewer_
 #[test]
 fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_is_done() {
     let table = [
-        (DESIGN, "`checkpoint-a` runs next", "design fails, and the run with it"),
-        (TASKS, "`checkpoint-b` runs next", "split fails, and the run with it"),
-        (CODE, "the merge runs next", "T1 implement fails"),
+        (DESIGN, "the question comes next", "design fails, and the run with it"),
+        (TASKS, "the question comes next", "split fails, and the run with it"),
+        (CODE, "the merge runs next", "T1 fails"),
     ];
     for (reviewed, next, fails) in table {
         let call = |n: u32| format!("{}#1/review#{n}", reviewed.unit);
@@ -206,7 +207,7 @@ fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_i
         let number = world.run.questions().next().unwrap().id.0;
         let options = [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp];
         assert_eq!(world.options(number), options);
-        let stage = reviewed.unit.rsplit('.').next().unwrap().replace('/', " ");
+        let stage = reviewed.unit.parse::<UnitId>().unwrap().label();
         let offered = offered(&world);
         let does: Vec<&str> = offered.iter().map(|(_, does)| &**does).collect();
         assert_eq!(does[0], "`review` runs again");

@@ -105,7 +105,7 @@ fn tasks_that_failed_for_the_same_reason_are_named_together() {
     );
     world.say(1, Answer::GiveUp, "");
     world.say(2, Answer::GiveUp, "");
-    assert_eq!(RunRow::new("r", &world.run).why, "a, b: rejected by ada");
+    assert_eq!(RunRow::new("r", &world.run).why, "a, b: rejected by bob");
 }
 
 #[test]

@@ -58,7 +58,9 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         None | Some(EffectMark::Intended) => {}
         Some(EffectMark::Done) => {
             let summary = match found(context.disk, &context.home.run(context.id), &mark)? {
-                Some(place) => format!("text written to {place}/{TEXT}; open it with forge pr"),
+                Some(_) => {
+                    "the text of the pull request is ready; open it with forge pr".to_owned()
+                }
                 None => "delivered before this run was rewound".to_owned(),
             };
             return Ok(plan.delivered(Receipt { summary, ..Receipt::from_spent(Spent::NOTHING) }));

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use forge_core::{
     event::{Colour, ResultChange},
     flow::Work,
+    id::UnitId,
     inbox::{self, InboxSource},
     run::{Run, State},
     verdict::{Risk, Shown},
@@ -18,7 +19,7 @@ use forge_core::{
 };
 use forge_project::bounded_text::start_of;
 
-use crate::{Error, deliver::types::Offer, plan::Plan};
+use crate::{Error, deliver::types::Offer, plan::Plan, run_id::short_id};
 
 /// The most findings that are named.
 const LEFT_MAX: usize = 20;
@@ -86,7 +87,7 @@ fn risk_word(risk: Risk) -> &'static str {
 /// The items that were worked off, with what became of them.
 fn parts(run: &Run) -> Option<String> {
     let mut lines = Vec::new();
-    for (each, _, unit) in run.units() {
+    for (_, _, unit) in run.units() {
         for (item, inside) in unit.inner.members() {
             let landed = inside.units.iter().find_map(|unit| unit.landed.as_deref());
             let is_over = inside
@@ -99,7 +100,7 @@ fn parts(run: &Run) -> Option<String> {
                 (None, false) => "not done".to_owned(),
             };
             let title = flat(&item.title);
-            lines.push(format!("| {} | {title} | {state} |", each.item(&item.id)));
+            lines.push(format!("| {} | {title} | {state} |", item.id));
         }
     }
     // What landed beside the items, such as what a look at the whole mended. The record of the run is no part of it.
@@ -149,7 +150,7 @@ fn verified(offer: &Offer) -> String {
     if offer.evidence.is_empty() {
         text.push_str("No checks ran on this code.");
     } else {
-        let _ = writeln!(text, "Forge ran these on exactly this code (tree `{}`):\n", offer.tree);
+        text.push_str("Forge ran these checks on exactly this code:\n\n");
         for one in &offer.evidence {
             let colour = match one.colour {
                 Colour::Green => "passed",
@@ -161,17 +162,16 @@ fn verified(offer: &Offer) -> String {
     text
 }
 
-/// What was found and is still so, and why it is offered all the same.
+/// What was found and is still so, and who accepted it.
 fn open_notes(run: &Run) -> Option<String> {
     let all = open_findings(run);
     let mut text = String::new();
     for left in all.iter().take(LEFT_MAX) {
         let _ = writeln!(
             text,
-            "- {} ({}), {}: {}",
-            left.finding.severity.as_str(),
-            flat(&left.reason_words()),
-            flat(&left.unit),
+            "- {}, {}: {}",
+            flat(&left.severity_words()),
+            flat(&unit_label(&left.unit)),
             flat(&left.finding.to_line())
         );
     }
@@ -186,10 +186,9 @@ fn place(offer: &Offer) -> String {
     if let Some(branch) = &offer.branch {
         let _ = writeln!(text, "- branch `{}`", code(branch));
     }
-    let onto = offer.base_branch.as_deref().map(|branch| format!(" (`{}`)", code(branch)));
-    let _ = writeln!(text, "- commit `{}`", offer.commit);
-    let _ = writeln!(text, "- from `{}`{}", offer.base, onto.unwrap_or_default());
-    let _ = writeln!(text, "- run `{}`", offer.run);
+    let onto = offer.base_branch.as_deref().map(|branch| format!("`{}` at ", code(branch)));
+    let _ = writeln!(text, "- from {}`{}`", onto.unwrap_or_default(), short_commit(&offer.base));
+    let _ = writeln!(text, "- run {} of Forge", short_id(&offer.run));
     if let Some(source) = &offer.source {
         let _ = writeln!(text, "- issue {}", flat(source));
         if let Some(number) = github_issue(source) {
@@ -220,11 +219,35 @@ fn quoted(words: &str) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
-/// Words on one line that neither end a cell nor begin code, a link, an image or a tag.
+/// Returns the name of a unit on screens.
+fn unit_label(unit: &str) -> String {
+    unit.parse::<UnitId>().map_or_else(|_| unit.to_owned(), |unit| unit.label())
+}
+
+/// Words on one line that neither end a cell nor begin a link, an image or a tag. Code between single backticks stays
+/// code; other backticks are escaped.
 fn flat(words: &str) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();
+    let words = words.join(" ");
+    let parts: Vec<&str> = words.split('`').collect();
+    let is_code = |part: &&str| !part.is_empty() && !part.contains(['\\', '|']);
+    let has_spans = parts.len() % 2 == 1 && parts.iter().skip(1).step_by(2).all(is_code);
+    // Two backticks in a row would begin another kind of code.
+    let is_apart = |part: &&str| !part.is_empty();
+    let inner = parts.get(1..parts.len().saturating_sub(1)).unwrap_or_default();
+    if parts.len() > 1 && has_spans && inner.iter().all(is_apart) {
+        let part = |(at, part): (usize, &&str)| match at % 2 {
+            0 => escaped(part),
+            _ => format!("`{part}`"),
+        };
+        return parts.iter().enumerate().map(part).collect();
+    }
+    escaped(&words)
+}
+
+fn escaped(words: &str) -> String {
     // Backslashes first, so that none of the text takes away one that is added.
-    let words = words.join(" ").replace('\\', "\\\\");
+    let words = words.replace('\\', "\\\\");
     let words = words.replace('|', "\\|").replace('`', "\\`").replace('<', "&lt;");
     words.replace('[', "\\[").replace(']', "\\]")
 }
@@ -295,6 +318,15 @@ mod tests {
             is_escaped = one == '\\' && !is_escaped;
         }
         assert!(!code(FORGED).contains(['\n', '\r', '`']));
+    }
+
+    #[test]
+    fn code_between_backticks_stays_code_and_its_surroundings_are_escaped() {
+        assert_eq!(flat("a.py: `count[0]` fails <b>"), "a.py: `count[0]` fails &lt;b>");
+        assert_eq!(flat("`x` and `y`"), "`x` and `y`");
+        for odd in ["a ` b", "``x``", "`a``b`", "`a|b`", "`a\\`"] {
+            assert!(flat(odd).contains("\\`"), "{odd}: {}", flat(odd));
+        }
     }
 
     fn offer() -> Offer {

@@ -84,8 +84,12 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Error> {
             }
         }
     }
+    let what = match context.frozen.kept {
+        RunRecord::Summary | RunRecord::Nothing => "summary",
+        RunRecord::All => "record",
+    };
     let message = format!(
-        "Record run {}\n\nAdds its records below .forge/runs/. The code is \
+        "Add the {what} of run {}\n\nIt is in .forge/runs/. The code is \
          unchanged.\n\nForge-Run: {}\nForge-Call: {call}\n",
         short_id(context.id),
         context.id

@@ -18,11 +18,11 @@ pub struct Offer {
     pub version: u32,
     /// The run.
     pub run: String,
-    /// What makes it one offer, however often it is made: the unit and the commit.
+    /// The key that makes repeated deliveries one delivery: the unit and the commit.
     pub mark: String,
     /// One line.
     pub title: String,
-    /// The issue that it comes from: its address or its name.
+    /// The issue that the request comes from: its address or its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The branch that the commit is on.
@@ -30,20 +30,20 @@ pub struct Offer {
     pub branch: Option<String>,
     /// The commit that the run started from.
     pub base: String,
-    /// The branch of the user's that this was the tip of.
+    /// The user's branch that pointed to this commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_branch: Option<String>,
-    /// The commit that is offered.
+    /// The commit that is delivered.
     pub commit: String,
     /// Its code tree.
     pub tree: String,
-    /// What Forge ran on exactly this tree, and what came of it.
+    /// The commands that Forge ran on exactly this tree, with their results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
-    /// The proofs that a person let it go without. With none, all of them are green.
+    /// The checks that a person overrode. If the list is empty, every check passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waived: Vec<WaivedView>,
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub at: Time,
 }
 

@@ -7,7 +7,7 @@ use forge_project::settings::Switch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is told: to a command on its standard input, to a webhook as the body.
+/// A notification: the standard input of a command, or the body of a webhook call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
     /// The run.
@@ -19,7 +19,7 @@ pub struct Notice {
     pub next: String,
     /// The repository.
     pub repo: String,
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub at: Time,
 }
 
@@ -28,13 +28,13 @@ pub struct Notice {
 pub enum Kind {
     /// The run waits for an answer.
     Question,
-    /// The run cannot go on by itself, and a person has to look.
+    /// The run cannot continue without a person.
     HandOff,
     /// The run has stopped.
     Stop,
-    /// A provider serves nobody for a long time.
+    /// A long rate limit of a provider began.
     Limit,
-    /// The run is over.
+    /// The run ended.
     End,
 }
 

@@ -25,7 +25,7 @@ pub struct SettingRow {
     /// The layer that won.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layer: Option<Layer>,
-    /// Where it says so.
+    /// The file and line, variable or flag that sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
@@ -40,9 +40,9 @@ pub struct Explained {
     pub may_be: String,
     /// The variable that sets it.
     pub variable: String,
-    /// All that is said, the winner first.
+    /// The value of every layer that sets the key, the effective one first.
     pub said: Vec<SaidRow>,
-    /// What a person should know about the settings.
+    /// Warnings about the settings.
     pub notes: Vec<String>,
 }
 

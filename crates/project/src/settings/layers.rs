@@ -35,13 +35,13 @@ const TABLE_MAX: usize = 256;
 pub enum Layer {
     /// Defaults that come with Forge.
     Shipped,
-    /// One person's, for all repositories.
+    /// The user's settings for all repositories.
     User,
-    /// The repository's.
+    /// The settings of the repository.
     Repo,
-    /// One person's, in one checkout.
+    /// The user's settings for one checkout.
     Local,
-    /// Variables.
+    /// Environment variables.
     Environment,
     /// Flags of the command line.
     Flags,
@@ -76,10 +76,10 @@ pub struct SaidRow {
     /// The layer.
     pub layer: Layer,
     pub place: String,
-    /// The file, if it is one.
+    /// The file, if the layer is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The line in it.
+    /// The line in that file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     pub value: Value,

@@ -31,7 +31,7 @@ pub struct Frozen {
     pub secrets: SecretsTable,
     /// How long one call may take.
     pub wall_ms: u64,
-    /// How long one call may say nothing.
+    /// How long one call may print nothing.
     pub silence_ms: u64,
     /// How much one call may print.
     pub output_bytes: u64,

@@ -47,7 +47,7 @@ const INNER: &[&str] = &[
 /// The texts of all layers, unparsed.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// One person's, for all repositories.
+    /// The user's settings for all repositories.
     pub user: Option<SourceFile>,
     /// The repository's, as it is in the base commit.
     pub repo: Option<SourceFile>,

@@ -56,7 +56,7 @@ pub struct SettingValues {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct LimitSettings {
-    /// Calls under way at the same time.
+    /// The number of calls at the same time.
     pub at_once: Count<AT_ONCE_MAX>,
     /// Dollars for a whole run.
     pub budget: RunBudget,

@@ -1,7 +1,7 @@
 //! The difference between two commits as people and reviewers read it.
 //!
 //! Who made the commits does not decide what is shown of them: their attributes are not read, no program
-//! of a configuration runs, small files come first, and what is left out is named.
+//! of a configuration runs, large files are left out first, and what is left out is named.
 
 use std::{
     collections::BTreeMap,
@@ -34,7 +34,7 @@ const BINARY: &[u8] = b"Binary files ";
 /// The difference between two commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diff {
-    /// As git prints it, the smallest files first; of files that are no text, size and object. At the
+    /// As git prints it; of files that are no text, size and object. At the
     /// end it names what is not shown.
     pub text: Vec<u8>,
     /// Files whose change is not shown, because there is more than the caller wanted.
@@ -119,10 +119,14 @@ impl Repository {
         if extent == Extent::Cut {
             parts.pop();
         }
-        let mut text = Vec::new();
-        for (part, file) in parts.iter().zip(&files) {
-            text.extend(described(part, file));
-        }
+        // Small files come first where not all fit; those that do are shown in git's own order.
+        let mut shown: Vec<(&Vec<u8>, Vec<u8>)> = parts
+            .iter()
+            .zip(&files)
+            .map(|(part, file)| (&file.path, described(part, file)))
+            .collect();
+        shown.sort_by_key(|(path, _)| *path);
+        let mut text: Vec<u8> = shown.into_iter().flat_map(|(_, part)| part).collect();
         let hidden = &files[parts.len().min(files.len())..];
         for file in hidden {
             let line = format!("[not shown, too large: {}]\n", encode_path(&file.path));

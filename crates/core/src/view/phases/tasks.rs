@@ -23,11 +23,11 @@ use crate::{
 pub struct TaskState {
     /// One line about it.
     pub title: String,
-    /// Whether it may be worked on beside others.
+    /// Whether it may run in parallel with others.
     pub execution_mode: ExecutionMode,
-    /// Items that come first.
+    /// Items that must be finished first.
     pub depends_on: Vec<String>,
-    /// Paths that it says it writes.
+    /// Paths that it declares to write.
     pub files: Vec<String>,
     /// How far it is built.
     pub impl_status: ImplStatus,
@@ -42,9 +42,9 @@ pub struct TaskState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutionMode {
-    /// Alone.
+    /// The item runs alone.
     Sequential,
-    /// Beside items that write other paths.
+    /// The item runs in parallel with items that write other paths.
     Parallel,
 }
 
@@ -52,11 +52,11 @@ pub enum ExecutionMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImplStatus {
-    /// Nobody works on it.
+    /// The item has not started.
     Pending,
-    /// Somebody does, or a person is asked about it.
+    /// The item is running or needs an answer.
     InProgress,
-    /// Its work is done, and may still be judged.
+    /// The work on the item is done; checks or reviews may follow.
     Completed,
     /// It failed.
     Failed,
@@ -66,13 +66,13 @@ pub enum ImplStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewStatus {
-    /// Nothing yet.
+    /// No review has ended yet.
     Pending,
-    /// It is good.
+    /// Accepted.
     CompletedPass,
-    /// It is good, and something was noted.
+    /// Accepted with notes.
     CompletedPassWithNotes,
-    /// It has to change.
+    /// Changes requested.
     CompletedFail,
 }
 

@@ -30,7 +30,7 @@ pub struct Spending {
     pub unit: String,
     pub stage: String,
     pub role: String,
-    /// The agent, by the name that the settings give it.
+    /// The name of the agent in the settings.
     pub agent: String,
     /// The service behind the model.
     pub provider: String,
@@ -49,31 +49,31 @@ pub struct Spending {
 pub enum CallEnd {
     /// The work is done.
     Done,
-    /// A part of it is.
+    /// A part of the work is done.
     Partial,
     /// A gate let the work pass.
     Passed,
     /// A gate sent the work back.
     SentBack,
-    /// It could not go on, or says that nobody could.
+    /// The call was blocked.
     Blocked,
-    /// It ended without a result.
+    /// The call ended without a result.
     Fault,
-    /// It could prove nothing.
+    /// There was no check that could verify the work.
     Unverified,
-    /// A limit.
+    /// A rate or usage limit.
     Limited,
-    /// It made way for other work.
+    /// The call waited for other work on the same paths.
     Deferred,
-    /// Nobody can say.
+    /// The call was lost.
     Lost,
-    /// It was stopped.
+    /// The call was stopped.
     Interrupted,
-    /// It no longer mattered when it ended.
+    /// The call was outdated when it ended.
     Overtaken,
 }
 
-/// By what spendings are added up.
+/// The grouping of the numbers.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -93,17 +93,17 @@ pub enum Axis {
     Day,
 }
 
-/// Spendings, added up.
+/// Total spending.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatsView {
-    /// By what.
+    /// The grouping.
     pub by: Axis,
-    /// Days in their order; anything else with what cost most first.
+    /// Days in order; everything else with the largest cost first.
     pub rows: Vec<StatsRow>,
     pub total: StatsRow,
 }
 
-/// One line of it.
+/// One line of a table of spending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatsRow {
     /// The run, stage, role, model, agent or day.
@@ -115,8 +115,7 @@ pub struct StatsRow {
     pub known: Money,
     /// In micro-dollars.
     pub estimated: Money,
-    /// Calls whose price nobody knows. One that used more than one model counts for each of them
-    /// in its row, and once in the total.
+    /// Calls of unknown price. A call with several models counts in the row of each model, and once in the total.
     pub unknown_calls: u32,
     /// How long the calls took together, in milliseconds.
     pub took_ms: u64,

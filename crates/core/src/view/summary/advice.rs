@@ -248,6 +248,11 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
                 "set verify.commands, so that no question is needed"
             }
             (QuestionReason::CapReached { .. }, _) => "raise limits.call_budget, or split the work",
+            (QuestionReason::RoundsUsedUp | QuestionReason::NotShrinking, _)
+                if is_about_a_check(run, asked) =>
+            {
+                "fix the check, or say in .forge/instructions.md what it asks for"
+            }
             (
                 QuestionReason::RoundsUsedUp
                 | QuestionReason::NotShrinking
@@ -275,6 +280,13 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
     }
 }
 
+/// Returns true if a command of the project did not pass, and not a review.
+fn is_about_a_check(run: &Run, asked: &AskedQuestion) -> bool {
+    let name = asked.question.gate.as_deref().unwrap_or_default();
+    let gate = run.definition().flow.gate(&asked.question.unit, name);
+    gate.is_some_and(|gate| matches!(gate.check, Check::Verify | Check::Command { .. }))
+}
+
 fn about(asked: &AskedQuestion) -> String {
     let question = &asked.question;
     format!("{} about {}", question.id, question.unit.label())
@@ -298,6 +310,7 @@ fn held(run: &Run, all: &mut Vec<Improvement>) {
 /// Units that came to their end only at a second or third try without a result.
 fn waited(run: &Run, all: &mut Vec<Improvement>) {
     for (id, _, unit) in run.units() {
+        let id = id.label();
         if unit.misses > 0 && matches!(unit.state, State::Failed { .. }) {
             all.push(Improvement {
                 fact: format!(

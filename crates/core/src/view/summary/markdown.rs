@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use super::types::{DeliveryState, PhaseRow, RemainingWork, SummaryView};
 use crate::{
     event::Colour,
-    id::{UnitId, gate_label},
+    flow::Delivery,
+    id::UnitId,
     money::Cost,
     view::{
         format::{Amount, moment, shorten, span},
@@ -15,7 +16,7 @@ use crate::{
         remarks::RemarkView,
         sentence::short_commit,
         standing::Standing,
-        stats::StatsRow,
+        stats::{StatsRow, stage_label},
     },
 };
 
@@ -50,13 +51,9 @@ fn time_at_work(view: &SummaryView) -> u64 {
 }
 
 fn head(view: &SummaryView, text: &mut String) {
-    line!(
-        text,
-        "# {}",
-        plain(&shorten(view.request.trim().lines().next().unwrap_or_default(), 80))
-    );
+    line!(text, "# {}", plain(&shorten(&view.title, 80)));
     line!(text);
-    let id = view.run.rsplit('-').next().unwrap_or_default();
+    let id = id(view);
     let waited = match view.waited_ms {
         0..1_000 => String::new(),
         waited => format!(" (waited {} for a person)", span(waited)),
@@ -101,11 +98,17 @@ fn head(view: &SummaryView, text: &mut String) {
         Standing::Parked => "The run is **out of budget**",
         Standing::Escalated => "The run **needs attention**",
     };
-    line!(text, "## How it ended");
+    line!(text, "## Run");
     line!(text);
-    let why = if view.why.is_empty() { String::new() } else { format!(": {}", plain(&view.why)) };
-    line!(text, "{ended}{why}.");
-    line!(text);
+    // The first line says that it is done.
+    if view.standing != Standing::Done || !view.why.is_empty() {
+        let why = match view.why.as_str() {
+            "" => String::new(),
+            why => format!(": {}", plain(why)),
+        };
+        line!(text, "{ended}{why}.");
+        line!(text);
+    }
     line!(text, "- from {} to {}", moment(view.started_at), moment(view.at));
     line!(text, "- flow `{}`", view.flow);
     for param in &view.params {
@@ -134,6 +137,11 @@ fn head(view: &SummaryView, text: &mut String) {
     line!(text);
 }
 
+/// Returns the short id of the run.
+fn id(view: &SummaryView) -> &str {
+    view.run.rsplit('-').next().unwrap_or_default()
+}
+
 /// Returns the name of a unit on screens.
 fn label(unit: &str) -> String {
     unit.parse::<UnitId>().map_or_else(|_| unit.to_owned(), |unit| unit.label())
@@ -147,16 +155,15 @@ fn result(view: &SummaryView, text: &mut String) {
         None => line!(text, "- no branch"),
     }
     match &view.head {
-        Some(head) => line!(text, "- commit `{head}`"),
+        Some(head) => line!(text, "- commit `{}`", short_commit(head)),
         None => line!(text, "- nothing was merged"),
     }
-    let tree = view.proof.tree.as_deref().map(short_commit).unwrap_or_default();
     match view.proof.state {
         ProofState::NothingLanded => {}
-        ProofState::Verified => line!(text, "- checks: passed on tree `{tree}`"),
-        ProofState::Red => line!(text, "- checks: **failed** on tree `{tree}`"),
+        ProofState::Verified => line!(text, "- checks: passed on exactly this code"),
+        ProofState::Red => line!(text, "- checks: **failed** on exactly this code"),
         ProofState::Unverified => {
-            line!(text, "- checks: **unverified**, no check ran on tree `{tree}`");
+            line!(text, "- checks: **unverified**, no check ran on this code");
         }
     }
     for check in &view.proof.checks {
@@ -167,18 +174,15 @@ fn result(view: &SummaryView, text: &mut String) {
         line!(text, "  - {colour}: `{}`", one_line(&check.command).replace('`', "'"));
     }
     for waived in &view.proof.waived {
-        line!(
-            text,
-            "- {}: {} overridden by {}: {}",
-            label(&waived.unit),
-            gate_label(&waived.gate),
-            plain(&waived.who),
-            plain(&waived.words)
-        );
+        line!(text, "- {}", plain(&waived.sentence()));
     }
     for delivery in &view.deliveries {
-        let what = &delivery.what;
+        let what = delivery.what.replace('-', " ");
         match (delivery.state, delivery.reference.as_str()) {
+            // Its reference is a file that only Forge has.
+            (DeliveryState::Delivered, _) if delivery.what == Delivery::PullRequest.as_str() => {
+                line!(text, "- {what}: its text is ready; open it with `forge pr {}`", id(view));
+            }
             (DeliveryState::Delivered, "") => line!(text, "- {what}: delivered"),
             (DeliveryState::Delivered, reference) => {
                 line!(text, "- {what}: {}", plain(reference));
@@ -226,11 +230,9 @@ fn findings(view: &SummaryView, text: &mut String) {
     for left in &view.findings {
         line!(
             text,
-            "- {} ({}), {} {}: {}",
-            left.finding.severity.as_str(),
-            plain(&left.reason_words()),
+            "- {}, {}: {}",
+            plain(&left.severity_words()),
             label(&left.unit),
-            left.finding.id,
             plain(&left.finding.to_line())
         );
     }
@@ -268,22 +270,24 @@ fn improvements(view: &SummaryView, text: &mut String) {
 fn stats(view: &SummaryView, text: &mut String) {
     line!(text, "## Execution stats");
     line!(text);
-    line!(text, "| stage | attempts | calls | time | tokens | cost |");
-    line!(text, "|---|--:|--:|--:|--:|--:|");
-    for PhaseRow { stage, attempts, used, .. } in &view.phases {
+    line!(text, "| stage | calls | time | tokens | cost |");
+    line!(text, "|---|--:|--:|--:|--:|");
+    // What Forge does itself takes no time that matters; checks do.
+    let matters = |row: &&PhaseRow| row.used.calls > 0 || row.used.took_ms >= 1_000;
+    for PhaseRow { stage, used, .. } in view.phases.iter().filter(matters) {
         line!(
             text,
-            "| {stage} | {attempts} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} |",
+            stage_label(stage),
             used.calls,
             span(used.took_ms),
             tokens(used),
             used.amount().to_short_text()
         );
     }
-    let attempts: u32 = view.phases.iter().map(|row| row.attempts).sum();
     line!(
         text,
-        "| all | {attempts} | {} | {} | {} | {} |",
+        "| all | {} | {} | {} | {} |",
         view.total.calls,
         span(view.total.took_ms),
         tokens(&view.total),

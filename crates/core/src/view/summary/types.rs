@@ -23,14 +23,17 @@ use crate::view::{
 pub struct SummaryView {
     pub run: String,
     pub flow: String,
-    /// The request, whole.
+    /// The name of the change: the one that the design gave it, or the first line of the request.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// The full request.
     pub request: String,
     /// Where the request comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How it ended, or where it stands.
+    /// The state of the run.
     pub standing: Standing,
-    /// Why, where that needs words.
+    /// The reason of the state, where one is needed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
     pub rest: RemainingWork,
@@ -38,18 +41,18 @@ pub struct SummaryView {
     /// How long it waited for a person with nothing under way, in milliseconds.
     #[serde(default)]
     pub waited_ms: u64,
-    /// The moment that the summary is of.
+    /// The time of the summary.
     pub at: Time,
-    /// A value for every parameter, and how it was chosen, where it was not simply given.
+    /// The value of every parameter, and how it was chosen if the user did not give it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub params: Vec<ParamView>,
     /// The commit that it started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The branch that its result lands on.
+    /// The branch of its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The commit that is its result, once something has landed.
+    /// The commit of the result, once something was merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     pub proof: ProofView,
@@ -59,21 +62,21 @@ pub struct SummaryView {
     /// Its tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskRow>,
-    /// Tasks that the list leaves out.
+    /// The number of tasks that the list omits.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_tasks: u32,
-    /// Findings that are left, the worst first.
+    /// Open findings, the most severe first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<RemainingFinding>,
-    /// Findings that the list leaves out.
+    /// The number of findings that the list omits.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_findings: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<RemarkView>,
-    /// Remarks that the list leaves out.
+    /// The number of remarks that the list omits.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_remarks: u32,
-    /// Checkpoints that passed, and who let them pass.
+    /// Checkpoints that passed, and who approved them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ApprovalView>,
     /// Edits by persons.
@@ -91,7 +94,7 @@ pub struct SummaryView {
     /// Every call, if the run was started with `--debug`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallView>,
-    /// Calls that the list leaves out.
+    /// The number of calls that the list omits.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_calls: u32,
 }
@@ -101,11 +104,11 @@ pub struct SummaryView {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Rest")]
 pub enum RemainingWork {
-    /// Work.
+    /// Work remains.
     Work,
-    /// Only the run's own record: all work is good.
+    /// Only the run's own record remains: all work is accepted.
     ToBeWrittenDown,
-    /// Nothing: the run is over.
+    /// Nothing remains.
     Nothing,
 }
 
@@ -115,7 +118,7 @@ pub struct ParamView {
     pub name: String,
     /// Its value.
     pub value: String,
-    /// Which rule chose it.
+    /// How it was chosen.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub chosen: String,
 }
@@ -124,13 +127,13 @@ pub struct ParamView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProofView {
     pub state: ProofState,
-    /// The code tree that is meant.
+    /// The code tree of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
     /// Commands that ran on exactly this tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckView>,
-    /// Proofs that a person waived, and in which words.
+    /// Checks that a person overrode, with the person's words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waived: Vec<WaivedView>,
 }
@@ -161,18 +164,18 @@ pub struct DeliveryView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeliveryState {
-    /// It was.
+    /// Delivered.
     Delivered,
-    /// It does not apply to this run.
+    /// Skipped, because it does not apply to this run.
     NotWanted,
-    /// It was not.
+    /// Not delivered.
     NotDelivered,
 }
 
 /// One task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskRow {
-    /// Its id, behind the scope that it lies in.
+    /// The id of the task, with its scope.
     pub id: String,
     /// One line about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -180,33 +183,33 @@ pub struct TaskRow {
     pub state: TaskStanding,
     /// Attempts at its work.
     pub attempts: u32,
-    /// How often it was sent back by what is not a person.
+    /// How often it was sent back automatically.
     pub rounds: u32,
-    /// What it is known to have cost, in micro-dollars.
+    /// Reported cost, in micro-dollars.
     pub known: Money,
-    /// What it is estimated to have cost besides.
+    /// Estimated cost that was not reported.
     #[serde(default, skip_serializing_if = "Money::is_zero")]
     pub estimated: Money,
-    /// Calls whose price nobody knows.
+    /// The number of calls of unknown price.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unknown_calls: u32,
 }
 
-/// The standing of a task.
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskStanding {
-    /// Nothing has begun.
+    /// Not started.
     Waiting,
-    /// It was begun.
+    /// Started.
     Open,
-    /// A person is asked about it.
+    /// Needs an answer.
     Asking,
-    /// It is good, and part of the result.
+    /// Accepted and merged.
     Landed,
-    /// It is good, and nothing was changed for it.
+    /// Accepted without a change.
     Unchanged,
-    /// It is good.
+    /// Accepted.
     Done,
     /// It failed.
     Failed,
@@ -215,13 +218,13 @@ pub enum TaskStanding {
 /// An edit of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EditView {
-    /// Of which unit.
+    /// The unit that was edited.
     pub unit: String,
     /// The artifact, or nothing if it was code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
     pub who: String,
-    /// Why, in their words.
+    /// The person's reason.
     pub why: String,
 }
 
@@ -230,10 +233,10 @@ pub struct EditView {
 pub struct ApprovalView {
     pub unit: String,
     pub gate: String,
-    /// Empty if the gate passed by itself.
+    /// Empty if the gate passed automatically.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub who: String,
-    /// In which words.
+    /// The person's words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub words: String,
 }
@@ -241,7 +244,7 @@ pub struct ApprovalView {
 /// Use of one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseRow {
-    /// The stage, or the gate behind it.
+    /// The stage, or a gate of it.
     pub stage: String,
     /// The label of the phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -281,7 +284,7 @@ pub struct CallView {
     /// The number of its folder.
     pub ordinal: u32,
     pub call: String,
-    /// Whom the agent played, or what was done.
+    /// The role of the agent, or the name of the command.
     pub role: String,
     /// The agent, if it was one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -290,7 +293,7 @@ pub struct CallView {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
     pub end: CallEnd,
-    /// The agent's own session.
+    /// The id of the agent's session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// How long it took, in milliseconds.
@@ -303,7 +306,7 @@ pub struct CallView {
 /// Advice for the next run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Improvement {
-    /// The observed fact.
+    /// One observation about this run, as a sentence.
     pub fact: String,
     pub advice: String,
 }
