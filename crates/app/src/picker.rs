@@ -44,7 +44,7 @@ pub(crate) fn pick_from(
 ) -> Option<PickedLine> {
     let _raw = RawInput::enter()?;
     let mut choice = MarkedLine { line: marked, lines: lines.len() };
-    let mut drawn = 0;
+    let (mut drawn, mut unread) = (0, Vec::new());
     loop {
         let text = frame(question, lines, keys, choice);
         let mut err = io::stderr().lock();
@@ -54,8 +54,15 @@ pub(crate) fn pick_from(
         drawn = text.matches('\n').count();
         let mut bytes = [0; KEY_BYTES_MAX];
         let read = io::stdin().lock().read(&mut bytes).unwrap_or_default();
-        // Several keys may arrive together.
-        for key in split_keys(&bytes[..read]) {
+        unread.extend_from_slice(&bytes[..read]);
+        // Several keys may arrive together. Of more than fit, the last one may be cut in two.
+        let rest =
+            if read == KEY_BYTES_MAX { unread.split_off(whole_keys(&unread)) } else { Vec::new() };
+        let arrived = std::mem::replace(&mut unread, rest);
+        if arrived.is_empty() && read > 0 {
+            continue;
+        }
+        for key in split_keys(&arrived) {
             match choice.press(key, keys) {
                 Press::Moved(next) => choice = next,
                 Press::Picked(picked) => {
@@ -75,6 +82,17 @@ pub(crate) fn pick_from(
 fn erase(drawn: usize) {
     let mut err = io::stderr().lock();
     let _gone = write!(err, "\x1b[{drawn}A\r\x1b[J").and_then(|()| err.flush());
+}
+
+/// Returns how many bytes are whole keys. What follows them is the beginning of an escape sequence.
+fn whole_keys(bytes: &[u8]) -> usize {
+    let start = bytes.iter().rposition(|byte| *byte == b'\x1b').unwrap_or(bytes.len());
+    let is_cut = match &bytes[start..] {
+        [_] | [_, b'O'] => true,
+        [_, b'[', rest @ ..] => !rest.iter().any(|byte| (0x40..=0x7e).contains(byte)),
+        _ => false,
+    };
+    if is_cut { start } else { bytes.len() }
 }
 
 /// Splits what was read into keys; nothing, the end of the input, is one too.
@@ -224,6 +242,16 @@ mod tests {
         assert_eq!(all, expected);
         assert_eq!(split_keys(b""), [b""], "the end of the input");
         assert_eq!(split_keys(b"\x1b"), [b"\x1b"]);
+    }
+
+    #[test]
+    fn a_key_that_is_cut_in_two_waits_for_its_rest() {
+        let held = b"\x1b[B".repeat(6);
+        assert_eq!(whole_keys(&held[..KEY_BYTES_MAX]), 15);
+        assert_eq!(whole_keys(&held[..17]), 15);
+        assert_eq!(whole_keys(&held), 18);
+        assert_eq!(whole_keys(b"jj\x1bO"), 2);
+        assert_eq!(whole_keys(b"jj\x1bOAq"), 6);
     }
 
     #[test]

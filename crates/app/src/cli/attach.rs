@@ -61,6 +61,8 @@ impl AttachArgs {
         match view.row.standing.course() {
             // No more facts will follow.
             Course::Failed | Course::Over => {}
+            // The card below shows what it asks.
+            Course::Asking if !has_driver_or_screen(&forge, &run) => {}
             Course::Driven | Course::Asking | Course::Held => {
                 if !has_driver_or_screen(&forge, &run) {
                     return Err(not_driven(&view));

@@ -28,7 +28,7 @@ pub(crate) struct MergeArgs {
     /// Merge without asking
     #[arg(long, short)]
     yes: bool,
-    /// Merge a result that no check has proved, without asking
+    /// Merge a result that no check has proved; needs --yes
     #[arg(long, requires = "yes")]
     unverified: bool,
 }
@@ -62,6 +62,10 @@ impl MergeArgs {
             }
         };
         terminal_output::print(&offer_text(&offer, id, &onto));
+        let open = open_finding_counts(&offer.noted);
+        if let Some(open) = &open {
+            terminal_output::print(&format!("Warning: {open} open."));
+        }
         let unproved = unproved_text(offer.proof);
         let agreed = match (self.yes, unproved, self.unverified) {
             (true, None, _) | (true, Some(_), true) => Confirmation::Given,
@@ -69,11 +73,7 @@ impl MergeArgs {
                 let next = format!("forge merge {id} --yes --unverified");
                 return Err(Error::person(format!("not merged: {why}"), next));
             }
-            (false, None, _) => {
-                let counts = open_finding_counts(&offer.noted);
-                let open = counts.map(|counts| format!("Warning: {counts} open.\n"));
-                confirm(&format!("{}Merge into {onto}? [y/N]", open.unwrap_or_default()))
-            }
+            (false, None, _) => confirm(&format!("Merge into {onto}? [y/N]")),
             (false, Some(why), _) => {
                 confirm(&format!("Warning: {why}.\nMerge into {onto} anyway? [y/N]"))
             }

@@ -38,6 +38,9 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     let said = world.forge(&["resume"]);
     assert_eq!(said.code, WAITS, "{said}");
     has(&said.out, &[waits.rsplit('-').next().unwrap()]);
+    let shown = world.forge(&["attach"]);
+    assert_eq!(shown.code, WAITS, "where there is no screen, what it asks is printed: {shown}");
+    has(&shown.all(), &["Q1"]);
     has(&world.ok(&["pause"]), &[&format!("{} is paused", short(&waits))]);
     // Nobody drives it, so that only who names it can stop it.
     has(&world.refused(&["stop"]), &["no run can be stopped", "help: forge status"]);
@@ -142,7 +145,6 @@ fn an_answer_that_is_none_is_refused_with_all_that_can_be_said() {
 #[test]
 fn who_attaches_to_a_run_that_nobody_drives_is_told_and_can_drive_it_on() {
     let (world, waits) = waits_and_done();
-    is_alone(&world.forge(&["attach", &waits]), &waits);
     world.ok(&["answer", &waits, "Q1", "revise", "shorter"]);
     is_alone(&world.forge(&["attach", &waits]), &waits);
     let mut person = Person::at(&world, &["attach", &waits]);

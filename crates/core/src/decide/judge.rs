@@ -196,11 +196,12 @@ impl Draft {
             ResultChange::between(self.run.code_before(), after) == ResultChange::Unchanged
         });
         let works_on_code = self.run.definition().start.base.is_some();
-        // Whoever asked for changes is asked again.
+        // A person who requested changes, or rejected it, is asked again.
         let is_settled = |asked: &AskedQuestion| {
-            let wants_change =
-                asked.answer.as_ref().is_some_and(|given| given.answer == Answer::Revise);
-            asked.question.why == QuestionReason::NothingChanged && !wants_change
+            let is_refused = asked.answer.as_ref().is_some_and(|given| {
+                given.answer == Answer::Revise || given.answer == Answer::GiveUp
+            });
+            asked.question.why == QuestionReason::NothingChanged && !is_refused
         };
         let item = self.run.definition().flow.item_scope(&unit.scope);
         let must_change = if item.is_some() {

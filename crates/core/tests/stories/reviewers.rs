@@ -2,6 +2,7 @@
 //! with fewer findings and with as many, without a verdict, and at every checkpoint.
 
 use forge_core::{
+    Command,
     event::{
         Answer, Choice, Colour, End, Event, Evidence, ProofStart, Receipt, Remark, Ruling, SentBack,
     },
@@ -11,7 +12,9 @@ use forge_core::{
     view::{QuestionView, RemainingFinding, ResultView, RunView, Standing, open_findings, summary},
 };
 
-use crate::world::{World, after, block, finding, revise, revises, start_of, unread, writes};
+use crate::world::{
+    World, after, block, finding, person, revise, revises, start_of, unread, writes,
+};
 
 fn asked(world: &World) -> Vec<String> {
     world.about(" asks about ")
@@ -623,13 +626,18 @@ gates = [{ land = true }]
 fn a_person_who_wants_a_change_is_asked_again_if_there_is_none_again() {
     let one =
         "name = \"f\"\n[[stage]]\nname = \"build\"\nagent = \"x\"\ngates = [{ land = true }]\n";
-    let mut world = changes_nothing(one, &["build#1/land#1", "build#2/land#1"]);
-    world.say(1, Answer::Revise, "no, translate it");
-    world.go_on();
-    world.says("Q2 asks about build: The work is done, and nothing changed. Is that right?");
-    world.say(2, Answer::Approve, "");
-    world.go_on();
-    world.is(&Phase::Over(End::Done));
+    for refused in [Answer::Revise, Answer::GiveUp] {
+        let mut world = changes_nothing(one, &["build#1/land#1", "build#2/land#1"]);
+        world.say(1, refused.clone(), "no, translate it");
+        if refused == Answer::GiveUp {
+            world.command(Command::Resume { by: person("ada"), budget: None }).unwrap();
+        }
+        world.go_on();
+        world.says("Q2 asks about build: The work is done, and nothing changed. Is that right?");
+        world.say(2, Answer::Approve, "");
+        world.go_on();
+        world.is(&Phase::Over(End::Done));
+    }
 }
 
 #[test]
