@@ -370,6 +370,11 @@ impl Forge {
             .ok_or_else(|| Error::usage("no runs yet", "forge run \"what you want\""))
     }
 
+    /// Returns the line of one run, without reading its facts.
+    pub fn row(&self, id: &str) -> Result<RunRow, Error> {
+        parse_row(&self.read_store()?.row(id)?)
+    }
+
     /// Returns the lines of the runs that changed last, at most this many, and how many runs there are.
     pub fn rows(&self, most: usize) -> Result<(Vec<RunRow>, u64), Error> {
         let Some(store) = self.find_store()? else { return Ok((Vec::new(), 0)) };

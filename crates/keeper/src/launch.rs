@@ -2,7 +2,7 @@
 //! core dump.
 //!
 //! Only the process itself can do these things, between fork and exec. It is the one piece of unsafe code here (decision 020):
-//! a program of ours in between took a tenth of what a step costs, and was one more to start and to reap.
+//! another program in between took a tenth of what a step costs, and was one more to start and to reap.
 //!
 //! Invariant: whoever is started dies with the keeper.
 //! Invariant: between fork and exec there are only system calls: nothing is allocated, locked or printed.

@@ -47,7 +47,7 @@ pub fn read_run(journal: &dyn Journal, id: &str) -> Result<(Run, Vec<JournalReco
                 return;
             }
             let (sender, _) = folding.get_or_insert_with(|| begin_folding(scope));
-            // Whoever has stopped says why at the end.
+            // A thread that has stopped says why at the end.
             for batch in [std::mem::take(&mut first), batch] {
                 let _stopped = sender.send(batch);
             }

@@ -7,7 +7,7 @@ use forge_api::{
     Error,
     merge::{MergeOffer, MergeWay, SUBJECTS_MAX},
 };
-use forge_core::view::{ProofState, Standing, short_commit};
+use forge_core::view::{ProofState, Standing, serious_counts, short_commit};
 
 use super::{
     choose_run::{RunAction, choose_run, require_done},
@@ -15,7 +15,7 @@ use super::{
     diff::{stat_text, sum_text},
     prompt::{Confirmation, confirm},
 };
-use crate::{format, terminal_output, text::end_card::open_finding_counts};
+use crate::{format, terminal_output};
 
 /// The most files that are listed one by one before a merge.
 const FILES_LISTED_MAX: usize = 15;
@@ -62,7 +62,7 @@ impl MergeArgs {
             }
         };
         terminal_output::print(&offer_text(&offer, id, &onto));
-        let open = open_finding_counts(&offer.noted);
+        let open = serious_counts(offer.noted.iter().map(|left| &left.finding));
         if let Some(open) = &open {
             terminal_output::print(&format!("Warning: {open} open."));
         }

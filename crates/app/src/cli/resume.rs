@@ -4,11 +4,15 @@ use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::{
-    Error, change_settings::WantedSettings, forge::Takeover, import_run::Named, start::Request,
+    Error,
+    change_settings::WantedSettings,
+    forge::{Forge, Takeover},
+    import_run::Named,
+    start::Request,
 };
 use forge_core::{
     event::Record,
-    view::{RunView, Standing},
+    view::{RunRow, Standing},
 };
 
 use super::{
@@ -74,9 +78,9 @@ impl ResumeArgs {
         };
         let wanted = self.wanted_settings()?;
         forge.refuse_agents()?;
-        let view = forge.view(&run)?;
-        refuse_abandoned(&view)?;
-        if view.row.standing == Standing::Done && !self.as_it_is && !forge.is_driven(&run) {
+        let row = forge.row(&run)?;
+        refuse_abandoned(&forge, &row)?;
+        if row.standing == Standing::Done && !self.as_it_is && !forge.is_driven(&run) {
             let id = format::short_id(&run);
             terminal_output::print_note(&format!("{id} is done, so there is nothing to resume"));
             // A driver that died at the very end may have left something to save.
@@ -116,12 +120,12 @@ impl ResumeArgs {
 
 /// Fails for a run that was abandoned. Calls that were left behind by a driver that died are stopped first, so a run with
 /// them is taken over.
-fn refuse_abandoned(view: &RunView) -> Result<(), Error> {
-    if view.row.standing != Standing::Abandoned || view.row.working > 0 {
+fn refuse_abandoned(forge: &Forge, row: &RunRow) -> Result<(), Error> {
+    if row.standing != Standing::Abandoned || row.working > 0 {
         return Ok(());
     }
-    let id = format::short_id(&view.row.run);
-    let next = match view.units.iter().find(|unit| unit.attempt > 0) {
+    let id = format::short_id(&row.run);
+    let next = match forge.view(&row.run)?.units.iter().find(|unit| unit.attempt > 0) {
         Some(unit) => format!("forge rewind {id} {}", unit.unit),
         None => format!("forge show {id}"),
     };

@@ -7,8 +7,9 @@
 use forge_api::merge::FileStat;
 use forge_core::{
     event::Colour,
-    verdict::Severity,
-    view::{ProofState, RemainingFinding, ResultView, RunView, Standing, capitalized},
+    view::{
+        ProofState, RemainingFinding, ResultView, RunView, Standing, capitalized, serious_counts,
+    },
 };
 
 use super::{
@@ -178,22 +179,12 @@ fn title(view: &RunView, result: &ResultView, end: CardEnd, width: usize) -> Str
 fn doubt(result: &ResultView) -> Option<String> {
     match result.proof {
         ProofState::Verified | ProofState::NothingLanded => {
-            open_finding_counts(&result.noted).map(|counts| format!("{counts} open"))
+            serious_counts(result.noted.iter().map(|left| &left.finding))
+                .map(|counts| format!("{counts} open"))
         }
         ProofState::Unverified => Some("unverified".to_owned()),
         ProofState::Red => Some("check failed".to_owned()),
     }
-}
-
-/// Returns the numbers of findings that have to be dealt with, if there are any.
-pub(crate) fn open_finding_counts(left: &[RemainingFinding]) -> Option<String> {
-    let count_of = |severity: Severity| {
-        let n = left.iter().filter(|left| left.finding.severity == severity).count();
-        count(n, &format!("{} finding", severity.as_str()))
-    };
-    let counts = [count_of(Severity::Critical), count_of(Severity::Major)];
-    let counts: Vec<String> = counts.into_iter().flatten().collect();
-    (!counts.is_empty()).then(|| counts.join(" and "))
 }
 
 /// Formats a finding that is left, and who accepted it.

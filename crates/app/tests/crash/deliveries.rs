@@ -93,7 +93,7 @@ struct Ready {
 impl Ready {
     /// Runs until the last stage before the delivery, kills everybody, and keeps what is there.
     fn new() -> Self {
-        // Whoever resumes must not have begun when a call did that is lost: by now this process is older.
+        // A process that began when a lost call did may not resume the run: by now this one is older.
         undisturbed(&EFFORTS[0]);
         let world = World::new(&EFFORTS[0]);
         let driver = world.run();

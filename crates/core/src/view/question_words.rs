@@ -25,7 +25,7 @@ fn precise_text(run: &Run, question: &Question) -> Option<String> {
         return is_weaker.then(|| "This change weakens tests. Accept it?".to_owned());
     }
     if question.why == QuestionReason::NotShrinking && question.gate.as_deref() == Some("review") {
-        let counts = serious_counts(&unit.found)?;
+        let counts = serious_counts(unit.found.iter())?;
         return Some(format!("The review still finds {counts}, as many as before. What now?"));
     }
     let QuestionReason::NoResult { class: Some(class), what } = &question.why else { return None };
@@ -49,19 +49,24 @@ fn precise_text(run: &Run, question: &Question) -> Option<String> {
     Some(format!("The {who} {did}{times}: {last}. What now?"))
 }
 
-/// Returns the numbers of findings that have to be dealt with: `1 critical and 2 major findings`.
-pub(super) fn serious_counts(findings: &[Finding]) -> Option<String> {
-    let count = |severity| findings.iter().filter(|one| one.severity == severity).count();
-    let (critical, major) = (count(Severity::Critical), count(Severity::Major));
-    let ending = |n| if n == 1 { "" } else { "s" };
-    match (critical, major) {
-        (0, 0) => None,
-        (0, n) => Some(format!("{n} major finding{}", ending(n))),
-        (n, 0) => Some(format!("{n} critical finding{}", ending(n))),
-        (critical, major) => {
-            Some(format!("{critical} critical and {major} major finding{}", ending(major)))
+/// Returns the numbers of findings that have to be dealt with: `1 critical finding and 2 major findings`.
+pub fn serious_counts<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<String> {
+    let (mut critical, mut major) = (0, 0);
+    for finding in findings {
+        match finding.severity {
+            Severity::Critical => critical += 1,
+            Severity::Major => major += 1,
+            Severity::Minor => {}
         }
     }
+    let words = |(n, severity): (u32, Severity)| match n {
+        0 => None,
+        1 => Some(format!("1 {} finding", severity.as_str())),
+        n => Some(format!("{n} {} findings", severity.as_str())),
+    };
+    let counts = [(critical, Severity::Critical), (major, Severity::Major)];
+    let counts: Vec<String> = counts.into_iter().filter_map(words).collect();
+    (!counts.is_empty()).then(|| counts.join(" and "))
 }
 
 /// Returns true for a test file that became weaker: only of such a file the change is quoted at this severity.

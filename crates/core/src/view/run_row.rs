@@ -117,21 +117,15 @@ pub struct RunRow {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub held_ms: u64,
     /// Critical and major findings that are left in the result of a run that is done.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub serious_findings: u32,
     /// Paths that its open work may write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<PathClaim>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_zero(ms: &u64) -> bool {
-    *ms == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_none(n: &u32) -> bool {
-    *n == 0
+pub(super) fn is_zero<T: Default + PartialEq>(n: &T) -> bool {
+    *n == T::default()
 }
 
 fn n_serious(run: &Run) -> u32 {

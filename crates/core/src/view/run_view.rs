@@ -17,7 +17,7 @@ use super::{
     diff::ChangeKind,
     format::Amount,
     question_words::{question_text_in, serious_counts},
-    run_row::{RunRow, is_limited},
+    run_row::{RunRow, is_limited, is_zero},
     standing::Standing,
 };
 
@@ -290,11 +290,6 @@ impl UnitView {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(n: &u32) -> bool {
-    *n == 0
-}
-
 impl RunView {
     /// Returns all of one run.
     pub fn new(id: &str, run: &Run) -> Self {
@@ -476,7 +471,7 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             } else if question.takes_work(&Answer::Approve) {
                 "it is accepted as it is, and its checks run next".to_owned()
             } else {
-                match serious_counts(&run.unit(&question.unit).found) {
+                match serious_counts(run.unit(&question.unit).found.iter()) {
                     Some(counts) => format!("it is accepted with {counts} open, and {then}"),
                     None => format!("it is accepted without this review, and {then}"),
                 }

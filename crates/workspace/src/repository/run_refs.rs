@@ -3,8 +3,8 @@
 //! Both move in one transaction of git, and only from their last known commits. A branch that is at
 //! another commit, or that the user works on, belongs to the user and is not moved.
 //!
-//! Invariant: the head is never ahead of a branch that is to follow it. Git puts refs in place one after the other, and whoever finds
-//! the head where it should be, after a crash, looks no further. So the branch comes first.
+//! Invariant: the head is never ahead of a branch that is to follow it. Git puts refs in place one after the other, and a driver
+//! that finds the head where it should be, after a crash, looks no further. So the branch comes first.
 
 use std::{
     fs,

@@ -188,7 +188,7 @@ fn a_head_that_is_killed_while_it_moves_is_never_ahead_of_its_branch() {
     let operation = Operation::Move(order(Some(&from), &to));
     assert_eq!(perform_in(&world, &operation, &[("PATH", &path)]), None);
     let refs = || ["refs/forge/run/head", "forge/run"].map(|name| world.git(&["rev-parse", name]));
-    // Whoever finds the head where it should be looks no further.
+    // A driver that finds the head where it should be looks no further.
     assert_eq!(refs(), [from.clone(), to.clone()]);
     perform_in(&world, &operation, &[]).unwrap();
     assert_eq!(refs(), [to.clone(), to]);
