@@ -614,7 +614,7 @@ fn ctrl_c_at_any_moment_of_a_run_that_lands_is_an_interruption_and_no_accident()
         ctrl_c(&running);
         let said = running.end();
         assert_eq!(said.code, INTERRUPTED, "{moment}: {said}");
-        has(&said.all(), &["interrupted"]);
+        has(&said.all(), &["■ Interrupted"]);
         assert!(!said.all().contains("killed"), "{moment}: {said}");
         let run = world.latest();
         let said = world.forge(&["resume", &run]);
