@@ -20,8 +20,8 @@ use forge_core::{
 use forge_keeper::{Ending, ExitReason};
 use forge_project::settings::Claims;
 use forge_workspace::{
-    CachesAfter, CommitFiles, FileAccess, FilesPolicy, Operation, OperationResult, RestoreFiles,
-    RestoredFiles,
+    CachesAfter, CommitFiles, FileAccess, FilesPolicy, OpenedCheckout, Operation, OperationResult,
+    RestoreFiles, RestoredFiles,
 };
 
 use crate::{
@@ -77,7 +77,7 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
             let made = if let ExitReason::NotStarted { .. } = worked.ending().how {
                 None
             } else {
-                match committed(plan, &opened.head, &worked) {
+                match committed(plan, &opened, &worked) {
                     Ok(made) => Some(made),
                     Err(Pending::Report(fault)) => return fault_with_usage(plan, worked, *fault),
                     Err(halt) => return Err(halt),
@@ -314,24 +314,18 @@ fn check_path_conflicts(plan: &Plan<'_>) -> Result<(), Pending> {
 
 fn committed(
     plan: &Plan<'_>,
-    from: &str,
+    opened: &OpenedCheckout,
     worked: &Worked,
 ) -> Result<forge_workspace::CommittedFiles, Pending> {
     let Plan { context, .. } = *plan;
-    let repository = context.code;
     let order = || {
         let Operation::Open(open) = plan.ordered("open")? else {
             unreachable!("the step `open` opens a checkout")
         };
-        let mut onto = vec![from.to_owned()];
-        if let Some(merged) = open.merge
-            && !repository.is_ancestor(&merged, from)?
-        {
-            onto.push(merged);
-        }
+        let onto = [Some(opened.head.clone()), opened.merge.clone()];
         Ok(Operation::Commit(CommitFiles {
             location: open.location,
-            onto,
+            onto: onto.into_iter().flatten().collect(),
             message: message(plan, worked.result()),
             rewords: rewords(plan, worked)?,
             when_ms: worked.ending().ended_at_ms,

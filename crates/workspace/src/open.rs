@@ -108,12 +108,11 @@ fn make_ready(
             && old.is_for(operation.worker.as_ref())
     });
     let is_kept = kept.is_some();
-    // Interrupted work continues from its starting commit, whatever has landed since.
-    let began = kept.filter(|_| operation.worker.is_some()).and_then(|old| old.at.clone());
-    if let Some(began) = began {
-        validated.at = Repository::from_location(&operation.location).require_commit(&began)?;
+    if let Some(old) = kept.filter(|_| operation.worker.is_some()) {
+        validated.continue_from(old, operation)?;
     }
     let outcome = validated.outcome(operation)?;
+    let merged = validated.merge.clone().filter(|_| outcome.is_some());
     let mut baseline = match (&old, operation.files) {
         (Some(old), FilesPolicy::KeepWork) if is_kept => old.baseline.clone(),
         (Some(old), FilesPolicy::KeepWork | FilesPolicy::ResetTracked) => {
@@ -129,7 +128,7 @@ fn make_ready(
 
     let progress = if is_new { OpeningProgress::Making } else { OpeningProgress::Remaking };
     let state = validated.state(operation, progress);
-    let state = CheckoutState { baseline: baseline.clone(), ..state };
+    let state = CheckoutState { merged: merged.clone(), baseline: baseline.clone(), ..state };
     let user = Repository::from_location(&operation.location);
     let at = match &outcome {
         Some(outcome) => user.without_run_records(outcome.tree.clone())?,
@@ -190,17 +189,16 @@ fn make_ready(
     }
     // A reader does not take over the files of the worker.
     let theirs = old.as_ref().filter(|_| is_kept && operation.worker.is_none());
-    let (at, worker) = match theirs {
-        Some(old) => (old.at.clone(), old.worker.clone()),
-        None => (state.at.clone(), state.worker.clone()),
-    };
-    let state = CheckoutState { at, worker, baseline, worked: changed_before, ..state };
+    let CheckoutState { at, merged: of_files, worker, .. } = theirs.unwrap_or(&state).clone();
+    let state =
+        CheckoutState { at, merged: of_files, worker, baseline, worked: changed_before, ..state };
     CheckoutState { progress: OpeningProgress::Whole, ..state }.write(&locked.dir)?;
     let conflicts = outcome.map(|outcome| outcome.paths()).unwrap_or_default();
     let setup = untracked_copies::fingerprint(&locked.tree, &validated.setup_inputs)?;
     let is_new = is_new || !has_caches;
     let tree = locked.tree.clone();
-    let opened = OpenedCheckout { tree, head: validated.at, conflicts, setup, is_new };
+    let opened =
+        OpenedCheckout { tree, head: validated.at, merge: merged, conflicts, setup, is_new };
     Ok((opened, if all.len() == 1 { Submodules::None } else { Submodules::Some }))
 }
 
@@ -286,7 +284,8 @@ pub(crate) fn restore_files(operation: &RestoreFiles) -> Result<RestoredFiles, W
         CachesAfter::Unsealed => {}
     }
     let at = Some(at);
-    let state = CheckoutState { at, worker: None, baseline, worked: Vec::new(), ..state };
+    let state =
+        CheckoutState { at, merged: None, worker: None, baseline, worked: Vec::new(), ..state };
     CheckoutState { progress: OpeningProgress::Whole, ..state }.write(&locked.dir)?;
     discarded.sort();
     discarded.dedup();
@@ -347,6 +346,20 @@ impl ValidatedOpen {
         })
     }
 
+    /// Interrupted work continues from its starting commit, and with what was merged into it then, whatever has landed since.
+    fn continue_from(
+        &mut self,
+        old: &CheckoutState,
+        operation: &OpenCheckout,
+    ) -> Result<(), WorkspaceError> {
+        let Some(began) = &old.at else { return Ok(()) };
+        let repository = Repository::from_location(&operation.location);
+        self.at = repository.require_commit(began)?;
+        let merged = old.merged.as_ref();
+        self.merge = merged.map(|commit| repository.require_commit(commit)).transpose()?;
+        Ok(())
+    }
+
     /// Merges the commit to be merged, unless the starting commit contains it.
     fn outcome(&self, operation: &OpenCheckout) -> Result<Option<MergedTree>, WorkspaceError> {
         let Some(commit) = &self.merge else { return Ok(None) };
@@ -363,6 +376,7 @@ impl ValidatedOpen {
             base: operation.base.clone(),
             excluded: self.excluded.iter().map(|path| encode_path(path)).collect(),
             at: Some(self.at.clone()),
+            merged: None,
             worker: operation.worker.clone(),
             baseline: Vec::new(),
             worked: Vec::new(),

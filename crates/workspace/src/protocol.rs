@@ -133,6 +133,9 @@ pub struct OpenedCheckout {
     pub tree: PathBuf,
     /// The commit that the agent's git stands on.
     pub head: String,
+    /// The commit that is merged into the files, which the commit of the work has as a parent. Older versions of Forge did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<String>,
     /// Files with conflict markers of the merge.
     pub conflicts: Vec<String>,
     /// SHA-256 over the setup inputs.

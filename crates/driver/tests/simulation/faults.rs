@@ -74,6 +74,8 @@ pub(crate) enum Fault {
     PlantedFiles,
     /// The project's checks are red at first.
     ChecksRed,
+    /// The work of one agent does not go with that of others.
+    RedTogether,
     /// An agent changes a file that its task does not name.
     StrayWrite,
     /// The branch that the run came from moves on.
@@ -118,6 +120,6 @@ impl Fault {
     ];
 
     /// What needs code that lands.
-    pub(crate) const WITH_CODE: [Fault; 3] =
-        [Fault::ChecksRed, Fault::StrayWrite, Fault::BaseMoves];
+    pub(crate) const WITH_CODE: [Fault; 4] =
+        [Fault::ChecksRed, Fault::RedTogether, Fault::StrayWrite, Fault::BaseMoves];
 }

@@ -30,6 +30,8 @@ struct Commit {
 pub(crate) struct Checkout {
     pub(crate) files: Files,
     at: String,
+    /// What was merged into the files.
+    merged: Option<String>,
     worker: Option<String>,
     /// What the set-up made.
     by_setup: Files,
@@ -186,6 +188,14 @@ impl SimulatedHistory {
         self.0.borrow().checkouts.get(tree).map(Checkout::worked).unwrap_or_default()
     }
 
+    /// The files of a commit that the one before it has and it has not.
+    pub(crate) fn removed(&self, before: &str, commit: &str) -> Vec<String> {
+        let state = self.0.borrow();
+        let files = |commit: &str| &state.commits[commit].files;
+        let is_gone = |path: &&String| !files(commit).contains_key(*path);
+        files(before).keys().filter(is_gone).cloned().collect()
+    }
+
     pub(crate) fn is_merged(&self, commit: &str, into: &str) -> bool {
         self.0.borrow().ancestors(into).iter().any(|ancestor| ancestor == commit)
     }
@@ -200,7 +210,9 @@ impl SimulatedHistory {
                 let is_new = !state.checkouts.contains_key(&tree);
                 let mut files = state.commit(&open.at).map_err(failed)?.files.clone();
                 let mut conflicts = Vec::new();
-                if let Some(merge) = &open.merge {
+                let ancestors = state.ancestors(&open.at);
+                let merge = open.merge.clone().filter(|merge| !ancestors.contains(merge));
+                if let Some(merge) = &merge {
                     let (merged, contradicting) = state.merged(&open.at, merge);
                     files = merged;
                     for path in contradicting {
@@ -217,12 +229,14 @@ impl SimulatedHistory {
                 if keeps {
                     conflicts.clear();
                 } else {
-                    let (at, worker) = (open.at.clone(), open.worker.clone());
-                    *checkout = Checkout { files, at, worker, ..Checkout::default() };
+                    let (at, merged) = (open.at.clone(), merge);
+                    let worker = open.worker.clone();
+                    *checkout = Checkout { files, at, merged, worker, ..Checkout::default() };
                 }
-                let head = checkout.at.clone();
+                let (head, merge) = (checkout.at.clone(), checkout.merged.clone());
                 let setup = String::from("inputs");
-                OperationResult::Opened(OpenedCheckout { tree, head, conflicts, setup, is_new })
+                let opened = OpenedCheckout { tree, head, merge, conflicts, setup, is_new };
+                OperationResult::Opened(opened)
             }
             Operation::Baseline(baseline) => {
                 let tree = baseline.location.dir.join("tree");

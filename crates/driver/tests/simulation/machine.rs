@@ -29,7 +29,7 @@ use super::{
     chance::Chance,
     disk::{DiskFault, SimulatedDisk},
     faults::{Fault, OUT_OF_ORDER, TURN_MICROS},
-    history::{SimulatedHistory, code_tree},
+    history::{Files, SimulatedHistory, code_tree},
 };
 
 /// A test that some projects have.
@@ -361,6 +361,7 @@ impl Machine {
         let is_red = needs.is_some_and(|name| !step.variables.contains(name));
         let is_red =
             is_red || files.values().any(|text| marks.iter().any(|mark| text.contains(mark)));
+        let is_red = is_red || is_red_together(&files);
         let n_tests = files.keys().filter(|path| path.starts_with("tests/")).count();
         let said = format!("Ran {n_tests} tests in 1s\n");
         self.disk.write_synced(&folder.transcript(), said.as_bytes());
@@ -520,6 +521,7 @@ impl Machine {
                         format!("src/{}.txt", item.to_lowercase())
                     });
                     let is_bad = self.is_time(Fault::ChecksRed);
+                    let is_alone = self.is_time(Fault::RedTogether);
                     let strays = self.is_time(Fault::StrayWrite);
                     let is_fix = step.role == "implementer";
                     self.history.edit(&step.spec.dir, |tree| {
@@ -531,11 +533,14 @@ impl Machine {
                             tree.insert("other.txt".to_owned(), "stray".to_owned());
                         }
                         if is_fix {
-                            let text = if is_bad {
-                                format!("BUG of {name}")
-                            } else {
-                                format!("made by {name}")
+                            let copes = tree.values().any(|text| text.starts_with("ALONE"));
+                            let mark = match (is_bad, copes, is_alone) {
+                                (true, _, _) => "BUG of",
+                                (false, true, _) => "copes, made by",
+                                (false, false, true) => "ALONE made by",
+                                (false, false, false) => "made by",
                             };
+                            let text = format!("{mark} {name}");
                             if has_test && tree.contains_key(OLD_TEST) {
                                 tree.insert(NEW_TEST.to_owned(), text.clone());
                             }
@@ -547,6 +552,13 @@ impl Machine {
         }
         result
     }
+}
+
+/// Whether somebody's work goes only with work that knows of it.
+fn is_red_together(files: &Files) -> bool {
+    let works = || files.iter().filter(|(path, _)| path.starts_with("src/t"));
+    let alone = works().find(|(_, text)| text.starts_with("ALONE"));
+    alone.is_some_and(|alone| works().any(|other| other != alone && !other.1.starts_with("copes")))
 }
 
 /// What only the thread of a job knows.

@@ -57,6 +57,8 @@ fn hold_at_the_end(machine: &Machine, home: &Home) -> u64 {
     what_was_told_is_there(machine, &records);
     evidence_is_true(machine, &records);
     what_landed_is_proved(machine, &records);
+    what_landed_stays(machine, &records);
+    nobody_is_blamed_for_files_of_others(machine, &records);
     each_call_ends_once(machine, &records);
     what_forge_cannot_do_is_nobodys_fault(machine, &records);
     a_full_disk_is_no_agents_fault(machine, &records);
@@ -188,6 +190,33 @@ fn what_landed_is_proved(machine: &Machine, records: &[Record]) {
         for one in receipt.iter().flat_map(|receipt| &receipt.evidence) {
             if one.colour == Colour::Green {
                 green.insert(one.tree.clone());
+            }
+        }
+    }
+}
+
+/// No agent here removes a file, so no work that lands may take one away that landed before.
+fn what_landed_stays(machine: &Machine, records: &[Record]) {
+    let mut before: Option<&String> = None;
+    for fact in records.iter().flat_map(|record| &record.facts) {
+        let Event::Landed { unit, commit, head, .. } = fact else { continue };
+        let head = head.as_ref().unwrap_or(commit);
+        for path in before.iter().flat_map(|before| machine.history.removed(before, head)) {
+            machine.breaks(format!("{unit} landed, and {path} of others is gone"));
+        }
+        before = Some(head);
+    }
+}
+
+/// Agents here change one file that is not theirs, when they stray.
+fn nobody_is_blamed_for_files_of_others(machine: &Machine, records: &[Record]) {
+    for fact in records.iter().flat_map(|record| &record.facts) {
+        let Event::Judged { judgement, ruling: Ruling::Verdict(verdict), .. } = fact else {
+            continue;
+        };
+        for finding in verdict.findings() {
+            if finding.what.contains("outside") && finding.path.as_deref() != Some("other.txt") {
+                machine.breaks(format!("{judgement} blames {finding:?}"));
             }
         }
     }

@@ -43,6 +43,9 @@ pub(crate) struct CheckoutState {
     /// The starting commit of the files. Older versions of Forge did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<String>,
+    /// The commit that was merged into the files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) merged: Option<String>,
     /// The worker that owns the files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) worker: Option<String>,

@@ -508,3 +508,28 @@ fn work_that_goes_on_goes_on_from_the_commit_that_it_began_with() {
     assert_eq!(read(&made.tree, "a.txt"), "half done");
     assert!(!made.tree.join("landed.txt").exists());
 }
+
+#[test]
+fn work_that_goes_on_has_merged_what_it_began_with_and_not_what_landed_since() {
+    let world = World::new();
+    let own = world.opening("a").at;
+    world.write("early.txt", "landed before\n");
+    let early = world.commit("early");
+    let first = OpenCheckout { at: own, merge: Some(early.clone()), ..world.opening("a") };
+    let tree = opened(&first).tree;
+    write(&tree, "a.txt", "half done");
+    world.write("late.txt", "landed meanwhile\n");
+    let late = world.commit("late");
+    let again =
+        OpenCheckout { files: FilesPolicy::KeepWork, merge: Some(late.clone()), ..first.clone() };
+    for _ in 0..2 {
+        let made = opened(&again);
+        assert_eq!(made.merge.as_ref(), Some(&early), "a commit takes nothing away that landed");
+        assert_eq!(read(&made.tree, "a.txt"), "half done");
+        assert!(made.tree.join("early.txt").exists() && !made.tree.join("late.txt").exists());
+    }
+    let anew = OpenCheckout { files: FilesPolicy::ResetTracked, ..again };
+    let made = opened(&anew);
+    assert_eq!(made.merge, Some(late));
+    assert!(made.tree.join("late.txt").exists());
+}
