@@ -35,7 +35,7 @@ use cast::Cast;
 use choices::Chosen;
 use flow_outline::EFFORT;
 use forge_core::{
-    event::{Blob, Coherence, Limits, Start},
+    event::{Blob, Coherence, Limits, OnOverlap, Start},
     flow::{Check, Delivery, FORMAT, Stage, Work},
     view::{Course, short_commit, shorten},
 };
@@ -322,6 +322,11 @@ impl Forge {
             detail: request.detail,
             coherence,
             base,
+            on_overlap: Some(match frozen.claims {
+                Claims::Warn => OnOverlap::Warn,
+                Claims::Defer => OnOverlap::Defer,
+                Claims::Block => OnOverlap::Block,
+            }),
             ending_key: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             by: person(),

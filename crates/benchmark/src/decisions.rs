@@ -113,7 +113,9 @@ fn drive(n_items: usize) -> (Vec<Duration>, Vec<Duration>) {
                 ruling: Ruling::Verdict(Verdict::Pass { findings: vec![] }),
                 receipt,
             },
-            Effect::Ask { .. } | Effect::Wake { .. } => unreachable!("nobody asks or waits"),
+            Effect::Ask { .. } | Effect::Claim { .. } | Effect::Wake { .. } => {
+                unreachable!("nobody asks or waits")
+            }
         });
     }
 }

@@ -44,6 +44,7 @@ pub(crate) fn start(flow: &str, text: &str) -> Start {
         source: None,
         detail: Detail::Plain,
         coherence: None,
+        on_overlap: None,
         ending_key: None,
         version: "bench".to_owned(),
         by: Person { who: "bench".to_owned(), channel: "cli".to_owned() },
@@ -147,6 +148,6 @@ fn answer(effect: Effect, n_items: usize) -> Option<Input> {
             let ruling = Ruling::Verdict(Verdict::Pass { findings: Vec::new() });
             Some(Input::Report(Report::Judged { judgement, ruling, receipt }))
         }
-        Effect::Ask { .. } | Effect::Wake { .. } => None,
+        Effect::Ask { .. } | Effect::Claim { .. } | Effect::Wake { .. } => None,
     }
 }

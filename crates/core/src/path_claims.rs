@@ -2,6 +2,9 @@
 //!
 //! Items of one run are kept apart by [`crate::item::overlap`]; this is for what other runs do.
 //!
+//! In a run that waits where others work, a unit that changes code claims its paths by a fact before it begins, and nobody
+//! else can claim them until that work has landed or failed. It claims nothing while it waits, so runs never wait for each other.
+//!
 //! Invariant: work that was begun and may still land is claimed, also between two of its rows and
 //! while the run is held. What has landed, failed, or waits for what failed is not.
 
@@ -9,10 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    flow::{Stage, Work, firsts, lands},
-    id::Scope,
+    event::OnOverlap,
+    flow::{BuiltIn, Check, Stage, Work, firsts, followers, lands},
+    id::{Scope, UnitId},
     item::{Item, overlap},
-    run::{Phase, Run, State, Table},
+    run::{PathsState, Phase, Run, State, Table},
 };
 
 /// Paths that one open item of a run may write.
@@ -42,20 +46,77 @@ pub fn claims(run: &Run) -> Vec<PathClaim> {
     }
     let (stages, root) = run.table(&Scope::root());
     let mut found = Vec::new();
-    collect(&Scope::root(), &[], (stages, root), &mut found);
+    let has_claim = match run.definition().start.on_overlap {
+        Some(OnOverlap::Defer) => has_claimed,
+        Some(OnOverlap::Warn | OnOverlap::Block) | None => has_begun,
+    };
+    collect(has_claim, &Scope::root(), &[], (stages, root), &mut found);
     found
+}
+
+/// Returns what a unit would claim.
+pub fn claim_of(run: &Run, unit: &UnitId) -> PathClaim {
+    let writes = run.item(&unit.scope).map(|item| item.writes.clone()).unwrap_or_default();
+    PathClaim { scope: unit.scope.clone(), writes }
+}
+
+/// Returns true if a unit must not begin before its paths are claimed for it.
+pub(crate) fn waits_for_paths(run: &Run, unit: &UnitId, row: usize) -> bool {
+    match run.definition().start.on_overlap {
+        Some(OnOverlap::Warn | OnOverlap::Block) | None => false,
+        Some(OnOverlap::Defer) => {
+            let (stages, table) = run.table(&unit.scope);
+            changes_code(&stages[row]) && lands(stages, row) && !has_claimed(stages, table)
+        }
+    }
+}
+
+/// Returns true if a row says that its work changes code.
+fn changes_code(stage: &Stage) -> bool {
+    let says_so = |check: &Check| match check {
+        Check::BuiltIn { check } => *check == BuiltIn::Changes,
+        Check::Land => true,
+        Check::Artifact { .. }
+        | Check::Command { .. }
+        | Check::Review { .. }
+        | Check::Verify
+        | Check::Human { .. } => false,
+    };
+    stage.gates.iter().any(|gate| says_so(&gate.check))
+}
+
+/// Returns true if a unit of a table has claimed its paths, and its work can still land.
+fn has_claimed(stages: &[Stage], table: &Table) -> bool {
+    (0..stages.len()).any(|row| {
+        let unit = &table.units[row];
+        let may_land = || {
+            let is_landing =
+                |row: &usize| stages[*row].gates.iter().any(|gate| gate.check == Check::Land);
+            let rows: Vec<usize> = followers(stages, row).into_iter().filter(is_landing).collect();
+            let failed = |row: &usize| matches!(table.units[*row].state, State::Failed { .. });
+            rows.iter().all(|row| table.units[*row].landed.is_none()) && !rows.iter().all(failed)
+        };
+        let is_given_up = matches!(unit.state, State::Failed { .. } | State::Skipped);
+        unit.paths == PathsState::Claimed && !is_given_up && may_land()
+    })
+}
+
+/// Returns true if a row of a table is worked on, or continues what was begun.
+fn has_begun(stages: &[Stage], table: &Table) -> bool {
+    let is_begun =
+        |row: usize| stages[row].is_called() && lands(stages, row) && is_open(stages, table, row);
+    (0..stages.len()).any(is_begun)
 }
 
 /// Collects the claims of a table, and of its open items.
 fn collect(
+    has_claim: fn(&[Stage], &Table) -> bool,
     scope: &Scope,
     writes: &[String],
     (stages, table): (&[Stage], &Table),
     found: &mut Vec<PathClaim>,
 ) {
-    let is_claimed =
-        |row: usize| stages[row].is_called() && lands(stages, row) && is_open(stages, table, row);
-    if (0..stages.len()).any(is_claimed) {
+    if has_claim(stages, table) {
         found.push(PathClaim { scope: scope.clone(), writes: writes.to_vec() });
     }
     for (stage, unit) in stages.iter().zip(&table.units) {
@@ -64,7 +125,7 @@ fn collect(
             // A flow inside a flow may write what the item around it may.
             let is_flow = matches!(stage.work, Work::Flow { .. });
             let writes = if is_flow { writes } else { &item.writes };
-            collect(&scope, writes, (stage.inner(), inside), found);
+            collect(has_claim, &scope, writes, (stage.inner(), inside), found);
         }
     }
 }

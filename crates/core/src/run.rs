@@ -26,6 +26,6 @@ pub use history::{
 };
 pub use said::{Occasion, Said};
 pub use tree::{
-    AllReviewsClean, Authorship, CommittedCode, Due, FilesState, Inner, LookState, ReviewTally,
-    State, Table, TableOpened, TableStatus, Unit,
+    AllReviewsClean, Authorship, CommittedCode, Due, FilesState, Inner, LookState, PathsState,
+    ReviewTally, State, Table, TableOpened, TableStatus, Unit,
 };

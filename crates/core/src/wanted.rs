@@ -8,8 +8,8 @@ use crate::{
     Time,
     event::{Call, Hold},
     flow::Stage,
-    id::{AttemptId, CallId, JudgementId, QuestionId, Scope},
-    run::{LookState, Phase, Run, State, Table, Unit},
+    id::{AttemptId, CallId, JudgementId, QuestionId, Scope, UnitId},
+    run::{LookState, PathsState, Phase, Run, State, Table, Unit},
 };
 
 /// An effect that should be running.
@@ -30,6 +30,8 @@ pub enum Effect {
     },
     /// A question on a person's screen.
     Ask { question: QuestionId },
+    /// A look whether other work has the paths of this unit.
+    Claim { unit: UnitId },
     /// A tick at this moment.
     Wake { at: Time },
 }
@@ -106,6 +108,14 @@ fn collect(
             }
             State::Asking { question } => effects.push(Effect::Ask { question }),
             State::Waiting | State::Judging { look: LookState::Pending, .. } => {
+                if let (
+                    State::Waiting,
+                    PathsState::Wanted | PathsState::Taken { .. },
+                    Phase::Going,
+                ) = (unit.state, &unit.paths, run.phase())
+                {
+                    effects.push(Effect::Claim { unit: scope.unit(&stage.name) });
+                }
                 wake_later(run, unit, wake);
             }
             State::Accepted | State::Skipped | State::Failed { .. } => {}

@@ -32,8 +32,9 @@ use flows::flow_by_chance;
 use forge_core::{
     Command, Input, Report, Run, Time, decide,
     event::{
-        Answer, Approvals, Blob, Choice, Coherence, Colour, Detail, End, Evidence, Limits, Outcome,
-        Person, ProofStart, QuestionReason, Receipt, Record, Ruling, Start, TriageOutcome,
+        Answer, Approvals, Blob, Choice, Coherence, Colour, Detail, End, Evidence, Limits,
+        OnOverlap, Outcome, Person, ProofStart, QuestionReason, Receipt, Record, Ruling, Start,
+        TriageOutcome,
     },
     failure::FaultClass,
     flow::{Check, Delivery, Flow, Stage, Work},
@@ -162,6 +163,8 @@ impl Game {
             summary: String::new(),
             came_to: TriageOutcome::Pass,
         });
+        let overlap = [OnOverlap::Warn, OnOverlap::Defer, OnOverlap::Block];
+        let on_overlap = chance.one_in(2).then(|| *chance.of(&overlap));
         Start {
             request: "chance".to_owned(),
             flow,
@@ -181,6 +184,7 @@ impl Game {
             source: None,
             detail: Detail::Plain,
             coherence,
+            on_overlap,
             ending_key: None,
             version: "0.1.0".to_owned(),
             by: somebody(),
@@ -590,7 +594,22 @@ impl Game {
             10 if self.chance.one_in(4) => return Input::Report(self.notice()),
             _ => {}
         }
+        let claimed = |effect| match effect {
+            forge_core::Effect::Claim { unit } => Some(unit),
+            _ => None,
+        };
         let calls: Vec<CallId> = self.run.calls().keys().cloned().collect();
+        if let Some(unit) = wanted(&self.run).into_iter().find_map(claimed)
+            && (calls.is_empty() || self.chance.one_in(3))
+        {
+            let is_taken = !self.is_kind && self.chance.one_in(2);
+            let what = format!("run {} may change the same files", self.chance.below(3));
+            return Input::Report(if is_taken {
+                Report::PathsTaken { unit, what }
+            } else {
+                Report::PathsFree { unit }
+            });
+        }
         if !calls.is_empty() {
             let call = self.chance.of(&calls).clone();
             return Input::Report(self.ending(&call));
@@ -641,7 +660,11 @@ impl Game {
         if matches!(input, Input::Report(report) if !matches!(report, Report::Noticed { .. })) {
             let again = decide(&self.run, self.now, input).unwrap();
             assert_eq!(again.facts, [], "a report counted twice");
-            self.inputs.push(input.clone());
+            // Nobody else claims anything between a look at paths and its report, so none is old.
+            if !matches!(input, Input::Report(Report::PathsTaken { .. } | Report::PathsFree { .. }))
+            {
+                self.inputs.push(input.clone());
+            }
         }
     }
 

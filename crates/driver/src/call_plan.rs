@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use forge_agents::CodeAccess;
 use forge_core::{
     Report,
-    event::{Outcome, Receipt},
+    event::{OnOverlap, Outcome, Receipt},
     failure::FaultClass,
     id::CallId,
     result::AgentResult,
@@ -33,6 +33,7 @@ use crate::{
     checkouts::{Place, commit_of, is_shared, own_commit},
     executor::StepState,
     outcome::without_result,
+    path_claims::Looker,
     path_list::{paths, short_list},
     plan::{
         Pending, Plan,
@@ -298,12 +299,19 @@ fn fault_with_usage(plan: &Plan<'_>, worked: Worked, fault: Report) -> Result<Re
 /// What is worked on at the same time is told, waited for, or asked about.
 fn check_path_conflicts(plan: &Plan<'_>) -> Result<(), Pending> {
     let CallId::Attempt(attempt) = plan.call else { return Ok(()) };
-    let Some(what) = plan.context.others_at_work(plan.run, &attempt.unit)? else { return Ok(()) };
+    if plan.run.definition().start.on_overlap == Some(OnOverlap::Defer) {
+        // Its paths were claimed before it began.
+        return Ok(());
+    }
+    let (journal, id) = (plan.context.journal, plan.context.id);
+    let looker = Looker { journal, id, claims: plan.context.frozen.claims };
+    let Some(what) = looker.others_at_work(plan.run, &attempt.unit)? else { return Ok(()) };
     let outcome = match plan.context.frozen.claims {
         Claims::Warn => {
             plan.notice(what);
             return Ok(());
         }
+        // A run of an older version of Forge: its units do not claim their paths.
         Claims::Defer => {
             Outcome::Deferred { until: plan.context.executor.now() + DEFERRED_MS, what }
         }
@@ -401,6 +409,8 @@ pub fn receipt(report: &mut Report) -> &mut Receipt {
     match report {
         Report::Worked { receipt, .. } | Report::Judged { receipt, .. } => receipt,
         Report::Noticed { .. }
+        | Report::PathsTaken { .. }
+        | Report::PathsFree { .. }
         | Report::Signs { .. }
         | Report::Intends { .. }
         | Report::Did { .. } => {

@@ -300,6 +300,6 @@ fn call_of(effect: Effect) -> Option<CallId> {
     match effect {
         Effect::Work { attempt, .. } => Some(CallId::Attempt(attempt)),
         Effect::Judge { judgement, .. } => Some(CallId::Judgement(judgement)),
-        Effect::Ask { .. } | Effect::Wake { .. } => None,
+        Effect::Ask { .. } | Effect::Claim { .. } | Effect::Wake { .. } => None,
     }
 }

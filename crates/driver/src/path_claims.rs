@@ -5,28 +5,35 @@
 use forge_core::{
     Run,
     id::UnitId,
-    path_claims::{PathClaim, claims},
+    path_claims::{PathClaim, claim_of, claims},
     view::RunRow,
 };
 
 use forge_project::settings::Claims;
+use forge_store::journal::Journal;
 
-use crate::{Error, context::RunContext, run_id::short_id};
+use crate::{Error, run_id::short_id};
 
-impl RunContext<'_> {
+/// A look at the work of all runs, on behalf of one.
+pub struct Looker<'a> {
+    pub journal: &'a dyn Journal,
+    /// The run.
+    pub id: &'a str,
+    pub claims: Claims,
+}
+
+impl Looker<'_> {
     /// What else is worked on that touches what this unit may write, in words: by another part of the
     /// run, or by another run. Items beside it in the same list never are; the engine sees to that.
     pub fn others_at_work(&self, run: &Run, unit: &UnitId) -> Result<Option<String>, Error> {
-        let all = claims(run);
-        let trusted: Vec<&PathClaim> =
-            all.iter().filter(|claim| claim.scope == unit.scope).collect();
+        let (all, own) = (claims(run), claim_of(run, unit));
         // A note needs a ground: paths that both name. That runs without such paths may conflict is said when one starts.
-        let has_ground = |own: &PathClaim, other: &PathClaim| match self.frozen.claims {
-            Claims::Warn => !own.writes.is_empty() && !other.writes.is_empty(),
-            Claims::Defer | Claims::Block => true,
-        };
         let touches = |other: &PathClaim| {
-            trusted.iter().any(|own| own.overlaps(other) && has_ground(own, other))
+            let has_ground = match self.claims {
+                Claims::Warn => !own.writes.is_empty() && !other.writes.is_empty(),
+                Claims::Defer | Claims::Block => true,
+            };
+            has_ground && own.overlaps(other)
         };
         let is_apart = |claim: &&PathClaim| {
             !claim.scope.within(&unit.scope)

@@ -40,6 +40,7 @@ use crate::{
     layout::Home,
     local_executor::{LocalExecutor, own_program},
     notify::Notifier,
+    path_claims::Looker,
     projection::Projector,
     refs,
     refusal::refused,
@@ -70,6 +71,8 @@ pub struct Driver {
     projector: Projector,
     /// What the store said when we last looked for commands.
     seen: Option<u64>,
+    /// What the store and the run said when we last looked for paths that are free.
+    claims_seen: Option<(u64, u64)>,
     /// When the files were last brought up to date.
     shown: Option<Time>,
     /// Why they no longer can be.
@@ -261,6 +264,7 @@ impl Driver {
             calls: Calls::default(),
             trusted,
             seen: None,
+            claims_seen: None,
             shown: None,
             behind: None,
             ticked: None,
@@ -431,6 +435,9 @@ impl Driver {
                 }
                 continue;
             }
+            if self.claim_paths(tell)? {
+                continue;
+            }
             let standing = Standing::from_run(&self.run);
             if self.calls.is_empty() && self.run.calls().is_empty() && is_stopped(standing) {
                 self.show();
@@ -457,6 +464,35 @@ impl Driver {
                 self.hear(&Input::Tick, tell)?;
             }
         }
+    }
+
+    /// Claims the paths of units that wait for them, if nobody else has them. Whether anything followed.
+    fn claim_paths(&mut self, tell: Tell<'_>) -> Result<bool, Error> {
+        let claimed = |effect| match effect {
+            Effect::Claim { unit } => Some(unit),
+            Effect::Work { .. }
+            | Effect::Judge { .. }
+            | Effect::Ask { .. }
+            | Effect::Wake { .. } => None,
+        };
+        let units: Vec<UnitId> = wanted(&self.run).into_iter().filter_map(claimed).collect();
+        let seen = (self.journal.data_version()?, self.writer.seq());
+        if units.is_empty() || self.claims_seen == Some(seen) {
+            return Ok(false);
+        }
+        for unit in units {
+            // Between the look and the fact nobody else claims anything.
+            let Some(_lock) = self.journal.lock_claims()? else { return Ok(false) };
+            let (journal, claims) = (&*self.journal, self.frozen.claims);
+            let looker = Looker { journal, id: &self.id, claims };
+            let report = match looker.others_at_work(&self.run, &unit)? {
+                Some(what) => Report::PathsTaken { unit, what },
+                None => Report::PathsFree { unit },
+            };
+            self.hear(&Input::Report(report), tell)?;
+        }
+        self.claims_seen = Some(seen);
+        Ok(self.writer.seq() != seen.1)
     }
 
     /// Lets the run hear that time went by: what is ready starts.
@@ -509,7 +545,10 @@ impl Driver {
     fn wake(&self) -> Option<u64> {
         let wake = wanted(&self.run).into_iter().find_map(|effect| match effect {
             Effect::Wake { at } => Some(at),
-            Effect::Work { .. } | Effect::Judge { .. } | Effect::Ask { .. } => None,
+            Effect::Work { .. }
+            | Effect::Judge { .. }
+            | Effect::Ask { .. }
+            | Effect::Claim { .. } => None,
         });
         wake.filter(|at| self.ticked != Some(*at))
     }

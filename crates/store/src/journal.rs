@@ -45,7 +45,7 @@ pub use connection::Store;
 pub use error::{Damage, StoreError};
 pub use hash_chain::{GENESIS, JournalRecord};
 pub use interface::Journal;
-pub use lock::{RunLock, is_run_id, named_drivers};
+pub use lock::{ClaimsLock, RunLock, is_run_id, named_drivers};
 pub use paths::{database, projection};
 pub use reader::{CheckReport, JournalRow};
 pub use restore::restore;

@@ -233,7 +233,7 @@ pub(crate) fn unit_rows(snapshot: &RunSnapshot, width: usize) -> Vec<UnitRow> {
 }
 
 fn n_details(unit: &UnitView, snapshot: &RunSnapshot) -> usize {
-    if unit.state == UnitState::Limited {
+    if unit.state == UnitState::Limited || !unit.why.is_empty() {
         return 1;
     }
     snapshot.working.get(&unit.unit).map_or(0, Vec::len)
@@ -241,7 +241,7 @@ fn n_details(unit: &UnitView, snapshot: &RunSnapshot) -> usize {
 
 /// Returns the details of a unit: beside it on a wide screen, below it on a narrow one.
 fn details(unit: &UnitView, snapshot: &RunSnapshot) -> Vec<String> {
-    if unit.state == UnitState::Limited {
+    if unit.state == UnitState::Limited || !unit.why.is_empty() {
         let until = unit.until.map(|until| format::future_time(until, snapshot.now));
         let until = until.map(|until| format!("until {until}  ")).unwrap_or_default();
         return vec![format!("{until}{}", unit.why)];

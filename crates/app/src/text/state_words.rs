@@ -214,6 +214,9 @@ pub(crate) fn fact_symbol(fact: &Event) -> (&'static str, Option<Hue>) {
         | Event::JudgementStarted { .. }
         | Event::UnitSkipped { .. }
         | Event::GateSkipped { .. }
+        | Event::PathsWanted { .. }
+        | Event::PathsTaken { .. }
+        | Event::PathsClaimed { .. }
         | Event::CallSettled { .. }
         | Event::EndingKeyAdded { .. }
         | Event::EffectIntended { .. }

@@ -301,6 +301,40 @@ fn a_run_that_defers_waits_until_the_other_is_through() {
 }
 
 #[test]
+fn runs_that_defer_and_start_together_never_wait_for_each_other() {
+    let world = project(CHECKED);
+    world.flow(
+        "planned",
+        "[[stage]]\nname = \"plan\"\nagent = \"planner\"\nwrites = [\"PLAN.md\"]\n\
+         [[stage]]\nname = \"build\"\nagent = \"worker\"\n\
+         gates = [{ check = \"changes\" }, { verify = true }, { land = true }]\n",
+    );
+    world.scenario(&format!(
+        "[[play]]\nunit = \"plan\"\nrun = \"{UNTIL_GO}\"\nartifacts = {{ \"PLAN.md\" = \"so\\n\" }}\n\
+         [[play]]\nfiles = {{ \"src/b.txt\" = \"b\\n\" }}\n"
+    ));
+    let start = |request: &str| {
+        let mut command = world.command(&["run", "--flow", "planned", request]);
+        crate::world::Running::of(command.env("FORGE_WORKSPACE_CLAIMS", "defer"))
+    };
+    let mut all = ["the first", "the second", "the third"].map(start);
+    for run in &mut all {
+        run.until_says("plan started");
+    }
+    world.go();
+    for said in all.map(crate::world::Running::end) {
+        assert_eq!(said.code, DONE, "{said}");
+    }
+    for run in world.ids() {
+        assert_eq!(world.agents_started(&run), 2, "a wait is no attempt");
+        let facts = world.facts(&run);
+        let at = |name: &str| facts.iter().filter(|fact| fact.get(name).is_some()).count();
+        assert_eq!(at("paths_claimed"), 1, "{facts:#?}");
+        assert!(at("paths_taken") <= 2, "{facts:#?}");
+    }
+}
+
+#[test]
 fn a_run_that_blocks_asks_a_person_and_goes_on_when_told() {
     let (world, first, second) = two_runs("block");
     let said = second.end();

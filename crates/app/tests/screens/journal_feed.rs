@@ -222,7 +222,10 @@ impl Journal {
             let due = self.run.now() + self.n_last * self.made.pace;
             let moment = |effect: &Effect| match effect {
                 Effect::Wake { at } => due.max(*at),
-                Effect::Work { .. } | Effect::Judge { .. } | Effect::Ask { .. } => due,
+                Effect::Work { .. }
+                | Effect::Judge { .. }
+                | Effect::Ask { .. }
+                | Effect::Claim { .. } => due,
             };
             let at = all.iter().map(moment).min().unwrap_or(due);
             // The one whose unit had to wait longest, so that all go on together.
@@ -283,6 +286,7 @@ impl Journal {
                 Input::Report(Report::Judged { judgement, ruling, receipt: receipt() })
             }
             Effect::Ask { question } => Input::Command(self.said_to(question)),
+            Effect::Claim { unit } => Input::Report(Report::PathsFree { unit: unit.clone() }),
             Effect::Wake { .. } => Input::Tick,
         }
     }
@@ -293,7 +297,7 @@ impl Journal {
             Effect::Work { attempt, .. } => Some(attempt.unit.clone()),
             Effect::Judge { judgement, .. } => Some(judgement.attempt.unit.clone()),
             Effect::Ask { question } => Some(self.asked(*question)),
-            Effect::Wake { .. } => None,
+            Effect::Claim { .. } | Effect::Wake { .. } => None,
         }
     }
 
@@ -381,6 +385,7 @@ fn start() -> Start {
         source: None,
         detail: Detail::Plain,
         coherence: None,
+        on_overlap: None,
         ending_key: None,
         version: "test".to_owned(),
         by: person(),

@@ -13,7 +13,7 @@ use crate::{
     id::{AttemptId, CallId, JudgementId, UnitId},
     item::{ITEMS_MAX, Item, flaw},
     money::Money,
-    run::{LookState, Phase, Run, State, Table},
+    run::{LookState, PathsState, Phase, Run, State, Table, Unit},
     slug::retitled,
 };
 
@@ -226,6 +226,19 @@ impl Draft {
                     self.record(settled(call, receipt));
                 }
             }
+            Report::PathsTaken { unit, what } => {
+                if let Some(PathsState::Wanted | PathsState::Taken { .. }) = self.paths_of(unit)
+                    && self.paths_of(unit) != Some(&PathsState::Taken { what: what.clone() })
+                {
+                    let (unit, what) = (unit.clone(), what.clone());
+                    self.record(Event::PathsTaken { unit, what });
+                }
+            }
+            Report::PathsFree { unit } => {
+                if let Some(PathsState::Wanted | PathsState::Taken { .. }) = self.paths_of(unit) {
+                    self.record(Event::PathsClaimed { unit: unit.clone() });
+                }
+            }
             Report::Noticed { unit, what } => {
                 if self.run.has(unit) {
                     let (unit, what) = (unit.clone(), what.clone());
@@ -251,6 +264,14 @@ impl Draft {
                 }
             }
         }
+    }
+
+    /// Returns how a unit that may start stands with its paths. In a run that is held, nothing is claimed.
+    fn paths_of(&self, unit: &UnitId) -> Option<&PathsState> {
+        let is_going = *self.run.phase() == Phase::Going;
+        let waits = |unit: &&Unit| unit.state == State::Waiting;
+        let unit = self.run.has(unit).then(|| self.run.unit(unit));
+        unit.filter(|_| is_going).filter(waits).map(|unit| &unit.paths)
     }
 
     /// Returns true if an attempt is the latest one of its unit. In a run that is over, none is.

@@ -60,6 +60,14 @@ pub enum Report {
     },
     /// A gate has looked.
     Judged { judgement: JudgementId, ruling: Ruling, receipt: Receipt },
+    /// Other work has the paths that a unit wants.
+    PathsTaken {
+        unit: UnitId,
+        /// The other work, in words.
+        what: String,
+    },
+    /// Nobody else has the paths that a unit wants, and nobody can take them before this is a fact.
+    PathsFree { unit: UnitId },
     /// Something that a person should know.
     Noticed { unit: UnitId, what: String },
     /// A driver follows the run, whose calls end with a signature by this public key.

@@ -9,7 +9,8 @@ use crate::{
     flow::{Auto, Check, Condition, Delivery, StageOrder, When, Work},
     id::{CallId, Scope, UnitId},
     item::overlap,
-    run::{AllReviewsClean, Due, LookState, Phase, State, TableStatus},
+    path_claims::waits_for_paths,
+    run::{AllReviewsClean, Due, LookState, PathsState, Phase, State, TableStatus},
     wanted,
 };
 
@@ -141,6 +142,12 @@ impl Draft {
                 self.record(Event::AttemptStarted { attempt, call: None });
             }
             Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } if !gates_only => {
+                if waits_for_paths(&self.run, unit, row) {
+                    if now.paths == PathsState::Unclaimed {
+                        self.record(Event::PathsWanted { unit: unit.clone() });
+                    }
+                    return;
+                }
                 if let Some(call) = self.next_call(unit, None, None) {
                     self.record(Event::AttemptStarted { attempt, call: Some(call) });
                 }

@@ -58,6 +58,16 @@ pub enum Event {
     UnitSkipped { unit: UnitId },
     /// The gate was skipped, because it does not apply to this run or item.
     GateSkipped { unit: UnitId, gate: String },
+    /// The unit may start, and waits until its paths are claimed for it.
+    PathsWanted { unit: UnitId },
+    /// Other work has the paths of the unit, which waits for it.
+    PathsTaken {
+        unit: UnitId,
+        /// The other work, in words.
+        what: String,
+    },
+    /// The paths of the unit are claimed for it, until its work is merged or given up.
+    PathsClaimed { unit: UnitId },
     /// An attempt was started. The fact is stored before the work begins, so a crash cannot hide it.
     AttemptStarted {
         attempt: AttemptId,
@@ -193,6 +203,9 @@ impl Event {
     pub fn unit(&self) -> Option<UnitId> {
         if let Self::UnitSkipped { unit }
         | Self::GateSkipped { unit, .. }
+        | Self::PathsWanted { unit }
+        | Self::PathsTaken { unit, .. }
+        | Self::PathsClaimed { unit }
         | Self::GatePassed { unit, .. }
         | Self::GateWaived { unit, .. }
         | Self::UnitReopened { unit, .. }

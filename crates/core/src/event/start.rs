@@ -61,12 +61,27 @@ pub struct Start {
     /// The check of the request before the run started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coherence: Option<Coherence>,
+    /// What happens where other work may change the same files. Older versions of Forge did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_overlap: Option<OnOverlap>,
     /// The public key that verifies the endings of the first driver's calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending_key: Option<String>,
     /// The version of Forge that started the run.
     pub version: String,
     pub by: Person,
+}
+
+/// What happens where other work may change the same files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnOverlap {
+    /// A note says so, and both continue.
+    Warn,
+    /// Work claims its paths before it begins, and waits while other work has them.
+    Defer,
+    /// A person is asked.
+    Block,
 }
 
 /// The limits of a run's cost and concurrency.

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     Time,
     event::{
-        Answer, Before, Call, CheckFailure, Colour, End, Event, Evidence, Hold, Limits, Outcome,
-        ProofStart, Question, Receipt, Record, Ruling, SentBack, SettingsChange, Start, Waiver,
+        Answer, Before, Call, CheckFailure, Colour, End, Event, Evidence, Hold, Limits, OnOverlap,
+        Outcome, ProofStart, Question, Receipt, Record, Ruling, SentBack, SettingsChange, Start,
+        Waiver,
     },
     failure::{Fault, FaultClass, fingerprint},
     flow::{Check, Flow, Stage, Work, followers},
@@ -20,7 +21,8 @@ use crate::{
 use super::ending_keys::EndingKeys;
 use super::history::History;
 use super::tree::{
-    AllReviewsClean, LookState, ReviewTally, State, Table, TableOpened, Unit, locate, position,
+    AllReviewsClean, LookState, PathsState, ReviewTally, State, Table, TableOpened, Unit, locate,
+    position,
 };
 
 /// The last result of a check on one code tree.
@@ -200,7 +202,13 @@ impl Run {
             }
             Event::BudgetRaised { budget, .. } => self.raise_budget(*budget),
             Event::SettingsChanged { change, .. } => self.change_settings(change),
-            Event::RunEnded { end } => self.phase = Phase::Over(*end),
+            Event::RunEnded { end } => {
+                self.phase = Phase::Over(*end);
+                // Whoever takes it up again asks for its paths again.
+                if self.definition().start.on_overlap == Some(OnOverlap::Defer) {
+                    Arc::make_mut(&mut self.root).release_paths();
+                }
+            }
             Event::ItemsListed { scope, list, items } => {
                 self.lists.insert((scope.clone(), list.clone()), Arc::new(items.clone()));
             }
@@ -223,24 +231,17 @@ impl Run {
                 let session = unit.session.take();
                 self.call_started(CallId::Judgement(judgement.clone()), call, session);
             }
+            Event::PathsWanted { unit } => self.unit_mut(unit).1.paths = PathsState::Wanted,
+            Event::PathsTaken { unit, what } => {
+                self.unit_mut(unit).1.paths = PathsState::Taken { what: what.clone() };
+            }
+            Event::PathsClaimed { unit } => self.unit_mut(unit).1.paths = PathsState::Claimed,
             Event::Judged { judgement, ruling, receipt } => self.judged(judgement, ruling, receipt),
             Event::CallSettled { call, spent, .. } => {
                 self.settle(call, &Receipt::from_spent(*spent));
             }
             Event::GatePassed { unit, gate, .. } => self.pass_gate(unit, gate),
-            Event::GateWaived { unit, gate, why } => {
-                let (_, waived) = self.unit_mut(unit);
-                waived.reviews_clean = AllReviewsClean::No;
-                if let Waiver::Person { question } = why {
-                    waived.waived.insert(gate.clone());
-                    let red = waived.red.clone();
-                    if self.verifies(unit, gate) && !red.is_empty() {
-                        let failures = red.into_iter().map(|evidence| (*question, evidence));
-                        Arc::make_mut(&mut self.waived_failures).extend(failures);
-                    }
-                }
-                self.pass_gate(unit, gate);
-            }
+            Event::GateWaived { unit, gate, why } => self.waive_gate(unit, gate, *why),
             Event::QuestionAsked(question) => {
                 self.n_questions = question.id.0;
                 self.unit_mut(&question.unit).1.state = State::Asking { question: question.id };
@@ -253,7 +254,10 @@ impl Run {
                 self.reopen(unit, by, findings, words);
             }
             Event::UnitAccepted { unit } => self.close(unit, State::Accepted),
-            Event::UnitFailed { unit, kind, .. } => self.close(unit, State::Failed { kind: *kind }),
+            Event::UnitFailed { unit, kind, .. } => {
+                self.close(unit, State::Failed { kind: *kind });
+                self.unit_mut(unit).1.paths = PathsState::Unclaimed;
+            }
             Event::Landed { unit, commit, head, branch, .. } => {
                 if branch.is_some() {
                     self.branch.clone_from(branch);
@@ -268,7 +272,10 @@ impl Run {
                 (self.started_at, self.waited_ms, self.held_ms) = (self.now, 0, 0);
                 // Sessions are those of the run that the facts come from.
                 self.sessions.clear();
-                Arc::make_mut(&mut self.root).forget_sessions();
+                let root = Arc::make_mut(&mut self.root);
+                root.forget_sessions();
+                // Its paths may be others' by now.
+                root.release_paths();
             }
             Event::Edited { attempt, edit, .. } => self.edited(attempt, edit),
             Event::EndingKeyAdded { key } => self.add_ending_key(key),
@@ -279,6 +286,20 @@ impl Run {
                 self.marks.insert(mark.clone(), EffectMark::Done);
             }
         }
+    }
+
+    fn waive_gate(&mut self, unit: &UnitId, gate: &str, why: Waiver) {
+        let (_, waived) = self.unit_mut(unit);
+        waived.reviews_clean = AllReviewsClean::No;
+        if let Waiver::Person { question } = why {
+            waived.waived.insert(gate.to_owned());
+            let red = waived.red.clone();
+            if self.verifies(unit, gate) && !red.is_empty() {
+                let failures = red.into_iter().map(|evidence| (question, evidence));
+                Arc::make_mut(&mut self.waived_failures).extend(failures);
+            }
+        }
+        self.pass_gate(unit, gate);
     }
 
     pub(super) fn start(&mut self, start: &Start) {

@@ -376,6 +376,9 @@ impl History {
             | Event::ItemsListed { .. }
             | Event::UnitSkipped { .. }
             | Event::GateSkipped { .. }
+            | Event::PathsWanted { .. }
+            | Event::PathsTaken { .. }
+            | Event::PathsClaimed { .. }
             | Event::AttemptStarted { .. }
             | Event::JudgementStarted { .. }
             | Event::UnitAccepted { .. }

@@ -39,6 +39,19 @@ pub struct CommittedCode {
     pub tree: String,
 }
 
+/// How a unit stands with the paths that its work may change, in a run that waits where others work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PathsState {
+    #[default]
+    Unclaimed,
+    /// It may start as soon as they are claimed for it.
+    Wanted,
+    /// Other work has them.
+    Taken { what: String },
+    /// They are its own until its work lands, or is given up.
+    Claimed,
+}
+
 /// The state of the files that the latest attempt at a unit changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FilesState {
@@ -93,6 +106,8 @@ pub struct Unit {
     pub landings: u32,
     /// The number of the latest attempt that only waited for other work.
     pub waited: u32,
+    /// How it stands with the paths that its work may change.
+    pub paths: PathsState,
     /// Paths that its work changes, as they were last listed.
     pub changed: Vec<String>,
     /// The checks that failed when they last looked at the current attempt.
@@ -369,6 +384,16 @@ impl Table {
         }
     }
 
+    /// Gives back the paths that units have claimed.
+    pub(super) fn release_paths(&mut self) {
+        for unit in &mut self.units {
+            unit.paths = PathsState::Unclaimed;
+            for table in &mut unit.inner.tables {
+                table.change().release_paths();
+            }
+        }
+    }
+
     /// Lets nothing wait for a moment any more.
     pub(super) fn end_waits(&mut self) {
         for unit in &mut self.units {
@@ -404,6 +429,13 @@ impl Unit {
             attempt: old.attempt,
             round: old.round,
             landings: old.landings,
+            paths: match old.paths {
+                // What was begun is still there, and may land.
+                PathsState::Claimed => PathsState::Claimed,
+                PathsState::Unclaimed | PathsState::Wanted | PathsState::Taken { .. } => {
+                    PathsState::Unclaimed
+                }
+            },
             authorship: old.authorship,
             notes: old.notes,
             n_findings: old.n_findings,

@@ -50,6 +50,7 @@ impl LogLevel {
             | Event::BudgetRaised { .. }
             | Event::SettingsChanged { .. }
             | Event::ItemsListed { .. }
+            | Event::PathsTaken { .. }
             | Event::GateWaived { .. }
             | Event::QuestionAsked(_)
             | Event::Answered { .. }
@@ -63,6 +64,8 @@ impl LogLevel {
             | Event::Judged { .. } => Self::Milestone,
             Event::GateSkipped { .. }
             | Event::GatePassed { by: Approval::Person { .. }, .. }
+            | Event::PathsWanted { .. }
+            | Event::PathsClaimed { .. }
             | Event::CallSettled { .. }
             | Event::EndingKeyAdded { .. }
             | Event::EffectIntended { .. }

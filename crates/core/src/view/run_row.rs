@@ -45,7 +45,9 @@ impl Standing {
         let (mut asks, mut wakes) = (0, 0);
         for effect in wanted(run) {
             match effect {
-                Effect::Work { .. } | Effect::Judge { .. } => return Self::Going,
+                Effect::Work { .. } | Effect::Judge { .. } | Effect::Claim { .. } => {
+                    return Self::Going;
+                }
                 Effect::Ask { .. } => asks += 1,
                 Effect::Wake { .. } => wakes += 1,
             }
@@ -213,7 +215,9 @@ fn asks(run: &Run) -> Option<String> {
 fn soonest(run: &Run) -> Option<(Time, String)> {
     let wake = |effect| match effect {
         Effect::Wake { at } => Some(at),
-        Effect::Work { .. } | Effect::Judge { .. } | Effect::Ask { .. } => None,
+        Effect::Work { .. } | Effect::Judge { .. } | Effect::Ask { .. } | Effect::Claim { .. } => {
+            None
+        }
     };
     let until = wanted(run).into_iter().find_map(wake)?;
     let units = run.units();

@@ -9,7 +9,7 @@ use crate::{
     flow::{Check, Gate, Work},
     id::{CallId, Scope, UnitId, gate_does},
     money::Money,
-    run::{Phase, ReviewTally, Run, State, TableStatus, Unit},
+    run::{PathsState, Phase, ReviewTally, Run, State, TableStatus, Unit},
     verdict::{Finding, Shown, VerdictWord},
 };
 
@@ -313,7 +313,13 @@ impl RunView {
                 round: unit.round,
                 since: unit.since,
                 until: is_limited(run, unit).then_some(unit.not_before),
-                why: if is_limited(run, unit) { unit.waits_for.clone() } else { String::new() },
+                why: match &unit.paths {
+                    PathsState::Taken { what } => what.clone(),
+                    _ if is_limited(run, unit) => unit.waits_for.clone(),
+                    PathsState::Unclaimed | PathsState::Wanted | PathsState::Claimed => {
+                        String::new()
+                    }
+                },
                 spent: unit.spent,
                 estimated: unit.estimated,
                 unknown_at_most: unit.unknown_at_most,

@@ -107,6 +107,11 @@ pub fn sentence(event: &Event, names: Names) -> String {
         Event::GateSkipped { unit, gate } => {
             format!("{}: {} skipped", names.unit(unit), names.gate(gate))
         }
+        Event::PathsWanted { unit } => {
+            format!("{} looks whether its paths are free", names.unit(unit))
+        }
+        Event::PathsTaken { unit, what } => format!("{} waits: {}", names.unit(unit), line(what)),
+        Event::PathsClaimed { unit } => format!("{} has its paths", names.unit(unit)),
         Event::AttemptStarted { attempt, .. } => format!("{} started", names.attempt(attempt)),
         Event::AttemptEnded { attempt, outcome, receipt } => {
             let attempt = names.attempt(attempt);

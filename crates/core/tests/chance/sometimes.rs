@@ -48,6 +48,8 @@ pub(super) const SOMETIMES: &[&str] = &[
     "passed automatically",
     "landed",
     "made way",
+    "paths that others have",
+    "paths that are claimed",
     "noticed",
     "an edited artifact",
     "edited code",
@@ -146,25 +148,7 @@ impl Game {
                 Hold::Unfinished { .. } => "hold unfinished",
                 Hold::Escalated { .. } => "hold escalated",
             },
-            Event::QuestionAsked(question) => match question.why {
-                QuestionReason::Checkpoint { .. } => "why checkpoint",
-                QuestionReason::RoundsUsedUp => "why rounds used up",
-                QuestionReason::NotShrinking => "why not shrinking",
-                QuestionReason::NoResult { .. } => "why no result",
-                QuestionReason::CapReached { .. } => "why cap reached",
-                QuestionReason::Setbacks { .. } => "why setbacks",
-                QuestionReason::NoVerdict { .. } => "why no verdict",
-                QuestionReason::Blocked { .. } => "why blocked",
-                QuestionReason::DoesNotLand => "why does not land",
-                QuestionReason::LandedAlready => "why landed already",
-                QuestionReason::NothingToRedo => "why nothing to redo",
-                QuestionReason::Unverified { .. } => "why unverified",
-                QuestionReason::Guarded => "why guarded",
-                QuestionReason::Objected { .. } => "why objected",
-                QuestionReason::Doubted { .. } => "why doubted",
-                QuestionReason::NothingChanged => "why nothing changed",
-                QuestionReason::Unfinished { .. } => "why unfinished",
-            },
+            Event::QuestionAsked(question) => why_asked(&question.why),
             Event::UnitReopened { by, .. } => match by {
                 SentBack::Gate { .. } => "sent back by a gate",
                 SentBack::Landing => "sent back by landing",
@@ -216,7 +200,10 @@ impl Game {
             Event::JudgementStarted { judgement, .. } => {
                 return self.began(&CallId::Judgement(judgement.clone()));
             }
+            Event::PathsTaken { .. } => "paths that others have",
+            Event::PathsClaimed { .. } => "paths that are claimed",
             Event::RunStarted(_)
+            | Event::PathsWanted { .. }
             | Event::RunResumed { .. }
             | Event::BudgetRaised { .. }
             | Event::SettingsChanged { .. }
@@ -231,5 +218,27 @@ impl Game {
             | Event::EffectDone { .. } => return,
         };
         self.count(what);
+    }
+}
+
+fn why_asked(why: &QuestionReason) -> &'static str {
+    match why {
+        QuestionReason::Checkpoint { .. } => "why checkpoint",
+        QuestionReason::RoundsUsedUp => "why rounds used up",
+        QuestionReason::NotShrinking => "why not shrinking",
+        QuestionReason::NoResult { .. } => "why no result",
+        QuestionReason::CapReached { .. } => "why cap reached",
+        QuestionReason::Setbacks { .. } => "why setbacks",
+        QuestionReason::NoVerdict { .. } => "why no verdict",
+        QuestionReason::Blocked { .. } => "why blocked",
+        QuestionReason::DoesNotLand => "why does not land",
+        QuestionReason::LandedAlready => "why landed already",
+        QuestionReason::NothingToRedo => "why nothing to redo",
+        QuestionReason::Unverified { .. } => "why unverified",
+        QuestionReason::Guarded => "why guarded",
+        QuestionReason::Objected { .. } => "why objected",
+        QuestionReason::Doubted { .. } => "why doubted",
+        QuestionReason::NothingChanged => "why nothing changed",
+        QuestionReason::Unfinished { .. } => "why unfinished",
     }
 }

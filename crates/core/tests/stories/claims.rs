@@ -1,7 +1,8 @@
 //! Which paths the open work of a run claims, so that other runs can see it.
 
 use forge_core::{
-    event::{Answer, Outcome},
+    Report,
+    event::{Answer, OnOverlap, Outcome},
     path_claims::{PathClaim, claims},
     view::RunRow,
 };
@@ -162,4 +163,132 @@ fn claims_touch_where_items_overlap() {
     let mut world = World::small(BUILD).list("split", vec![item("A")]).begin();
     world.end("split#1");
     assert_eq!(claimed(&world), ["build.A: "]);
+}
+
+/// A document, then code in two rows, which lands in a third.
+const PIPELINE: &str = r#"
+[[stage]]
+name = "plan"
+agent = "p"
+writes = ["PLAN.md"]
+[[stage]]
+name = "make"
+agent = "m"
+gates = [{ check = "changes" }, { review = "critic" }]
+[[stage]]
+name = "notes"
+agent = "n"
+[[stage]]
+name = "commit"
+gates = [{ land = true }]
+"#;
+
+/// A run that waits where others work.
+fn defers(flow: &str) -> World {
+    let mut world = World::small(flow);
+    world.start.on_overlap = Some(OnOverlap::Defer);
+    world.begin()
+}
+
+fn free(world: &mut World, unit: &str) {
+    world.report(Report::PathsFree { unit: unit.parse().unwrap() });
+}
+
+fn taken(world: &mut World, unit: &str, what: &str) {
+    let (unit, what) = (unit.parse().unwrap(), what.to_owned());
+    world.report(Report::PathsTaken { unit, what });
+}
+
+#[test]
+fn a_run_that_defers_claims_nothing_before_its_code_begins_and_keeps_it_until_it_lands() {
+    let mut world = defers(PIPELINE);
+    assert_eq!(claimed(&world), [] as [&str; 0], "a document is no code");
+    world.end("plan#1");
+    assert_eq!(world.wanted(), ["paths of make"]);
+    assert_eq!(claimed(&world), [] as [&str; 0], "who waits keeps nobody else waiting");
+    free(&mut world, "make");
+    assert_eq!(world.wanted(), ["make#1"]);
+    assert_eq!(claimed(&world), [": "]);
+    world.end("make#1");
+    world.end("make#1/changes#1");
+    world.rules("make#1/critic#1", revises(1));
+    assert_eq!(world.wanted(), ["make#2"], "its paths are still its own");
+    world.end("make#2");
+    world.end("make#2/changes#1");
+    world.end("make#2/critic#1");
+    assert_eq!(world.wanted(), ["notes#1"]);
+    assert_eq!(claimed(&world), [": "], "what is good and not merged yet is claimed");
+    world.pause();
+    assert_eq!(claimed(&world), [": "]);
+    world.resume();
+    world.end("notes#1");
+    world.end("commit#1/land#1");
+    assert_eq!(claimed(&world), [] as [&str; 0]);
+}
+
+#[test]
+fn a_wait_for_paths_is_one_fact_and_no_attempt() {
+    let mut world = defers(PIPELINE);
+    world.end("plan#1");
+    let before = world.journal.len();
+    for _ in 0..5 {
+        taken(&mut world, "make", "run r2 may change the same files");
+    }
+    assert_eq!(world.journal.len(), before + 1);
+    assert_eq!(world.unit("make").attempt, 0);
+    taken(&mut world, "make", "run r3 may change the same files");
+    assert_eq!(world.journal.len(), before + 2, "somebody else has them now");
+    free(&mut world, "make");
+    assert_eq!(world.unit("make").attempt, 1);
+    let after = world.journal.len();
+    free(&mut world, "make");
+    taken(&mut world, "make", "run r2 may change the same files");
+    assert_eq!(world.journal.len(), after, "it has them");
+}
+
+#[test]
+fn a_held_run_takes_no_paths_and_looks_again_when_it_goes_on() {
+    let mut world = defers(PIPELINE);
+    world.end("plan#1");
+    taken(&mut world, "make", "run r2 may change the same files");
+    world.pause();
+    assert_eq!(world.wanted(), [] as [&str; 0]);
+    free(&mut world, "make");
+    assert_eq!(claimed(&world), [] as [&str; 0]);
+    world.resume();
+    assert_eq!(world.wanted(), ["paths of make"]);
+}
+
+#[test]
+fn paths_of_work_that_is_given_up_are_free() {
+    let mut world = defers(PIPELINE);
+    world.end("plan#1");
+    free(&mut world, "make");
+    world.end("make#1");
+    world.end("make#1/changes#1");
+    world.rules("make#1/critic#1", unread("a"));
+    world.rules("make#1/critic#2", unread("b"));
+    assert_eq!(claimed(&world), [": "], "a person is asked");
+    world.say(1, Answer::GiveUp, "");
+    assert_eq!(claimed(&world), [] as [&str; 0]);
+    world.resume();
+    assert_eq!(world.wanted(), ["paths of make"], "others may have them by now");
+    assert_eq!(claimed(&world), [] as [&str; 0]);
+}
+
+#[test]
+fn items_of_a_run_that_defers_claim_each_their_own_paths() {
+    let items = vec![writes("A", "a"), writes("B", "b")];
+    let mut world = World::small(BUILD).list("split", items);
+    world.start.on_overlap = Some(OnOverlap::Defer);
+    let mut world = world.begin();
+    world.end("split#1");
+    assert_eq!(claimed(&world), [] as [&str; 0], "both are planned");
+    plan(&mut world, "A");
+    plan(&mut world, "B");
+    assert_eq!(world.wanted(), ["paths of build.A/make", "paths of build.B/make"]);
+    taken(&mut world, "build.A/make", "run r2 may change the same files: a");
+    free(&mut world, "build.B/make");
+    assert_eq!(world.wanted(), ["paths of build.A/make", "build.B/make#1"]);
+    assert_eq!(claimed(&world), ["build.B: b"]);
 }

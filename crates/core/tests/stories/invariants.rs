@@ -541,6 +541,9 @@ pub(crate) fn check(run: &Run) {
                 let state = run.unit(&question.unit).state;
                 assert_eq!(state, State::Asking { question: question.id });
             }
+            Effect::Claim { unit } => {
+                assert_eq!(run.unit(unit).state, State::Waiting, "it has its paths, or needs none");
+            }
             Effect::Wake { at } => assert!(*at > run.now(), "a wake for a time that is over"),
         }
     }

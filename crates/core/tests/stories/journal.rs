@@ -4,17 +4,19 @@
 use std::collections::BTreeSet;
 
 use forge_core::{
-    Command, Input, Report, Run, decide,
+    Command, Effect, Input, Report, Run, decide,
     event::{
-        Answer, Approval, Colour, End, Event, Evidence, FailureKind, Hold, Outcome, ProofStart,
-        Question, QuestionReason, Receipt, Record, Ruling, SentBack, Waiver,
+        Answer, Approval, Colour, End, Event, Evidence, FailureKind, Hold, OnOverlap, Outcome,
+        ProofStart, Question, QuestionReason, Receipt, Record, Ruling, SentBack, Waiver,
     },
     failure::FaultClass,
     id::{CallId, JudgementId, QuestionId, UnitId},
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
+    path_claims::claims,
     run::Phase,
     verdict::{BlockerClass, Verdict},
     view::{Axis, Names, sentence, spendings, stats},
+    wanted,
 };
 
 use crate::world::{
@@ -25,6 +27,8 @@ use crate::world::{
 const V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v1.jsonl");
 const V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v2.jsonl");
 const V3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v3.jsonl");
+
+const V4: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v4.jsonl");
 
 /// The name of a fact, as the journal writes it.
 fn kind(event: &Event) -> String {
@@ -294,7 +298,7 @@ agent = "writer"
 #[test]
 #[ignore = "not a test: writes the example journal anew"]
 fn the_example_journal_is_written_only_on_demand() {
-    std::fs::write(V3, with_agents().journal.join("\n") + "\n").unwrap();
+    std::fs::write(V4, claiming().journal.join("\n") + "\n").unwrap();
 }
 
 #[test]
@@ -594,4 +598,53 @@ fn endings_of_calls_that_began_before_there_were_keys_are_read_as_before() {
     world.input(&signs("k2")).unwrap();
     world.input(&signs("k2")).unwrap();
     assert_eq!(keys(&world).unwrap(), ["k1", "k2"], "keepers of the driver before may still end");
+}
+
+/// A run that waits for its paths, has them, and waits for other ones.
+fn claiming() -> World {
+    let flow = r#"
+name = "claims"
+[[stage]]
+name = "make"
+agent = "maker"
+gates = [{ check = "changes" }, { land = true }]
+[[stage]]
+name = "fix"
+agent = "fixer"
+gates = [{ check = "changes" }, { land = true }]
+"#;
+    let mut start = start_of("claims", &[("claims", flow)], &[]);
+    start.on_overlap = Some(OnOverlap::Defer);
+    let mut world = World::of(start).begin();
+    let make: UnitId = "make".parse().unwrap();
+    let what = "run r2 may change the same files: src".to_owned();
+    world.report(Report::PathsTaken { unit: make.clone(), what: what.clone() });
+    world.report(Report::PathsFree { unit: make });
+    world.end("make#1");
+    world.end("make#1/changes#1");
+    world.end("make#1/land#1");
+    world.report(Report::PathsTaken { unit: "fix".parse().unwrap(), what });
+    world
+}
+
+#[test]
+fn the_journal_of_version_4_can_be_read_and_folded_for_ever() {
+    let text = std::fs::read_to_string(V4).unwrap();
+    let mut run = Run::new();
+    let mut said = Vec::new();
+    for line in text.lines() {
+        let record: Record = serde_json::from_str(line).unwrap();
+        assert_eq!(serde_json::to_string(&record).unwrap(), line, "the format has changed");
+        run.apply_record(&record);
+        said.extend(record.facts.iter().map(|fact| sentence(fact, Names::Exact)));
+    }
+    for line in [
+        "make looks whether its paths are free",
+        "make waits: run r2 may change the same files: src",
+        "make has its paths",
+    ] {
+        assert!(said.iter().any(|said| said == line), "no `{line}` in\n{}", said.join("\n"));
+    }
+    assert_eq!(wanted(&run), [Effect::Claim { unit: "fix".parse().unwrap() }]);
+    assert_eq!(claims(&run), []);
 }

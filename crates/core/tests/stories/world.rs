@@ -84,6 +84,7 @@ pub(crate) fn start_of(flow: &str, texts: &[(&str, &str)], params: &[(&str, &str
         source: None,
         detail: Detail::Plain,
         coherence: None,
+        on_overlap: None,
         ending_key: None,
         version: "0.1.0".to_owned(),
         by: person("ada"),
@@ -458,6 +459,7 @@ impl World {
             Effect::Judge { judgement, .. } => {
                 Input::Report(self.response(&CallId::Judgement(judgement.clone())))
             }
+            Effect::Claim { unit } => Input::Report(Report::PathsFree { unit: unit.clone() }),
             Effect::Wake { at } => return Some(((*at).max(self.now()), Input::Tick)),
             Effect::Ask { question } => {
                 let asked = self.run.question(*question).unwrap();
@@ -593,6 +595,7 @@ impl World {
                 Effect::Work { attempt, .. } => attempt.to_string(),
                 Effect::Judge { judgement, .. } => judgement.to_string(),
                 Effect::Ask { question } => question.to_string(),
+                Effect::Claim { unit } => format!("paths of {unit}"),
                 Effect::Wake { at } => format!("wake at {at}"),
             })
             .collect()

@@ -39,6 +39,8 @@ pub fn look_at_evidence(plan: &Plan<'_>, report: &mut Report) -> Result<(), Erro
         Report::Judged { .. }
         | Report::Noticed { .. }
         | Report::Intends { .. }
+        | Report::PathsTaken { .. }
+        | Report::PathsFree { .. }
         | Report::Signs { .. }
         | Report::Did { .. } => return Ok(()),
     };

@@ -460,6 +460,7 @@ impl World<'_> {
             source: None,
             detail: Detail::default(),
             coherence: None,
+            on_overlap: None,
             ending_key: None,
             version: "0".into(),
             by: person(),

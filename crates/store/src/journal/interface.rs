@@ -10,7 +10,7 @@ use super::commands::{CommandId, CommandRow, PendingCommand};
 use super::connection::Store;
 use super::error::StoreError;
 use super::hash_chain::JournalRecord;
-use super::lock::RunLock;
+use super::lock::{ClaimsLock, RunLock};
 use super::reader::JournalRow;
 use super::writer::Writer;
 
@@ -19,6 +19,9 @@ use super::writer::Writer;
 pub trait Journal: Debug {
     /// Takes the lock of a run to drive it.
     fn lock(&self, run: &str) -> Result<RunLock, StoreError>;
+
+    /// Takes the lock under which paths are looked for and claimed. None if somebody holds it for long.
+    fn lock_claims(&self) -> Result<Option<ClaimsLock>, StoreError>;
 
     /// Begins a run with its first record.
     fn begin_run(
@@ -80,6 +83,10 @@ pub trait Journal: Debug {
 impl Journal for Store {
     fn lock(&self, run: &str) -> Result<RunLock, StoreError> {
         RunLock::acquire(self.dir(), run)
+    }
+
+    fn lock_claims(&self) -> Result<Option<ClaimsLock>, StoreError> {
+        ClaimsLock::acquire(self.dir())
     }
 
     fn begin_run(

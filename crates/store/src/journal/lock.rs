@@ -22,6 +22,38 @@ pub struct RunLock {
     file: Option<File>,
 }
 
+/// The right to claim paths for a run, for as long as it lives.
+#[derive(Debug)]
+pub struct ClaimsLock {
+    /// Dropping the file releases the lock. A simulated journal has none.
+    _file: Option<File>,
+}
+
+impl ClaimsLock {
+    /// The lock of a journal that has no other processes.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) const SIMULATED: Self = Self { _file: None };
+
+    /// Takes the lock, unless somebody holds it longer than a look takes.
+    pub(super) fn acquire(dir: &Path) -> Result<Option<Self>, StoreError> {
+        let path = dir.join("claims.lock");
+        let refused = |source| StoreError::refused(&path, source);
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(false).open(&path).map_err(refused)?;
+        let began = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(Self { _file: Some(file) })),
+                Err(TryLockError::WouldBlock) if began.elapsed() < BRIEFLY => {
+                    thread::sleep(RETRY_EVERY);
+                }
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(refused(error)),
+            }
+        }
+    }
+}
+
 /// How long a lock that is held briefly may be held.
 const BRIEFLY: Duration = Duration::from_secs(5);
 /// How often it is tried again meanwhile.

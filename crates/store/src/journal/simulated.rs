@@ -21,7 +21,7 @@ use super::connection::integer;
 use super::error::StoreError;
 use super::hash_chain::{GENESIS, JournalRecord, RecordNumbers};
 use super::interface::Journal;
-use super::lock::RunLock;
+use super::lock::{ClaimsLock, RunLock};
 use super::reader::JournalRow;
 use super::writer::Writer;
 use crate::disk::{Disk, SyncPoint};
@@ -216,6 +216,10 @@ impl LogState {
 }
 
 impl Journal for SimulatedJournal {
+    fn lock_claims(&self) -> Result<Option<ClaimsLock>, StoreError> {
+        Ok(Some(ClaimsLock::SIMULATED))
+    }
+
     fn lock(&self, run: &str) -> Result<RunLock, StoreError> {
         Ok(RunLock::simulated(&self.dir, run))
     }
