@@ -8,6 +8,7 @@
 //! values; if a flow needs more, an earlier stage decides and reports a tag.
 
 mod check;
+mod count;
 mod parse;
 mod table;
 

@@ -168,6 +168,8 @@ pub struct DryGate {
     /// The condition of the gate, as a phrase.
     pub wants: String,
     pub player: Option<DryPlayer>,
+    /// How often it may send back; `null` if it draws on the rounds of the stage that it sends back.
+    pub rounds: Option<u32>,
 }
 
 impl Forge {
@@ -186,6 +188,8 @@ impl Forge {
         let chosen = ready.choose(&taken, &mut Nobody)?;
         let flow = &ready.found.flow;
         let params = all_params(flow, &chosen.params);
+        let flow = &Flow::read_frozen(&ready.name, &ready.found.texts, &params)
+            .expect("the flow was read with other parameters before");
         let roles: Vec<&str> = flow.roles().into_iter().collect();
         let settings = &ready.settings;
         let mut frozen = settings.freeze_cast(&roles, None);
@@ -285,6 +289,7 @@ impl Ready {
                         runs: both(own, runs(&gate.when, params)),
                         wants: wants(gate),
                         player: gate.check.role().and_then(|role| self.player(role)),
+                        rounds: gate.rounds,
                     })
                     .collect(),
             });

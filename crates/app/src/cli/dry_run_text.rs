@@ -111,10 +111,9 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
     }
     for gate in &stage.gates {
         let player = gate.player.as_ref().map(|player| format!(" ({})", agent_text(player)));
-        let rounds = gate
-            .player
-            .as_ref()
-            .map(|_| format!(", {} revisions, then {}", stage.rounds, stage.then));
+        let n_rounds = gate.rounds.unwrap_or(stage.rounds);
+        let is_said = gate.player.is_some() || gate.rounds.is_some();
+        let rounds = is_said.then(|| format!(", {n_rounds} revisions, then {}", stage.then));
         let what = format!(
             "{}{}{}{}",
             skipped(gate.runs),

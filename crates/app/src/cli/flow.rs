@@ -231,13 +231,14 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
         (Some(redo), GateWeight::Binding) => format!("; sends back to {redo}"),
         (None, GateWeight::Binding) => String::new(),
     };
-    let rounds = if let Check::Review { .. } = gate.check {
+    let is_review = matches!(gate.check, Check::Review { .. });
+    let rounds = if is_review || gate.rounds.is_some() {
         let then = match stage.exhausted {
             Exhausted::Ask => "you are asked",
             Exhausted::PassWithNotes => "it passes with notes",
             Exhausted::Fail => "it fails",
         };
-        format!(", {} revisions, then {then}", stage.rounds)
+        format!(", {} revisions, then {then}", gate.rounds.unwrap_or(stage.rounds))
     } else {
         String::new()
     };

@@ -312,7 +312,10 @@ impl Draft {
         if !self.run.stage(&target).is_called() {
             return self.exhausted(unit, position, ExhaustedReason::NothingToRedo);
         }
-        let has_rounds = self.run.unit(&target).round < self.run.stage(&target).rounds;
+        let has_rounds = match gate.rounds {
+            Some(rounds) => self.run.rounds_of_gate(&target, unit, &gate.name) < rounds,
+            None => self.run.unit(&target).round < self.run.stage(&target).rounds,
+        };
         if !has_rounds {
             return self.exhausted(unit, position, ExhaustedReason::RoundsUsedUp);
         }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::table::{
-    BuiltIn, CHANGE, Check, Condition, Delivery, Flow, FlowError, REQUEST, Stage, When, Work,
+    BuiltIn, CHANGE, Check, Condition, Delivery, Flow, FlowError, Gate, REQUEST, Stage, When, Work,
     firsts, followers,
 };
 use crate::id::is_plain_name;
@@ -320,19 +320,28 @@ fn rows_before(stages: &[Stage], row: usize) -> impl Iterator<Item = usize> {
     firsts(stages, row).into_iter().chain([row])
 }
 
-/// Returns where the landings of a row send back to, by name: none for itself. Those from inside it are the ones that no table
+/// Returns where gates of a row send back to, by name: none for itself. Those from inside it are the ones that no table
 /// in it has.
-fn landing_targets(stage: &Stage) -> Vec<Option<&str>> {
-    let own = stage.gates.iter().filter(|gate| matches!(gate.check, Check::Land));
-    let mut targets: Vec<Option<&str>> = own.map(|gate| gate.redo.as_deref()).collect();
+fn targets<'a>(stage: &'a Stage, of: &impl Fn(&Gate) -> bool) -> Vec<(Option<&'a str>, &'a Gate)> {
+    let own = stage.gates.iter().filter(|gate| of(gate));
+    let mut found: Vec<(Option<&str>, &Gate)> =
+        own.map(|gate| (gate.redo.as_deref(), gate)).collect();
     for row in 0..stage.inner().len() {
-        let inner = landing_targets(&stage.inner()[row]).into_iter().flatten();
-        let leaves = |redo: &&str| {
-            !rows_before(stage.inner(), row).any(|before| stage.inner()[before].name == **redo)
+        let inner = targets(&stage.inner()[row], of).into_iter();
+        let leaves = |(redo, _): &(Option<&str>, &Gate)| {
+            redo.is_some_and(|redo| {
+                !rows_before(stage.inner(), row).any(|before| stage.inner()[before].name == *redo)
+            })
         };
-        targets.extend(inner.filter(leaves).map(Some));
+        found.extend(inner.filter(leaves));
     }
-    targets
+    found
+}
+
+/// Returns the row that is sent back to from a row, if it is in this table.
+fn target_row(stages: &[Stage], row: usize, redo: Option<&str>) -> Option<usize> {
+    let named = |before: &usize| redo == Some(stages[*before].name.as_str());
+    redo.map_or(Some(row), |_| rows_before(stages, row).find(named))
 }
 
 /// Counts the calls of a table. `reopenings` is how often the whole table can be opened again from outside.
@@ -346,10 +355,15 @@ fn table_calls(stages: &[Stage], reopenings: u64) -> u64 {
     // What does not land goes back once more, with all that was done since: by target, the last row that sends there.
     let mut landings = BTreeMap::new();
     for (row, stage) in stages.iter().enumerate() {
-        for redo in landing_targets(stage) {
-            let named = |before: &usize| redo == Some(stages[*before].name.as_str());
-            let target = redo.map_or(Some(row), |_| rows_before(stages, row).find(named));
-            landings.extend(target.map(|target| (target, row)));
+        for (redo, _) in targets(stage, &|gate| matches!(gate.check, Check::Land)) {
+            landings.extend(target_row(stages, row, redo).map(|target| (target, row)));
+        }
+        // Gates with rounds of their own send back so often besides.
+        for (redo, gate) in targets(stage, &|gate| gate.rounds.is_some()) {
+            let target = target_row(stages, row, redo);
+            for follower in target.into_iter().flat_map(|target| followers(stages, target)) {
+                again[follower] += u64::from(gate.rounds.unwrap_or_default());
+            }
         }
     }
     for (target, last) in landings {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::check;
+use super::count::{CountValues, RawCount};
 use super::table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, Condition, DEPTH_MAX, Delivery, Exhausted,
     FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX,
@@ -15,18 +16,19 @@ use crate::{id::is_plain_name, item::ITEMS_MAX, money::Money};
 impl Flow {
     /// Reads the flow `name`. `texts` holds its text, and those of the flows it uses.
     pub fn parse(name: &str, texts: &BTreeMap<String, String>) -> Result<Self, FlowError> {
-        let flow = Self::read_frozen(name, texts)?;
+        let flow = Self::read_frozen(name, texts, &BTreeMap::new())?;
         check::check(&flow)?;
         Ok(flow)
     }
 
-    /// Reads a flow that was checked when its run started. Later Forges may refuse more, and must
+    /// Reads a flow that was checked when its run started, with the parameters of that run. Later Forges may refuse more, and must
     /// still be able to go on with it.
-    pub(crate) fn read_frozen(
+    pub fn read_frozen(
         name: &str,
         texts: &BTreeMap<String, String>,
+        chosen: &BTreeMap<String, String>,
     ) -> Result<Self, FlowError> {
-        FlowReader { texts, path: Vec::new() }.flow(name, 0)
+        FlowReader { texts, chosen, path: Vec::new() }.flow(name, 0)
     }
 
     /// Returns the names of the flows that a text uses, without reading them.
@@ -82,7 +84,7 @@ struct RawStage {
     each: Option<String>,
     flow: Option<String>,
     deliver: Option<String>,
-    at_once: Option<usize>,
+    at_once: Option<RawCount>,
     items_max: Option<usize>,
     items_min: Option<usize>,
     #[serde(default)]
@@ -94,10 +96,10 @@ struct RawStage {
     list: Option<String>,
     #[serde(default)]
     gates: Vec<RawGate>,
-    rounds: Option<u32>,
+    rounds: Option<RawCount>,
     #[serde(default)]
     exhausted: Exhausted,
-    misses: Option<u32>,
+    misses: Option<RawCount>,
     tier: Option<String>,
     effort: Option<String>,
     budget: Option<RawMoney>,
@@ -147,6 +149,7 @@ struct RawGate {
     #[serde(default)]
     writes: Vec<String>,
     redo: Option<String>,
+    rounds: Option<RawCount>,
     when: Option<RawWhen>,
     #[serde(default)]
     advisory: bool,
@@ -166,6 +169,8 @@ fn read(name: &str, text: &str) -> Result<RawFlow, FlowError> {
 /// Reads flows by name. `path` holds the flows on the way in, so that a circle is seen.
 struct FlowReader<'a> {
     texts: &'a BTreeMap<String, String>,
+    /// The parameters of the run.
+    chosen: &'a BTreeMap<String, String>,
     path: Vec<String>,
 }
 
@@ -264,9 +269,10 @@ impl FlowReader<'_> {
         let gates = std::mem::take(&mut row.gates);
         let work = self.work(&mut row, gates.is_empty(), params, depth)?;
         let wrong = |problem: String| self.wrong(Some(&name), problem);
+        let counts = CountValues { params, chosen: self.chosen };
         let mut parsed: Vec<Gate> = Vec::new();
         for gate in gates {
-            let gate = gate.parse().map_err(&wrong)?;
+            let gate = gate.parse(&counts).map_err(&wrong)?;
             if parsed.iter().any(|other| other.name == gate.name) {
                 return Err(wrong(format!(
                     "has two gates called `{}`: give each a `name`",
@@ -275,12 +281,9 @@ impl FlowReader<'_> {
             }
             parsed.push(gate);
         }
-        let bounded = |what: &str, value: u32, least: u32, most: u32| {
-            if (least..=most).contains(&value) {
-                Ok(value)
-            } else {
-                Err(wrong(format!("has {what} = {value}, which is not between {least} and {most}")))
-            }
+        let settled = |key: &str, count: Option<RawCount>, default: u32, bounds: (u32, u32)| {
+            let number = count.map(|count| count.settle(key, bounds, &counts)).transpose();
+            number.map(|number| number.unwrap_or(default)).map_err(&wrong)
         };
         let budget = match row.budget {
             None => None,
@@ -301,9 +304,9 @@ impl FlowReader<'_> {
             writes: row.writes,
             list: row.list,
             gates: parsed,
-            rounds: bounded("rounds", row.rounds.unwrap_or(ROUNDS_DEFAULT), 0, ROUNDS_MAX)?,
+            rounds: settled("rounds", row.rounds, ROUNDS_DEFAULT, (0, ROUNDS_MAX))?,
             exhausted: row.exhausted,
-            misses: bounded("misses", row.misses.unwrap_or(MISSES_DEFAULT), 1, MISSES_MAX)?,
+            misses: settled("misses", row.misses, MISSES_DEFAULT, (1, MISSES_MAX))?,
             tier: row.tier,
             effort: row.effort,
             budget,
@@ -371,14 +374,12 @@ impl FlowReader<'_> {
             }
             (None, Some(run), None, None, None) => Ok(Work::Command { run }),
             (None, None, Some(list), None, None) => {
-                let at_once = row.at_once.unwrap_or(AT_ONCE_DEFAULT);
+                let counts = CountValues { params, chosen: self.chosen };
+                let at_once = row.at_once.take().map_or(Ok(AT_ONCE_DEFAULT), |count| {
+                    let number = count.settle("at_once", (1, AT_ONCE_MAX), &counts);
+                    number.map_err(|problem| self.wrong(Some(&name), problem))
+                })?;
                 let items_max = row.items_max.unwrap_or(ITEMS_MAX_DEFAULT);
-                if !(1..=AT_ONCE_MAX).contains(&at_once) {
-                    let problem = format!(
-                        "has at_once = {at_once}, which is not between 1 and {AT_ONCE_MAX}"
-                    );
-                    return Err(self.wrong(Some(&name), problem));
-                }
                 if !(1..=ITEMS_MAX).contains(&items_max) {
                     let problem = format!(
                         "has items_max = {items_max}, which is not between 1 and {ITEMS_MAX}"
@@ -397,6 +398,7 @@ impl FlowReader<'_> {
                     );
                 }
                 let stages = self.table(std::mem::take(&mut row.stage), params, depth + 1)?;
+                let at_once = usize::try_from(at_once).unwrap_or(usize::MAX);
                 Ok(Work::Each { list, at_once, items_max, items_min, stages })
             }
             (None, None, None, Some(used), None) => {
@@ -463,7 +465,7 @@ fn built_in(word: &str) -> Result<BuiltIn, String> {
 }
 
 impl RawGate {
-    fn parse(self) -> Result<Gate, String> {
+    fn parse(self, counts: &CountValues<'_>) -> Result<Gate, String> {
         let auto = if self.auto { Auto::Allowed } else { Auto::Never };
         let is_human = self.human.is_some();
         let built_in = self.check.as_deref().map(built_in).transpose()?;
@@ -490,6 +492,7 @@ impl RawGate {
             ));
         }
         let weight = if self.advisory { GateWeight::Advisory } else { GateWeight::Binding };
+        let rounds = self.rounds.map(|count| count.settle("rounds", (0, ROUNDS_MAX), counts));
         let gate = Gate {
             name,
             phase: self.phase,
@@ -497,9 +500,16 @@ impl RawGate {
             reads: self.reads,
             writes: self.writes,
             redo: self.redo,
+            rounds: rounds.transpose()?,
             when: RawWhen::parse(self.when)?,
             weight,
         };
+        if gate.rounds.is_some() && (is_human || gate.check == Check::Land) {
+            return Err(format!(
+                "has a gate `{}` with `rounds`, which a person and `land` cannot have",
+                gate.name
+            ));
+        }
         if weight == GateWeight::Advisory && (is_human || gate.is_proof()) {
             return Err(format!(
                 "has an advisory gate `{}`: a person, `verify` and `land` cannot be advisory",

@@ -21,9 +21,9 @@ pub const MISSES_DEFAULT: u32 = 2;
 /// More misses than this are no bound at all.
 pub const MISSES_MAX: u32 = 10;
 /// Items of one `each` open at the same time, unless the stage says otherwise.
-pub const AT_ONCE_DEFAULT: usize = 1;
+pub const AT_ONCE_DEFAULT: u32 = 1;
 /// More than this is never open at the same time.
-pub const AT_ONCE_MAX: usize = 1_024;
+pub const AT_ONCE_MAX: u32 = 1_024;
 /// Items of one `each`, unless the stage says otherwise.
 pub const ITEMS_MAX_DEFAULT: usize = 100;
 /// Tables inside tables.
@@ -196,6 +196,8 @@ pub struct Gate {
     pub writes: Vec<String>,
     /// The stage to send back to, here or in an outer table. By default, the gate's own.
     pub redo: Option<String>,
+    /// How often it may send back. Without a number of its own it draws on the rounds of the stage that it sends back.
+    pub rounds: Option<u32>,
     pub when: When,
     pub weight: GateWeight,
 }

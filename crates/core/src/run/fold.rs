@@ -303,7 +303,7 @@ impl Run {
     }
 
     pub(super) fn start(&mut self, start: &Start) {
-        let flow = Flow::read_frozen(&start.flow, &start.texts)
+        let flow = Flow::read_frozen(&start.flow, &start.texts, &start.params)
             .expect("the flow in a journal was checked when its run started");
         self.phase = Phase::Going;
         self.started_at = self.now;
@@ -613,7 +613,7 @@ impl Run {
             }
         }
         let unit = &mut table.units[position];
-        unit.sent_back(by);
+        unit.sent_back(by, &definition.flow);
         unit.fault = fault;
         unit.since = now;
         unit.findings = findings.to_vec();

@@ -225,6 +225,12 @@ impl Run {
         CallKind::from_flow(&self.definition().flow, call)
     }
 
+    /// Returns how often a gate with rounds of its own sent this unit back.
+    pub fn rounds_of_gate(&self, target: &UnitId, judged: &UnitId, gate: &str) -> u32 {
+        let key = (judged.stage.clone(), gate.to_owned());
+        self.unit(target).gate_rounds.get(&key).copied().unwrap_or_default()
+    }
+
     /// Returns all units that ever did something, from the top, those of items inside their `each`.
     pub fn units(&self) -> Vec<(UnitId, &Stage, &Unit)> {
         let mut found = Vec::new();

@@ -94,6 +94,8 @@ pub struct Unit {
     pub attempt: u32,
     /// How often it was sent back by what is not a person. It only grows.
     pub round: u32,
+    /// How often gates with rounds of their own sent it back, by stage and name. They only grow.
+    pub gate_rounds: BTreeMap<(String, String), u32>,
     /// Attempts in a row that ended without a result.
     pub misses: u32,
     /// Calls in a row that were lost, interrupted or limited.
@@ -428,6 +430,7 @@ impl Unit {
             since: old.since,
             attempt: old.attempt,
             round: old.round,
+            gate_rounds: old.gate_rounds,
             landings: old.landings,
             paths: match old.paths {
                 // What was begun is still there, and may land.
@@ -481,10 +484,20 @@ impl Unit {
         self.landed.is_some() || self.inner.tables.iter().any(undone)
     }
 
-    pub(super) fn sent_back(&mut self, by: &SentBack) {
+    /// Counts who sent it back. Gates with rounds of their own count for themselves, those of all items together.
+    pub(super) fn sent_back(&mut self, by: &SentBack, flow: &Flow) {
         self.due = Due::Again;
         match by {
-            SentBack::Gate { .. } | SentBack::Partial => self.round += 1,
+            SentBack::Gate { unit, gate } => {
+                match flow.gate(unit, gate).and_then(|gate| gate.rounds) {
+                    Some(_) => {
+                        *self.gate_rounds.entry((unit.stage.clone(), gate.clone())).or_default() +=
+                            1;
+                    }
+                    None => self.round += 1,
+                }
+            }
+            SentBack::Partial => self.round += 1,
             SentBack::Landing => self.landings += 1,
             SentBack::Person { .. } | SentBack::Resumed => {}
         }

@@ -36,7 +36,7 @@ pub fn spendings<'a>(
     let mut spendings: Vec<Spending> = Vec::new();
     for (at, fact) in facts {
         if let Event::RunStarted(start) = fact {
-            flow = Flow::read_frozen(&start.flow, &start.texts).ok();
+            flow = Flow::read_frozen(&start.flow, &start.texts, &start.params).ok();
         } else if let Event::RunRewound { from, .. } = fact {
             // The other run has paid for what both share.
             let own = spendings.iter_mut().filter(|spending| spending.run == run);

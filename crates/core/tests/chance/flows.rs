@@ -6,8 +6,9 @@ use super::Chance;
 
 /// The text of a flow that can be read, with rows, gates and tables as they come.
 pub(crate) fn flow_by_chance(chance: &mut Chance) -> String {
-    let mut text =
-        "name = \"any\"\n[params]\np = { values = [\"a\", \"b\"], default = \"a\" }\n".to_owned();
+    let mut text = "name = \"any\"\n[params]\np = { values = [\"a\", \"b\"], default = \"a\" }\n\
+         n = { values = [\"0\", \"2\"], default = \"0\" }\n"
+        .to_owned();
     text.push_str("[[stage]]\nname = \"first\"\nagent = \"lister\"\nlist = \"things\"\n");
     table_by_chance(chance, &mut text, 1);
     text
@@ -73,7 +74,13 @@ fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
                 (true, _) => ", when = { item = \"risk\", is = [\"high\"] }",
                 (false, _) => "",
             };
-            gates.push(format!("{{ name = \"g{n}\", {check}{redo}{advisory}{when} }}"));
+            let may_count = !check.starts_with("human") && chance.one_in(3);
+            let rounds = match (may_count, chance.below(4)) {
+                (true, 3) => ", rounds = { param = \"n\" }".to_owned(),
+                (true, rounds) => format!(", rounds = {rounds}"),
+                (false, _) => String::new(),
+            };
+            gates.push(format!("{{ name = \"g{n}\", {check}{redo}{rounds}{advisory}{when} }}"));
         }
         if is_called && chance.one_in(3) {
             gates.push("{ land = true }".to_owned());

@@ -112,6 +112,11 @@ fn rows() -> Vec<String> {
         gates("{ name = \"a\", review = \"../x\" }"),
         gates("{ verify = true, auto = true }"),
         gates("{ human = \"?\", advisory = true }"),
+        gates("{ human = \"?\", rounds = 1 }"),
+        gates("{ review = \"a\", rounds = 21 }"),
+        gates("{ review = \"a\", rounds = { param = \"nope\" } }"),
+        format!("name = \"f\"\n{PARAM}[[stage]]\nname = \"s\"\nagent = \"x\"\nrounds = {{ param = \"p\" }}"),
+        gates("{ review = \"a\", rounds = { param = \"p\", is = 1 } }"),
         gates("{ review = \"a\" }, { review = \"a\" }"),
         gates("{ artifact = \"x.md\" }"),
         gates("{ review = \"a\", redo = \"later\" }"),
@@ -152,8 +157,11 @@ fn every_sentence_of_the_source_is_said_by_some_row() {
             })
         })
     };
-    let sources =
-        [include_str!("../../src/flow/parse.rs"), include_str!("../../src/flow/check.rs")];
+    let sources = [
+        include_str!("../../src/flow/parse.rs"),
+        include_str!("../../src/flow/count.rs"),
+        include_str!("../../src/flow/check.rs"),
+    ];
     let sentences: Vec<String> = sources.iter().flat_map(|source| sentences(source)).collect();
     assert!(sentences.len() > 40, "only {} sentences were found", sentences.len());
     let unsaid: Vec<&String> = sentences.iter().filter(|sentence| !said(sentence)).collect();

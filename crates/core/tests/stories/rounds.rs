@@ -5,7 +5,7 @@ use forge_core::{
     run::{Phase, State},
 };
 
-use crate::world::{World, finding, partial, revise, revises, unread};
+use crate::world::{World, finding, item, partial, revise, revises, start_of, unread};
 use forge_core::verdict::{Severity, Verdict};
 
 const REVIEWED: &str = r#"
@@ -280,4 +280,87 @@ fn where_the_row_to_go_back_to_was_skipped_the_work_itself_goes_back() {
     assert_eq!(world.calls(), ["make#2"]);
     assert_eq!(world.unit("make").findings.len(), 1, "it is told why");
     assert_eq!(world.unit("plan").state, State::Skipped);
+}
+
+/// Two gates, each with rounds of its own.
+const CAPPED: &str = r#"
+params.repair = { values = ["0", "1", "3"], default = "1" }
+[[stage]]
+name = "write"
+agent = "writer"
+rounds = 0
+gates = [{ name = "code", review = "critic", rounds = 2 }, { name = "tests", command = "check", rounds = { param = "repair" } }]
+"#;
+
+#[test]
+fn a_gate_with_rounds_of_its_own_draws_on_these_alone() {
+    let mut world = World::small(CAPPED).begin();
+    world.end("write#1");
+    world.rules("write#1/code#1", revises(3));
+    world.end("write#2");
+    world.end("write#2/code#1");
+    world.rules("write#2/tests#1", revises(1));
+    world.end("write#3");
+    world.rules("write#3/code#1", revises(2));
+    assert_eq!(world.calls(), ["write#4"], "each has sent it back, and one has a round left");
+    assert_eq!(world.unit("write").round, 0, "the rounds of the stage are not touched");
+    world.end("write#4");
+    world.rules("write#4/code#1", revises(1));
+    world.says(
+        "Q1 asks about write: `code` still does not pass, and no revisions are left. What now?",
+    );
+    world.say(1, Answer::Revise, "once more");
+    world.end("write#5");
+    world.end("write#5/code#1");
+    world.rules("write#5/tests#1", revises(1));
+    world.says(
+        "Q2 asks about write: `tests` still does not pass, and no revisions are left. What now?",
+    );
+}
+
+#[test]
+fn a_number_may_be_that_of_a_parameter() {
+    for (repair, attempts) in [("0", 1), ("1", 2), ("3", 4)] {
+        let mut world = World::of(start_of(
+            "f",
+            &[("f", &format!("name = \"f\"\n{CAPPED}"))],
+            &[("repair", repair)],
+        ));
+        for n in 1..=4 {
+            world = world.verdict(&format!("write#{n}/tests#1"), revise(9 - n));
+        }
+        let world = world.played();
+        assert_eq!(world.unit("write").attempt, attempts, "{repair}");
+    }
+}
+
+#[test]
+fn gates_of_all_items_send_their_lister_back_only_so_often_together() {
+    let flow = r#"
+[[stage]]
+name = "split"
+agent = "s"
+rounds = 0
+list = "tasks"
+[[stage]]
+name = "build"
+each = "tasks"
+at_once = 2
+  [[stage.stage]]
+  name = "make"
+  agent = "m"
+  gates = [{ name = "fits", command = "check", redo = "split", rounds = 1 }]
+"#;
+    let mut world = World::small(flow).list("split", vec![item("A"), item("B")]).begin();
+    world.end("split#1");
+    world.end("build.A/make#1");
+    world.rules("build.A/make#1/fits#1", revises(1));
+    world.end("split#2");
+    world.end("build.A/make#2");
+    world.end("build.A/make#2/fits#1");
+    world.end("build.B/make#1");
+    world.rules("build.B/make#1/fits#1", revises(1));
+    world.says(
+        "Q1 asks about build.B/make: `fits` still does not pass, and no revisions are left. What now?",
+    );
 }
