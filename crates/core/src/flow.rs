@@ -16,6 +16,6 @@ pub use check::{CallsMax, matches_name};
 pub use table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, CHANGE, Check, Condition, DEPTH_MAX, Delivery,
     Exhausted, FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT,
-    MISSES_MAX, Param, REQUEST, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, When, Work, firsts,
-    followers, lands,
+    MISSES_MAX, Param, REQUEST, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, TagRule, When, Work,
+    firsts, followers, lands,
 };

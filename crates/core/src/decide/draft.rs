@@ -1,6 +1,6 @@
 //! A decision in the making: a copy of the run that is ahead of the journal. What can come in is taken in here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use crate::{
     Time,
@@ -9,7 +9,7 @@ use crate::{
         ResultChange, SentBack, Start,
     },
     failure::{FaultClass, IDENTICAL_FAILURES_MAX, main_line},
-    flow::{Delivery, Flow, Stage, Work},
+    flow::{Delivery, Flow, Stage, TagRule, Work},
     id::{AttemptId, CallId, JudgementId, UnitId},
     item::{ITEMS_MAX, Item, flaw},
     money::Money,
@@ -447,7 +447,10 @@ impl Draft {
                  id"
             ));
         }
-        Ok(Some((list.clone(), items.clone())))
+        let tagged = items.iter().map(|item| tagged(item, &self.run.stage(unit).tags));
+        let items = tagged.collect::<Result<Vec<Item>, String>>();
+        let items = items.map_err(|flaw| format!("the list `{list}` is not valid: {flaw}"))?;
+        Ok(Some((list.clone(), items)))
     }
 
     /// Returns an item that is listed with other content than the one that landed under its id.
@@ -562,4 +565,29 @@ fn items_bounds(stages: &[Stage], list: &str) -> Option<(usize, usize)> {
     all.reduce(|(least, most), (other_least, other_most)| {
         (least.max(other_least), most.min(other_most))
     })
+}
+
+/// Returns an item with all tags that items of its list have, or what is wrong with them.
+fn tagged(item: &Item, rules: &BTreeMap<String, TagRule>) -> Result<Item, String> {
+    let mut item = item.clone();
+    for (name, TagRule { values, default }) in rules {
+        let possible = || values.join(", ");
+        let given = item.tags.entry(name.clone());
+        let value = match (given, default) {
+            (Entry::Occupied(given), _) => given.into_mut(),
+            (Entry::Vacant(missing), Some(default)) => missing.insert(default.clone()),
+            (Entry::Vacant(_), None) => {
+                return Err(format!("`{}` has no tag `{name}`; possible: {}", item.id, possible()));
+            }
+        };
+        if !values.contains(value) {
+            let value = value.clone();
+            let id = &item.id;
+            return Err(format!(
+                "`{id}` has the tag `{name}` = `{value}`; possible: {}",
+                possible()
+            ));
+        }
+    }
+    Ok(item)
 }

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::table::{
-    BuiltIn, CHANGE, Check, Condition, Delivery, Flow, FlowError, Gate, REQUEST, Stage, When, Work,
-    firsts, followers,
+    BuiltIn, CHANGE, Check, Condition, Delivery, Flow, FlowError, Gate, REQUEST, Stage, TagRule,
+    When, Work, firsts, followers,
 };
 use crate::id::is_plain_name;
 
@@ -22,12 +22,14 @@ pub struct CallsMax(pub u64);
 struct FlowKnowledge {
     /// Stages that a gate may send back to.
     stages: BTreeSet<String>,
-    /// Lists that were reported.
-    lists: BTreeSet<String>,
+    /// Lists that were reported, with the tags of their items.
+    lists: BTreeMap<String, BTreeMap<String, TagRule>>,
     /// Artifacts that may be there.
     artifacts: BTreeSet<String>,
     /// Whether there is an item whose tags a condition can ask for.
     is_in_each: bool,
+    /// The tags of the items around this place whose values are known.
+    tags: BTreeMap<String, TagRule>,
     /// True if a stage before this place lands code.
     lands: bool,
     /// True if a stage before this place is verified.
@@ -57,14 +59,18 @@ fn table(flow: &Flow, stages: &[Stage], outer: &FlowKnowledge) -> Result<(), Flo
         let mut known = outer.clone();
         for first in firsts(stages, position) {
             known.artifacts.extend(all_writes(&stages[first]));
-            known.lists.extend(stages[first].list.clone());
+            let Stage { list, tags, .. } = &stages[first];
+            known.lists.extend(list.iter().map(|list| (list.clone(), tags.clone())));
             known.stages.insert(stages[first].name.clone());
             known.lands |= has(&stages[first], &Check::Land);
             known.verifies |= has(&stages[first], &Check::Verify);
         }
         known.stages.insert(stage.name.clone());
         row(flow, stage, &known)?;
-        known.is_in_each |= matches!(stage.work, Work::Each { .. });
+        if let Work::Each { list, .. } = &stage.work {
+            known.is_in_each = true;
+            known.tags.extend(known.lists.get(list).cloned().unwrap_or_default());
+        }
         // Of the items that its own waited for, a stage may read what they wrote.
         let inside: Vec<String> = stage.inner().iter().flat_map(all_writes).collect();
         known.artifacts.extend(below(stage, &inside));
@@ -139,7 +145,7 @@ fn row(flow: &Flow, stage: &Stage, known: &FlowKnowledge) -> Result<(), FlowErro
         return Err(wrong(format!("reads `{CHANGE}`, but no stage before it has `land`")));
     }
     if let Work::Each { list, .. } = &stage.work
-        && !known.lists.contains(list)
+        && !known.lists.contains_key(list)
     {
         return Err(wrong(format!(
             "has `each = \"{list}\"`, but no stage before it has `list = \"{list}\"`"
@@ -220,7 +226,16 @@ fn conditions(flow: &Flow, known: &FlowKnowledge, when: &When) -> Result<(), Str
                     "has a condition on the item's `{tag}`, but is not inside a table with items"
                 ));
             }
-            Condition::Item { tag, is } => (("tag", tag.as_str()), is),
+            Condition::Item { tag, is } => {
+                let values = known.tags.get(tag).map(|rule| rule.values.as_slice());
+                let never = |value: &&String| values.is_some_and(|values| !values.contains(value));
+                if let Some(value) = is.iter().find(never) {
+                    return Err(format!(
+                        "has a condition on the tag `{tag}` = `{value}`, which it can never be"
+                    ));
+                }
+                (("tag", tag.as_str()), is)
+            }
         };
         let common = left.entry(subject).or_insert_with(|| is.iter().collect());
         common.retain(|value| is.contains(value));

@@ -9,7 +9,7 @@ use super::count::{CountValues, RawCount};
 use super::table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, Condition, DEPTH_MAX, Delivery, Exhausted,
     FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX,
-    Param, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, When, Work,
+    Param, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, TagRule, When, Work,
 };
 use crate::{id::is_plain_name, item::ITEMS_MAX, money::Money};
 
@@ -74,6 +74,29 @@ struct RawParam {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct RawTag {
+    values: Vec<String>,
+    default: Option<String>,
+}
+
+impl RawTag {
+    fn parse(self, name: &str) -> Result<TagRule, String> {
+        let Self { values, default } = self;
+        if !is_plain_name(name) {
+            return Err(format!("has the tag `{name}`, which is not a plain name"));
+        }
+        if values.is_empty() {
+            return Err(format!("has the tag `{name}` without values"));
+        }
+        if default.as_ref().is_some_and(|default| !values.contains(default)) {
+            return Err(format!("has the tag `{name}`, whose default is not one of its values"));
+        }
+        Ok(TagRule { values, default })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RawStage {
     name: String,
     phase: Option<String>,
@@ -94,6 +117,8 @@ struct RawStage {
     #[serde(default)]
     writes: Vec<String>,
     list: Option<String>,
+    #[serde(default)]
+    tags: BTreeMap<String, RawTag>,
     #[serde(default)]
     gates: Vec<RawGate>,
     rounds: Option<RawCount>,
@@ -292,6 +317,14 @@ impl FlowReader<'_> {
                 wrong(format!("has budget = \"{text}\", which is not an amount such as \"2.50\""))
             })?),
         };
+        if row.list.is_none() && !row.tags.is_empty() {
+            return Err(wrong("has tags of items, but no `list`".to_owned()));
+        }
+        let mut tags = BTreeMap::new();
+        for (name, tag) in row.tags {
+            let rule = tag.parse(&name).map_err(&wrong)?;
+            tags.insert(name, rule);
+        }
         if row.gates_first && parsed.is_empty() {
             return Err(wrong("has `gates_first`, but no gates".to_owned()));
         }
@@ -303,6 +336,7 @@ impl FlowReader<'_> {
             reads: row.reads,
             writes: row.writes,
             list: row.list,
+            tags,
             gates: parsed,
             rounds: settled("rounds", row.rounds, ROUNDS_DEFAULT, (0, ROUNDS_MAX))?,
             exhausted: row.exhausted,

@@ -75,6 +75,8 @@ pub struct Stage {
     pub writes: Vec<String>,
     /// The list that the worker must report.
     pub list: Option<String>,
+    /// The tags that each item of the list has, by name.
+    pub tags: BTreeMap<String, TagRule>,
     /// What makes it good, asked in this order.
     pub gates: Vec<Gate>,
     /// How many times it may be sent back by what is not a person.
@@ -200,6 +202,14 @@ pub struct Gate {
     pub rounds: Option<u32>,
     pub when: When,
     pub weight: GateWeight,
+}
+
+/// The values that a tag of an item can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TagRule {
+    pub values: Vec<String>,
+    /// The value of an item that names none. Without it, each item must name one.
+    pub default: Option<String>,
 }
 
 /// The power of a gate to send work back.

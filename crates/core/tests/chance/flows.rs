@@ -10,6 +10,10 @@ pub(crate) fn flow_by_chance(chance: &mut Chance) -> String {
          n = { values = [\"0\", \"2\"], default = \"0\" }\n"
         .to_owned();
     text.push_str("[[stage]]\nname = \"first\"\nagent = \"lister\"\nlist = \"things\"\n");
+    if chance.one_in(2) {
+        let default = *chance.of(&["", ", default = \"low\"", ", default = \"high\""]);
+        writeln!(text, "tags.risk = {{ values = [\"low\", \"high\"]{default} }}").unwrap();
+    }
     table_by_chance(chance, &mut text, 1);
     text
 }

@@ -2,6 +2,7 @@
 
 use forge_core::{
     event::{Choice, End, Outcome},
+    id::UnitId,
     item::{Item, flaw},
     run::Phase,
 };
@@ -265,4 +266,58 @@ each = "tasks"
     assert_eq!(world.calls(), ["split#2"], "the items inside are good, so nothing is undone");
     world.end("split#2");
     world.says("split#2 left no usable result: the list `tasks` changes `B`, which is already merged: give the change a new id");
+}
+
+/// A list whose items take one of two ways.
+const ROUTES: &str = r#"
+[[stage]]
+name = "triage"
+agent = "t"
+list = "bugs"
+tags.route = { values = ["A", "B"], default = "B" }
+tags.area = { values = ["core", "app"] }
+[[stage]]
+name = "fix"
+each = "bugs"
+  [[stage.stage]]
+  name = "plan"
+  agent = "p"
+  when = { item = "route", is = ["B"] }
+  [[stage.stage]]
+  name = "make"
+  agent = "m"
+"#;
+
+fn with_tags(id: &str, tags: &[(&str, &str)]) -> Item {
+    let tags = tags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Item { tags: tags.collect(), ..item(id) }
+}
+
+#[test]
+fn an_item_without_a_tag_has_its_default() {
+    let items = vec![with_tags("T1", &[("area", "core")])];
+    let mut world = World::small(ROUTES).list("triage", items).begin();
+    world.end("triage#1");
+    assert_eq!(world.calls(), ["fix.T1/plan#1"]);
+    let items = vec![with_tags("T1", &[("area", "app"), ("route", "A"), ("other", "kept")])];
+    let mut world = World::small(ROUTES).list("triage", items).begin();
+    world.end("triage#1");
+    assert_eq!(world.calls(), ["fix.T1/make#1"]);
+    let unit: UnitId = "fix.T1/make".parse().unwrap();
+    assert_eq!(world.run.item(&unit.scope).unwrap().tags["other"], "kept");
+}
+
+#[test]
+fn a_tag_that_is_missing_or_misspelled_is_a_flaw_of_the_list_and_names_the_possible_ones() {
+    for (tags, flaw) in [
+        (vec![], "`T1` has no tag `area`; possible: core, app"),
+        (vec![("area", "core"), ("route", "a")], "`T1` has the tag `route` = `a`; possible: A, B"),
+    ] {
+        let mut world = World::small(ROUTES).list("triage", vec![with_tags("T1", &tags)]).begin();
+        world.end("triage#1");
+        assert_eq!(world.calls(), ["triage#2"], "it is tried again");
+        let fault = world.unit("triage").fault.clone().unwrap();
+        let said = format!("{fault:?}");
+        assert!(said.contains(flaw), "{said}");
+    }
 }

@@ -105,6 +105,12 @@ fn rows() -> Vec<String> {
         stage("agent = \"x\"\nwrites = [\"request.md/y.md\"]"),
         stage("agent = \"x\"\nreads = [\"change.diff\"]"),
         gates("{ review = \"r\", reads = [\"change.diff\"] }"),
+        // Tags.
+        stage("agent = \"x\"\ntags.route = { values = [\"A\"] }"),
+        stage("agent = \"x\"\nlist = \"l\"\ntags.\"a b\" = { values = [\"A\"] }"),
+        stage("agent = \"x\"\nlist = \"l\"\ntags.route = { values = [] }"),
+        stage("agent = \"x\"\nlist = \"l\"\ntags.route = { values = [\"A\"], default = \"B\" }"),
+        "name = \"f\"\n[[stage]]\nname = \"s\"\nagent = \"x\"\nlist = \"l\"\ntags.route = { values = [\"A\"] }\n[[stage]]\nname = \"t\"\neach = \"l\"\n[[stage.stage]]\nname = \"u\"\nagent = \"x\"\nwhen = { item = \"route\", is = [\"B\"] }\n".to_owned(),
         // Gates.
         gates("{ name = \"x\" }"),
         gates("{ check = \"none\" }"),

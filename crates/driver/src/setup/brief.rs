@@ -6,7 +6,7 @@ use forge_core::result::ResultKey;
 use forge_core::{
     Run,
     event::{Answer, Colour, Ruling, Waiver},
-    flow::{Check, Gate, Stage},
+    flow::{Check, Gate, Stage, TagRule},
     id::{CallId, Scope, UnitId},
     inbox::{InboxEntry, artifact_name},
     item::Item,
@@ -424,11 +424,15 @@ fn key_in_words(key: ResultKey, call: &CallId, stage: &Stage) -> String {
         }
         ResultKey::Lists => {
             let list = stage.list.as_deref().unwrap_or("NAME");
+            let tags = match tags_in_words(stage) {
+                asked if asked.is_empty() => "{name: text}, if you were asked for any".to_owned(),
+                asked => asked,
+            };
             format!(
                 "{{\"{list}\": [{{id, title, after, writes, must, tags?}}]}}; id is a letter or digit, then \
                  at most 39 letters, digits, - or _; after: ids that come first, or []; writes: paths from the \
                  top that it may change or make (two with a common path never run together, one without paths \
-                 runs alone); must: sentences that are true when it is done; tags: {{name: text}}, if you were asked for any"
+                 runs alone); must: sentences that are true when it is done; tags: {tags}"
             )
         }
         ResultKey::Must => "[{id, state, proof}] for what must be true of your task; id is its sentence, state is \"met\" or \
@@ -623,6 +627,17 @@ fn item_in_words(item: &Item, call: &CallId) -> String {
         let _ = write!(text, "\n\nWhat must be true when it is done:\n\n- {}", must.join("\n- "));
     }
     text
+}
+
+/// The tags that items of a stage's list have, and what they can be.
+fn tags_in_words(stage: &Stage) -> String {
+    let tag = |(name, rule): (&String, &TagRule)| {
+        let values: Vec<String> = rule.values.iter().map(|value| format!("\"{value}\"")).collect();
+        let default = rule.default.as_ref();
+        let default = default.map(|value| format!(" (\"{value}\" if you leave it out)"));
+        format!("{name} is {}{}", values.join(" or "), default.unwrap_or_default())
+    };
+    stage.tags.iter().map(tag).collect::<Vec<String>>().join("; ")
 }
 
 /// An item of a list with all that was reported of it.
