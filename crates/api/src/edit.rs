@@ -41,6 +41,34 @@ pub struct Editable {
     pub content: Vec<u8>,
 }
 
+/// A run that shares its first facts with another one, and that nobody drives yet.
+pub struct RewoundRun {
+    pub run: String,
+    driver: Driver,
+    signals: Signals,
+}
+
+impl RewoundRun {
+    /// Drives it until it stops.
+    pub fn drive(mut self, tell: Tell<'_>) -> Result<RunOutcome, Error> {
+        self.begin(tell)?;
+        let how = self.driver.drive(&mut self.signals, tell)?;
+        Ok(RunOutcome::from_driver(&mut self.driver, self.run, how))
+    }
+
+    /// Leaves it to somebody else. The files that show it are there when this returns.
+    pub fn let_go(mut self) -> Result<String, Error> {
+        self.begin(&mut |_, _| {})?;
+        self.driver.show();
+        Ok(self.run)
+    }
+
+    fn begin(&mut self, tell: Tell<'_>) -> Result<(), Error> {
+        self.driver.tell_first(tell)?;
+        self.driver.hear_time(tell)
+    }
+}
+
 impl Forge {
     /// Returns the artifact of this name, as `forge show` names it: with its scope, if it has one.
     pub fn editable(&self, id: &str, name: &str) -> Result<Editable, Error> {
@@ -127,7 +155,10 @@ impl Forge {
             return Ok(tree);
         }
         Err(Error::usage(
-            format!("`{unit}` has no checkout: it has not started, or its checkout was removed"),
+            format!(
+                "{} has no checkout: it has not started, or its checkout was removed",
+                unit.label()
+            ),
             format!("forge status {}", short_id(id)),
         ))
     }
@@ -157,7 +188,7 @@ impl Forge {
         let order = Operation::Commit(CommitFiles {
             location: checkout_location(&self.home, &frozen, id, &scope)?,
             onto,
-            message: format!("{why}\n\nForge-Run: {id}\nForge-Call: {unit} by hand\n"),
+            message: format!("{why}\n\nForge-Run: {id}\nForge-Call: {}, by hand\n", unit.label()),
             rewords: None,
             when_ms: now(),
             pin: pin.clone(),
@@ -187,14 +218,8 @@ impl Forge {
         sent
     }
 
-    /// Starts a run that shares the facts of another one up to a unit, and drives it.
-    pub fn rewind(
-        &self,
-        id: &str,
-        unit: &UnitId,
-        began: &mut dyn FnMut(&str),
-        tell: Tell<'_>,
-    ) -> Result<RunOutcome, Error> {
+    /// Begins a run that shares the facts of another one up to a unit. Who drives it is for the caller to say.
+    pub fn rewind(&self, id: &str, unit: &UnitId) -> Result<RewoundRun, Error> {
         self.refuse_agents()?;
         let records: Vec<_> = self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
         let Some(mut shared) = rewind(&records, id, unit, now(), &person()) else {
@@ -229,16 +254,10 @@ impl Forge {
         let first: Vec<(u64, String)> =
             shared.iter().map(|record| (record.at, body(record))).collect();
         let writer = store.begin_run_with(lock, &first, &row(&new, &run))?;
-        let mut signals = Signals::listen()?;
-        let mut driver = {
-            let machine = Machine::local(&self.home)?;
-            Driver::over(&self.home, machine, &new, Box::new(store), writer, run, frozen)?
-        };
-        began(&new);
-        driver.tell_first(tell)?;
-        driver.hear_time(tell)?;
-        let how = driver.drive(&mut signals, tell)?;
-        Ok(RunOutcome::from_driver(&mut driver, new, how))
+        let signals = Signals::listen()?;
+        let machine = Machine::local(&self.home)?;
+        let driver = Driver::over(&self.home, machine, &new, Box::new(store), writer, run, frozen)?;
+        Ok(RewoundRun { run: new, driver, signals })
     }
 
     /// Commits that a rewound run goes on from are kept by refs of its own.

@@ -217,10 +217,9 @@ impl Forge {
         &self,
         prefix: &str,
         takeover: Takeover,
-        began: &mut dyn FnMut(&str),
         tell: Tell<'_>,
     ) -> Result<RunOutcome, Error> {
-        self.resume_hearing(prefix, takeover, &mut Signals::listen()?, began, tell)
+        self.resume_hearing(prefix, takeover, &mut Signals::listen()?, &mut |_| {}, tell)
     }
 
     /// Does the same for a user interface that handles signals itself.
@@ -301,7 +300,7 @@ impl Forge {
         lock: RunLock,
         command: Option<&Command>,
     ) -> Result<(), Error> {
-        let tell: Tell<'_> = &mut |_| {};
+        let tell: Tell<'_> = &mut |_, _| {};
         let mut driver = self.take_over(id, lock)?;
         driver.take_commands(tell)?;
         let refusal = match command {

@@ -55,6 +55,23 @@ impl Forge {
         Ok(view)
     }
 
+    /// Reads the titles of the commits of a result.
+    pub fn add_subjects(&self, view: &mut ResultView) {
+        for landed in &mut view.landed {
+            landed.subject = self.home.repository.subject(&landed.commit);
+        }
+    }
+
+    /// Returns the first unit of a run whose code is not part of its result.
+    pub fn unmerged_change(&self, id: &str) -> Result<Option<UnitId>, Error> {
+        let (run, _) = self.fold(id)?;
+        let is_open = |unit: &UnitId| {
+            view::ChangeKind::from_run(&run, unit) == view::ChangeKind::Code
+                && run.unit(unit).landed.is_none()
+        };
+        Ok(run.units().into_iter().map(|(unit, _, _)| unit).find(is_open))
+    }
+
     /// Returns where the result of a run is found: on its branch, or, if that was left alone, on Forge's own ref. If
     /// somebody moved both, only the commit itself is left to be named.
     pub(crate) fn found_at(

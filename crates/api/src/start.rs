@@ -37,7 +37,7 @@ use flow_outline::EFFORT;
 use forge_core::{
     event::{Blob, Coherence, Limits, OnOverlap, Start},
     flow::{Check, Delivery, FORMAT, Stage, Work},
-    view::{Course, short_commit, shorten},
+    view::{Course, RunRow, short_commit, shorten},
 };
 use forge_driver::{
     Error,
@@ -81,6 +81,8 @@ pub use request::{Discussion, OnMissing, PullRequest, QUICK_FLOW, Request, quote
 const SOURCE: &str = "source";
 /// Of what is not in a run, this many files are named.
 const LEFT_OUT_NAMED: usize = 5;
+/// Of unfinished runs, this many are named.
+const UNFINISHED_NAMED: usize = 3;
 /// The most characters of a path that a refusal quotes.
 const NAME_SHOWN: usize = 100;
 
@@ -106,7 +108,7 @@ impl StartedRun {
 
     /// Leaves it to somebody else. The files that show it are there when this returns.
     pub fn let_go(mut self) -> Result<String, Error> {
-        self.driver.tell_first(&mut |_| {})?;
+        self.driver.tell_first(&mut |_, _| {})?;
         self.driver.show();
         Ok(self.run)
     }
@@ -170,21 +172,27 @@ impl Forge {
     /// Names the runs whose results may conflict with that of a new one.
     fn unfinished_note(&self) -> Result<Option<String>, Error> {
         let (rows, _) = self.rows_to_list()?;
-        let mut open = rows.iter().filter(|row| !row.claims.is_empty());
-        let Some(first) = open.next() else { return Ok(None) };
-        let state = match first.standing.course() {
-            Course::Driven if !self.is_driven(&first.run) => "not running",
-            Course::Driven | Course::Asking | Course::Held | Course::Failed | Course::Over => {
-                first.standing.label()
-            }
-        };
-        let id = short_id(&first.run);
-        Ok(Some(match open.count() {
-            0 => format!("{id} ({state}) is unfinished; its result may conflict with this run"),
-            n => format!(
-                "{id} ({state}) and {n} more are unfinished; their results may conflict with this run"
-            ),
-        }))
+        let open: Vec<&RunRow> = rows.iter().filter(|row| !row.claims.is_empty()).collect();
+        let named = open.iter().take(UNFINISHED_NAMED).map(|row| {
+            let state = match row.standing.course() {
+                Course::Driven if !self.is_driven(&row.run) => "not running",
+                Course::Driven | Course::Asking | Course::Held | Course::Failed | Course::Over => {
+                    row.standing.label()
+                }
+            };
+            format!("{} ({state})", short_id(&row.run))
+        });
+        let mut named: Vec<String> = named.collect();
+        let more = open.len() - named.len();
+        named.extend((more > 0).then(|| format!("{more} more")));
+        Ok(match named.as_slice() {
+            [] => None,
+            [one] => Some(format!("{one} is unfinished; its result may conflict with this run")),
+            [others @ .., last] => Some(format!(
+                "{} and {last} are unfinished; their results may conflict with this run",
+                others.join(", ")
+            )),
+        })
     }
 
     /// Reads all that a run depends on, and refuses what cannot be. Nothing is written.

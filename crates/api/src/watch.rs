@@ -24,7 +24,7 @@ use forge_core::{
     event::{Event, Outcome, Record},
     id::{CallId, QuestionId, UnitId},
     run::{Phase, State},
-    view::{LogLevel, Names, sentence},
+    view::{LogLevel, Names, sentence_in},
 };
 use forge_driver::{Error, local_executor::wait_for, run_id::short_id, signals::Signals};
 use forge_keeper::AttemptStatus;
@@ -199,7 +199,7 @@ impl Watcher<'_> {
                 // The end of work that is done is the end of its stream.
                 let is_done = matches!(fact, Event::AttemptEnded { outcome: Outcome::Done, .. });
                 let is_milestone = LogLevel::new(fact) == LogLevel::Milestone && !is_done;
-                let sentence = sentence(fact, Names::Short);
+                let sentence = sentence_in(&self.run, fact, Names::Short);
                 Some(PendingOutput::Fact { at, sentence, is_milestone })
             }
         }

@@ -184,14 +184,14 @@ fn execute(command: CliCommand) -> Result<ExitCode, forge_api::Error> {
     }
 }
 
-/// Shows the runs to pick one from, or the short help where there is nothing to list.
+/// Shows the runs to pick one from, or lists them where there is nothing to pick.
 fn go_home() -> Result<ExitCode, forge_api::Error> {
     match cli::home::choose() {
         HomeAction::List => cli::status::StatusArgs::all().run(),
-        HomeAction::Help => {
-            let mut command = with_help(Cli::command(), HelpLength::Short);
-            Ok(cli::home::print_help(&command.render_help().to_string()))
-        }
+        HomeAction::NoRepository => Err(forge_api::Error::usage(
+            "this folder is not in a git repository",
+            "forge demo\n   or: forge help",
+        )),
         HomeAction::Leave => Ok(ExitCode::SUCCESS),
         HomeAction::Attach(run) => cli::attach::AttachArgs::for_run(Some(run)).run(),
         HomeAction::Show(run) => cli::show::ShowArgs::for_run(run).run(),

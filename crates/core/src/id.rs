@@ -206,6 +206,16 @@ impl CallId {
         }
     }
 
+    /// Returns the name in the message of a commit: `T2, attempt 1`.
+    pub fn commit_trailer(&self) -> String {
+        let AttemptId { unit, number } = self.attempt();
+        let attempt = format!("{}, attempt {number}", unit.label());
+        match self.gate() {
+            Some(gate) => format!("{attempt}, {}", gate_label(gate)),
+            None => attempt,
+        }
+    }
+
     /// Returns the attempt that is made or looked at.
     pub fn attempt(&self) -> &AttemptId {
         match self {

@@ -26,7 +26,7 @@ pub use log_level::LogLevel;
 pub use open_findings::open_findings;
 pub use phases::PhasesView;
 pub use proof::{ProofState, WaivedView};
-pub use question_words::serious_counts;
+pub use question_words::{sentence_in, serious_counts};
 pub use remaining_finding::{RemainingFinding, RemainingReason};
 pub use remarks::RemarkView;
 pub use result::{ArtifactView, LandedView, ResultView};

@@ -372,7 +372,7 @@ fn message(plan: &Plan<'_>, result: Option<&AgentResult>) -> String {
         .into_iter()
         .chain(title)
         .find(|text| !text.trim().is_empty())
-        .unwrap_or_else(|| format!("Work on {}", call.unit()));
+        .unwrap_or_else(|| format!("Work on {}", call.unit().label()));
     let text = sanitize(&text);
     let text = text.trim();
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
@@ -383,6 +383,7 @@ fn message(plan: &Plan<'_>, result: Option<&AgentResult>) -> String {
     if !rest.trim().is_empty() {
         message = format!("{message}\n\n{}", rest.trim());
     }
+    let call = call.commit_trailer();
     format!("{message}\n\nForge-Run: {}\nForge-Call: {call}\n", context.id)
 }
 

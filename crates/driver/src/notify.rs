@@ -27,7 +27,7 @@ use std::{
 use forge_core::{
     Run, Time,
     event::{self, End, Event, Hold, Outcome, Ruling},
-    view::{Names, Standing, sanitize, sentence},
+    view::{Names, Standing, sanitize, sentence_in},
 };
 use forge_keeper::Redactor;
 use forge_project::settings::{NotifierKind, Settings, Switch};
@@ -90,8 +90,8 @@ impl Notifier {
     }
 
     /// Tells of a record that is durable.
-    pub fn record(&mut self, seq: u64, record: &event::Record, before: Standing, after: Standing) {
-        let notices = self.notices(record, before, after);
+    pub fn record(&mut self, seq: u64, record: &event::Record, before: Standing, run: &Run) {
+        let notices = self.notices(record, before, Standing::from_run(run), run);
         if notices.is_empty() {
             return;
         }
@@ -106,13 +106,17 @@ impl Notifier {
         // A run of an older Forge has told nobody, and nobody wants to hear of its past.
         let text = fs::read_to_string(self.file("notified")).ok();
         let seen = text.and_then(|text| text.trim().parse().ok()).unwrap_or(last);
-        for record in records.iter().filter(|record| record.seq > seen) {
-            let Ok(facts) = facts(record) else { continue };
-            let again = event::Record { at: record.at, facts };
-            let notices = self.notices(&again, Standing::Going, Standing::Going);
-            self.write(record.seq, &notices);
-        }
         if seen < last {
+            let mut run = Run::new();
+            for record in records {
+                let Ok(facts) = facts(record) else { continue };
+                let again = event::Record { at: record.at, facts };
+                run.apply_record(&again);
+                if record.seq > seen {
+                    let notices = self.notices(&again, Standing::Going, Standing::Going, &run);
+                    self.write(record.seq, &notices);
+                }
+            }
             self.mark_processed(last);
         }
         self.start_tellers();
@@ -164,7 +168,13 @@ impl Notifier {
     }
 
     /// Collects the notices of one record.
-    fn notices(&self, record: &event::Record, before: Standing, after: Standing) -> Vec<Notice> {
+    fn notices(
+        &self,
+        record: &event::Record,
+        before: Standing,
+        after: Standing,
+        run: &Run,
+    ) -> Vec<Notice> {
         let begins_to_wait = after == Standing::Limited && before != Standing::Limited;
         let facts = record.facts.iter().filter(|fact| {
             // Of many calls with the same limit one is told.
@@ -179,7 +189,7 @@ impl Notifier {
                 continue;
             }
             let message = Redactor::new(self.secrets.iter().cloned())
-                .clean(sentence(fact, Names::Short).as_bytes());
+                .clean(sentence_in(run, fact, Names::Short).as_bytes());
             let message = sanitize(&String::from_utf8_lossy(&message));
             let top = self.home.repository.top.as_ref().unwrap_or(&self.home.repository.common_dir);
             notices.push(Notice {

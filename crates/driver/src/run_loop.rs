@@ -141,8 +141,8 @@ impl Machine {
     }
 }
 
-/// How an interface learns what happens: once for each record, after it is durable.
-pub type Tell<'a> = &'a mut dyn FnMut(&event::Record);
+/// How an interface learns what happens: once for each record, after it is durable, with the run that it led to.
+pub type Tell<'a> = &'a mut dyn FnMut(&Run, &event::Record);
 
 /// What became of a command from another interface, as it is kept beside the command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -193,8 +193,11 @@ impl Driver {
     pub fn tell_first(&mut self, tell: Tell<'_>) -> Result<(), Error> {
         let records = self.journal.read(&self.id, 1)?;
         self.behind = self.projector.add(&records).err();
+        let mut run = Run::new();
         for record in &records {
-            tell(&event::Record { at: record.at, facts: facts(record)? });
+            let record = event::Record { at: record.at, facts: facts(record)? };
+            run.apply_record(&record);
+            tell(&run, &record);
         }
         if let Some(notifier) = &mut self.notifier {
             notifier.begin(&records);
@@ -324,7 +327,7 @@ impl Driver {
         }
         self.publish(&record, tell);
         if let Some(notifier) = &mut self.notifier {
-            notifier.record(self.writer.seq(), &record, before, Standing::from_run(&self.run));
+            notifier.record(self.writer.seq(), &record, before, &self.run);
         }
         Ok(Ok(()))
     }
@@ -342,7 +345,7 @@ impl Driver {
         if self.behind.is_none() {
             self.behind = self.projector.add(&[line]).err();
         }
-        tell(record);
+        tell(&self.run, record);
     }
 
     /// Settles what other interfaces asked. They learn the outcome with the facts, or why not.

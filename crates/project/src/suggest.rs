@@ -27,13 +27,16 @@ pub fn explain(message: &str) -> String {
 /// Longer words are near to nothing. Comparing takes time by the square of the length.
 const WORD_CHARS_MAX: usize = 200;
 
+/// Of a word with fewer characters, three changes leave nothing.
+const SHORT_CHARS: usize = 6;
+
 /// Returns the word that is least different, if it is not too different.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     if length > WORD_CHARS_MAX {
         return None;
     }
-    let most = length / 2 + 1;
+    let most = if length < SHORT_CHARS { 2 } else { length / 2 + 1 };
     known
         // Of two that are equally near the longer one is meant: letters are left out more often than mistaken.
         .map(|near| (levenshtein(word, near), Reverse(near.len()), near))
@@ -50,6 +53,7 @@ mod tests {
     fn the_nearest_word_is_the_one_with_the_fewest_changes() {
         let known = ["budget", "call_budget", "at_once"];
         assert_eq!(nearest("budgt", known.into_iter()), Some("budget"));
+        assert_eq!(nearest("nope", ["roles"].into_iter()), None, "nothing of it is left");
         assert_eq!(nearest("atonce", known.into_iter()), Some("at_once"));
         assert_eq!(nearest("x", known.into_iter()), None);
         assert_eq!(nearest("staus", ["stats", "status"].into_iter()), Some("status"));

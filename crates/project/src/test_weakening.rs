@@ -78,18 +78,19 @@ impl TestFile {
     fn weaker_in(&self, after: &Self) -> Vec<String> {
         let before = self;
         let mut sentences = Vec::new();
-        if after.tests.len() < before.tests.len() {
+        let is_shorter = after.tests.len() < before.tests.len();
+        if is_shorter {
             let gone = missing(&before.tests, &after.tests);
             let names: Vec<&str> = gone.iter().copied().take(NAMES_MAX).collect();
             let more = gone.len().saturating_sub(NAMES_MAX);
             let names =
                 if names.is_empty() { "one of a double name".into() } else { names.join(", ") };
             let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            sentences.push(format!(
-                "fewer tests: {} → {}; removed: {names}{more}",
-                before.tests.len(),
-                after.tests.len()
-            ));
+            let removed = match gone.len().max(before.tests.len() - after.tests.len()) {
+                1 => "1 test".to_owned(),
+                n => format!("{n} tests"),
+            };
+            sentences.push(format!("{removed} removed: {names}{more}"));
         }
         for SeenMark { mark, count, last_line } in &after.marks {
             let earlier = before.marks.iter().find(|seen| seen.mark.text == mark.text);
@@ -98,7 +99,8 @@ impl TestFile {
                 sentences.push(format!("line {last_line}: {what}: `{}`", mark.text));
             }
         }
-        if after.assertions < before.assertions {
+        // With a test go its assertions.
+        if after.assertions < before.assertions && !is_shorter {
             sentences
                 .push(format!("fewer assertions: {} → {}", before.assertions, after.assertions));
         }

@@ -53,7 +53,6 @@ pub struct CallSelector {
 
 /// The brief of one call, turn by turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "Told")]
 pub struct Briefing {
     pub run: String,
     pub call: String,
@@ -75,7 +74,6 @@ pub struct Briefing {
 
 /// The brief of one turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "ToldTurn")]
 pub struct TurnBrief {
     pub turn: TurnName,
     pub brief: String,

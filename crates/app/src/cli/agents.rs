@@ -127,12 +127,10 @@ impl CheckArgs {
 
 /// Announces the call that is about to be made and what it may cost.
 fn announcement(plan: &CheckPlan) -> String {
-    let cost = match plan.cap {
-        Some(cap) => {
-            format!("which may cost a little (stopped at {cap}, if it reports its cost)")
-        }
-        None => "which costs nothing".to_owned(),
+    let Some(cap) = plan.cap else {
+        return format!("one tiny call to {}, which costs nothing", plan.agent);
     };
+    let cost = format!("which may cost a little (stopped at {cap}, if it reports its cost)");
     let words = format::one_line(&plan.argv.join(" "), ANNOUNCED_CHARACTERS);
     let words = format::hanging_indent("  ", &words, terminal_info::terminal_width());
     format!("one tiny call to {}, {cost}:\n{words}", plan.agent)

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     format, terminal_output,
     text::{
-        answer_text::{OpenQuestions, answer_commands, is_check_name},
+        answer_text::{OpenQuestions, answer_commands, override_reason},
         status_text::next_command,
     },
 };
@@ -85,11 +85,16 @@ impl AnswerArgs {
             let what = format!("{question} of {id} needs an answer");
             return Err(Error::usage(what, possible_answers(forge, &run, question)?));
         };
-        let Ok(choice) = AnswerChoice::from_str(&choice, true) else {
+        // In data the check stands beside the choice: `waive verify`.
+        let (word, check) = choice.split_once(' ').unwrap_or((&choice, ""));
+        let Ok(parsed) = AnswerChoice::from_str(word, true) else {
             let what = format!("`{choice}` is not an answer to {question}");
             return Err(Error::usage(what, possible_answers(forge, &run, question)?));
         };
-        Ok(ParsedAnswer { run, question, choice, words })
+        if !check.is_empty() {
+            words.insert(0, check.to_owned());
+        }
+        Ok(ParsedAnswer { run, question, choice: parsed, words })
     }
 
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
@@ -101,13 +106,18 @@ impl AnswerArgs {
             AnswerChoice::Retry => event::Answer::Retry,
             AnswerChoice::Reject => event::Answer::GiveUp,
             AnswerChoice::Override => {
-                if words.is_empty() {
-                    return Err(Error::usage(
-                        "name the check to override",
-                        possible_answers(&forge, &run, question)?,
-                    ));
+                let asked = forge.view(&run)?.asked.into_iter();
+                let mut asked = asked.filter(|asked| {
+                    let mut options = asked.options.iter();
+                    asked.question == question.to_string()
+                        && options.any(|option| option.answer.starts_with("waive"))
+                });
+                // Where nothing can be overridden, the run says what it offers instead.
+                let gate = asked.next().and_then(|asked| asked.gate).unwrap_or_default();
+                if !gate.is_empty() {
+                    words = vec![override_reason(format::short_id(&run), &words, &gate)?];
                 }
-                event::Answer::Waive { gate: named_gate(&forge, &run, question, words.remove(0))? }
+                event::Answer::Waive { gate }
             }
         };
         let words = words.join(" ");
@@ -158,19 +168,6 @@ fn possible_answers(forge: &Forge, run: &str, question: QuestionId) -> Result<St
         Some(asked) => answer_commands(id, asked, OpenQuestions::new(&all)),
         None => format!("forge status {id}"),
     })
-}
-
-/// Returns the gate that a word names, which may be its name on screens.
-fn named_gate(
-    forge: &Forge,
-    run: &str,
-    question: QuestionId,
-    word: String,
-) -> Result<String, Error> {
-    let mut asked = forge.view(run)?.asked.into_iter();
-    let asked = asked.find(|asked| asked.question == question.to_string());
-    let gate = asked.and_then(|asked| asked.gate);
-    Ok(gate.filter(|gate| is_check_name(&word, gate)).unwrap_or(word))
 }
 
 /// Builds the error for an incomplete answer; it lists the answers to the first open question of `run`, or of any run.

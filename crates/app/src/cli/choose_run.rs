@@ -102,14 +102,17 @@ pub(crate) fn choose_run(
         .partition(|row| forge.is_driven(&row.run) || forge.is_attended(&row.run));
     let choices: [Vec<&RunRow>; 2] = match action {
         RunAction::Resume => {
-            let (failed, open) =
-                alone.into_iter().partition(|row| row.standing.course() == Course::Failed);
-            // A failed run is chosen only if there is no other candidate.
-            let open: Vec<&RunRow> = open;
-            if open.is_empty() && attended.is_empty() {
-                [failed, Vec::new()]
-            } else {
-                [open, attended]
+            // A run that needs an answer can be continued only by one.
+            let (asking, alone): (Vec<&RunRow>, Vec<&RunRow>) =
+                alone.into_iter().partition(|row| row.standing.course() == Course::Asking);
+            let is_open = |row: &&RunRow| row.standing.course() != Course::Failed;
+            match alone.iter().copied().filter(is_open).collect::<Vec<_>>() {
+                open if open.len() == 1 => [open, Vec::new()],
+                open if open.is_empty() && !(asking.is_empty() && attended.is_empty()) => {
+                    [asking, attended]
+                }
+                // A failed run is chosen only if there is no other candidate.
+                _ => [alone, Vec::new()],
             }
         }
         RunAction::Attach => [
@@ -164,6 +167,13 @@ pub(crate) fn choose_run(
     };
     match choices.iter().find(|choices| !choices.is_empty()).map(Vec::as_slice) {
         Some([row]) => Ok(row.run.clone()),
+        Some([row, ..])
+            if action == RunAction::Resume
+                && row.standing.course() == Course::Asking
+                && !can_ask() =>
+        {
+            Err(Error::person("the runs need an answer first", "forge attach"))
+        }
         Some(rows) => pick_run(forge, rows, action),
         None => {
             let what = match action {
@@ -200,7 +210,7 @@ pub(crate) fn require_done(forge: &Forge, run: &str) -> Result<(), Error> {
         (Course::Over, _) => Some(format!("forge show {id}")),
         (Course::Driven | Course::Held | Course::Failed | Course::Asking, _) => None,
     };
-    let next = next.unwrap_or_else(|| format!("forge attach {id}"));
+    let next = next.unwrap_or_else(|| format!("forge attach {id}")).replace(" · ", "\n   or: ");
     Err(Error::usage(format!("{id} is not done ({state})"), next))
 }
 

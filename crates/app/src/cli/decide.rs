@@ -14,10 +14,10 @@ use forge_api::{
     run_loop::DriveEnd,
 };
 use forge_core::{
-    Command,
+    Command, Run,
     event::{Answer, Choice},
     id::QuestionId,
-    view::{AnswerWords, Course, QuestionView, Standing},
+    view::{Course, QuestionView, Standing},
 };
 
 use super::{
@@ -31,8 +31,7 @@ use crate::{
     picker::pick,
     terminal_output,
     text::answer_text::{
-        AnswerOption, OpenQuestions, answer_commands, answer_options, is_check_name,
-        is_common_check, typed_check,
+        AnswerOption, OpenQuestions, answer_commands, answer_options, override_reason,
     },
 };
 
@@ -187,14 +186,7 @@ impl DecideArgs {
         let question = self.choose_question(id, verb, &asked)?;
         let offered = answer_options(question);
         let is_meant = |option: &&AnswerOption| option.answer.choice() == verb.choice();
-        // Where an agent has left nothing that could be changed, words go with another try.
-        let takes_words = |option: &&AnswerOption| {
-            verb == Verb::Revise
-                && option.answer == Answer::Retry
-                && option.words == AnswerWords::Possible
-        };
-        let option = offered.iter().find(is_meant).or_else(|| offered.iter().find(takes_words));
-        let Some(option) = option else {
+        let Some(option) = offered.iter().find(is_meant) else {
             return Err(not_offered(id, verb, question, OpenQuestions::new(&asked)));
         };
         let words = match (verb, &option.answer) {
@@ -275,35 +267,39 @@ impl DecideArgs {
     ) -> Result<ExitCode, Error> {
         let id = format::short_id(run);
         let standing = forge.view(run)?.row.standing;
-        let next = match (sent, standing.course()) {
-            (Sent::ToDriver, _) => "The run continues in its own process.".to_owned(),
-            // The same end as that of `forge resume`, which starts nothing then.
-            (Sent::Journaled, Course::Over) if standing == Standing::Done && !self.no_resume => {
-                return self.drive_args.resume(forge, run, Takeover::AsItIs);
+        let is_over = matches!(standing.course(), Course::Failed | Course::Over);
+        let next = match sent {
+            Sent::ToDriver => Some("The run continues in its own process.".to_owned()),
+            Sent::Journaled if is_over => None,
+            Sent::Journaled if forge.is_attended(run) => {
+                Some("The run continues where it is shown.".to_owned())
             }
-            // Resumed, it would be opened again.
-            (Sent::Journaled, Course::Failed | Course::Over) => {
-                terminal_output::print_stderr(done);
-                let how = DriveEnd::Stopped(standing);
-                let outcome = RunOutcome { run: run.to_owned(), how, left: None, behind: None };
-                return report_outcome(forge, outcome, self.drive_args.output_format());
-            }
-            (Sent::Journaled, _) if forge.is_attended(run) => {
-                "The run continues where it is shown.".to_owned()
-            }
-            (Sent::Journaled, _) if self.no_resume => format!("Next: forge resume {id}"),
-            (Sent::Journaled, Course::Driven | Course::Asking | Course::Held) => {
-                terminal_output::print_stderr(done);
-                if let DriveMode::Here(form @ OutputFormat::Sentences) = self.drive_args.mode() {
-                    for (_, record) in forge.records(run, known + 1)? {
-                        form.print_record(&record);
-                    }
-                }
-                return self.drive_args.resume(forge, run, Takeover::Resume { budget: None });
-            }
+            Sent::Journaled if self.no_resume => Some(format!("Next: forge resume {id}")),
+            Sent::Journaled => None,
         };
-        terminal_output::print(&format!("{done}. {next}"));
-        Ok(ExitCode::SUCCESS)
+        if let Some(next) = next {
+            terminal_output::print(&format!("{done}. {next}"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        terminal_output::print_stderr(done);
+        if let DriveMode::Here(form @ OutputFormat::Sentences) = self.drive_args.mode() {
+            let mut state = Run::new();
+            for (number, record) in forge.records(run, 1)? {
+                state.apply_record(&record);
+                if number > known {
+                    form.print_record(&state, &record);
+                }
+            }
+        }
+        if is_over && (standing != Standing::Done || self.no_resume) {
+            // Resumed, it would be opened again.
+            let how = DriveEnd::Stopped(standing);
+            let outcome = RunOutcome { run: run.to_owned(), how, left: None, behind: None };
+            return report_outcome(forge, outcome, self.drive_args.output_format());
+        }
+        // The same end as that of `forge resume`, which starts nothing where the run is done.
+        let takeover = if is_over { Takeover::AsItIs } else { Takeover::Resume { budget: None } };
+        self.drive_args.resume(forge, run, takeover)
     }
 }
 
@@ -312,26 +308,6 @@ fn not_offered(id: &str, verb: Verb<'_>, question: &QuestionView, open: OpenQues
     let number = &question.question;
     let what = format!("{number} of {id} does not offer {}: {}", verb.command(), question.text);
     Error::usage(what, answer_commands(id, question, open))
-}
-
-/// Returns the reason for an override of a check. The check can be named first; a single text is the reason, unless it
-/// is a name.
-fn override_reason(id: &str, words: &[String], gate: &str) -> Result<String, Error> {
-    let name = typed_check(gate);
-    let command = |why: &str| format!("forge override {id} {name} \"{why}\"");
-    match words {
-        [check, why @ ..] if !why.is_empty() && is_check_name(check, gate) => Ok(why.join(" ")),
-        [check] if !is_check_name(check, gate) && !is_common_check(check) => Ok(check.clone()),
-        [check, ..] if is_common_check(check) && !is_check_name(check, gate) => {
-            let what = format!("only `{name}` can be overridden here, not `{check}`");
-            Err(Error::usage(what, command("WHY")))
-        }
-        [] | [_] => Err(Error::usage("say which check you override, and why", command("WHY"))),
-        words => {
-            let what = format!("name what you override: `{name}`");
-            Err(Error::usage(what, command(&words.join(" "))))
-        }
-    }
 }
 
 /// Splits `[RUN] WORDS...`. A first word before a quoted text is a run, also if there is none of this name.

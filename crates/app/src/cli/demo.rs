@@ -24,7 +24,7 @@ use forge_api::{
     start::{Allowed, Asks, PullRequest, Request, StartedRun, quoted},
 };
 use forge_core::{
-    Command,
+    Command, Run,
     event::{Approvals, Record},
     view::Standing,
 };
@@ -148,7 +148,8 @@ fn print_facts(forge: &Forge, begun: StartedRun, project: Project) -> Result<Exi
     let run = begun.run.clone();
     let format = OutputFormat::Sentences;
     format.print_started(&run);
-    let outcome = begun.drive(&mut |record: &Record| format.print_record(record))?;
+    let outcome =
+        begun.drive(&mut |run: &Run, record: &Record| format.print_record(run, record))?;
     report_outcome_with(forge, outcome, format, project)
 }
 

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, process::ExitCode};
 
 use clap::Args;
 use forge_api::{Error, merge::FileStat};
-use forge_core::view::{ChangeKind, Course, sanitize};
+use forge_core::view::{Course, sanitize};
 
 use super::common::{open_forge, run_and_name};
 use crate::{
@@ -56,13 +56,14 @@ impl DiffArgs {
         } else if files.is_empty() {
             let view = forge.view(&run)?;
             let id = format::short_id(&run);
-            let changed = view.asked.iter().find(|asked| asked.change == ChangeKind::Code);
+            let changed = forge.unmerged_change(&run)?;
             terminal_output::print(&match (view.row.standing.course(), changed) {
                 (Course::Over, _) => {
                     format!("This run changed no files. Next: forge show {id}")
                 }
-                (_, Some(asked)) => {
-                    let unit = format::unit_argument(&asked.unit);
+                (_, Some(unit)) => {
+                    let unit = unit.to_string();
+                    let unit = format::unit_argument(&unit);
                     format!("Nothing is merged yet. The change so far: forge diff {id} {unit}")
                 }
                 (_, None) => "No changes yet.".to_owned(),

@@ -18,6 +18,7 @@ use forge_api::{
     start::{Request, StartedRun},
 };
 use forge_core::{
+    Run,
     event::{Event, Hold, Record},
     money::Money,
     view::{Course, RunLine, Standing, sanitize},
@@ -100,13 +101,13 @@ impl OutputFormat {
         }
     }
 
-    pub(crate) fn print_record(self, record: &Record) {
+    pub(crate) fn print_record(self, run: &Run, record: &Record) {
         match self {
             Self::Sentences => {
                 let level = Verbosity::chosen().log_level();
                 let prefix = format!("{}  ", format::clock_time(record.at));
                 for fact in shown_facts(record, level) {
-                    terminal_output::print_fact(&fact_line(&prefix, fact, level));
+                    terminal_output::print_fact(&fact_line(&prefix, run, fact, level));
                     if let Event::RunHeld { hold: Hold::Interrupted { .. } } = fact {
                         let hint = "          agents have 10s to finish; Ctrl-C again kills them";
                         terminal_output::print_hint(hint);
@@ -145,9 +146,8 @@ impl DriveArgs {
     ) -> Result<ExitCode, Error> {
         match (self.mode(), takeover) {
             (DriveMode::Here(form), _) => {
-                let mut tell = |record: &Record| form.print_record(record);
-                let outcome =
-                    forge.resume(run, takeover, &mut |run| form.print_started(run), &mut tell)?;
+                let mut tell = |run: &Run, record: &Record| form.print_record(run, record);
+                let outcome = forge.resume(run, takeover, &mut tell)?;
                 report_outcome(forge, outcome, form)
             }
             (DriveMode::Screen, Takeover::Resume { budget }) => drive_on_screen(forge, run, budget),
@@ -178,7 +178,8 @@ impl DriveArgs {
         }
         match mode {
             DriveMode::Here(form) => {
-                let outcome = begun.drive(&mut |record: &Record| form.print_record(record))?;
+                let outcome = begun
+                    .drive(&mut |run: &Run, record: &Record| form.print_record(run, record))?;
                 report_outcome(forge, outcome, form)
             }
             DriveMode::Screen => drive_on_screen(forge, &begun.let_go()?, None),

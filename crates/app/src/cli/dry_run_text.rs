@@ -47,7 +47,7 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
         row("first", &format!("the request is checked by {}", role_text(player)));
     }
     lines.push(String::new());
-    for stage in &dry.stages {
+    for stage in dry.stages.iter().filter(|stage| stage.runs != Runs::Skipped) {
         lines.extend(stage_lines(stage, width));
     }
     lines.push(String::new());
@@ -96,28 +96,25 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
     let depth = stage.stage.matches('/').count();
     let name = stage.stage.rsplit('/').next().unwrap_or_default();
     let indent = "  ".repeat(depth);
-    let skipped = |runs: Runs| match runs {
-        Runs::Yes => "",
-        Runs::Skipped => "skipped: ",
+    let depends = |runs: Runs| match runs {
+        Runs::Yes | Runs::Skipped => "",
         Runs::Perhaps => "depends on the task: ",
     };
     let player = stage.player.as_ref().map(|player| format!(" ({})", agent_text(player)));
     let budget = stage.budget.map(|budget| format!(", at most {budget}")).unwrap_or_default();
     let what =
-        format!("{}{}{}{budget}", skipped(stage.runs), stage.does, player.unwrap_or_default());
+        format!("{}{}{}{budget}", depends(stage.runs), stage.does, player.unwrap_or_default());
     let mut lines = vec![format::hanging_indent(&format!("{indent}{name:<12} "), &what, width)];
-    if stage.runs == Runs::Skipped {
-        return lines;
-    }
-    for gate in &stage.gates {
+    for gate in stage.gates.iter().filter(|gate| gate.runs != Runs::Skipped) {
         let player = gate.player.as_ref().map(|player| format!(" ({})", agent_text(player)));
         let n_rounds = gate.rounds.unwrap_or(stage.rounds);
         let is_said = gate.player.is_some() || gate.rounds.is_some();
         let rounds = is_said.then(|| format!(", {n_rounds} revisions, then {}", stage.then));
         let what = format!(
             "{}{}{}{}",
-            skipped(gate.runs),
-            gate.wants,
+            depends(gate.runs),
+            // The names of tasks are not known yet.
+            gate.wants.replace("{item}", "T1"),
             player.unwrap_or_default(),
             rounds.unwrap_or_default()
         );

@@ -60,28 +60,24 @@ impl EditArgs {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn reason(&self, example: &str) -> Result<&str, Error> {
-        match self.why.as_deref().map(str::trim).filter(|why| !why.is_empty()) {
-            Some(why) => Ok(why),
-            None => Err(Error::usage("a change by hand needs a reason", example)),
-        }
+    fn reason(&self, files: &str, example: &str) -> Result<&str, Error> {
+        let why = self.why.as_deref().map(str::trim).filter(|why| !why.is_empty());
+        why.ok_or_else(|| Error::usage(format!("a change by hand needs a reason{files}"), example))
     }
 
     fn code(&self, forge: &Forge, run: &str, unit: &str) -> Result<Sent, Error> {
         let found = forge.find_unit("edit --code", run, unit)?;
         let checkout = forge.checkout(run, &found)?;
-        let example = format!(
-            "change files in {}, then forge edit {} --code {unit} --why REASON",
-            checkout.display(),
-            format::short_id(run)
-        );
-        forge.edit_code(run, &found, self.reason(&example)?)
+        let files = format!("; the files are in {}", checkout.display());
+        let id = format::short_id(run);
+        let example = format!("forge edit {id} --code {unit} --why \"REASON\"");
+        forge.edit_code(run, &found, self.reason(&files, &example)?)
     }
 
     fn artifact(&self, forge: &Forge, run: &str, name: &str) -> Result<Sent, Error> {
         let found = forge.editable(run, name)?;
-        let why =
-            self.reason(&format!("forge edit {} {name} --why REASON", format::short_id(run)))?;
+        let why = self
+            .reason("", &format!("forge edit {} {name} --why \"REASON\"", format::short_id(run)))?;
         let content = match &self.file {
             Some(path) if path == Path::new("-") => {
                 let mut bytes = Vec::new();

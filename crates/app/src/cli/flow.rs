@@ -67,10 +67,10 @@ impl FlowArgs {
                         let about = row.problem.map_or(row.description, |_| {
                             format!("is wrong: forge flow check {}", row.name)
                         });
-                        terminal_output::print(&format!(
-                            "{:<16} {about} ({})",
-                            row.name, row.origin
-                        ));
+                        let name = format!("{:<16} ", row.name);
+                        let about = format!("{about} ({})", row.origin);
+                        let width = terminal_info::terminal_width();
+                        terminal_output::print(&format::hanging_indent(&name, &about, width));
                     }
                 }
                 Ok(ExitCode::SUCCESS)
@@ -101,8 +101,7 @@ impl FlowArgs {
 }
 
 fn check_text(found: &FoundFlow) -> String {
-    let most = found.flow.calls_max().0;
-    format!("`{}` is valid; at most {most} agent calls, with all revisions", found.flow.name)
+    format!("`{}` is valid", found.flow.name)
 }
 
 fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Error> {
@@ -171,8 +170,6 @@ fn flow_text(found: &FoundFlow, width: usize) -> String {
         let _ = write!(text, "\n  --auto is refused{}", condition_text(manual));
     }
     push_stages(&mut text, stages, 1, width);
-    let most = found.flow.calls_max().0;
-    let _ = write!(text, "\n\nat most {most} agent calls, with all revisions");
     text
 }
 

@@ -7,7 +7,6 @@
 use std::{
     collections::BTreeSet,
     io::{self, IsTerminal as _},
-    process::ExitCode,
 };
 
 use forge_api::clock::now;
@@ -21,7 +20,7 @@ use super::{
 use crate::{
     format,
     picker::{self, PickedLine, pick_from},
-    terminal_info, terminal_output,
+    terminal_info,
     text::state_words::has_result,
 };
 
@@ -34,13 +33,12 @@ pub(crate) enum HomeAction {
     Leave,
     /// The list of all runs: there is nothing to pick, or no terminal.
     List,
-    /// This is not in a repository.
-    Help,
+    NoRepository,
 }
 
 /// Lets the person pick a run and what to do with it.
 pub(crate) fn choose() -> HomeAction {
-    let Ok(forge) = open_forge() else { return HomeAction::Help };
+    let Ok(forge) = open_forge() else { return HomeAction::NoRepository };
     let Ok((rows, _)) = forge.rows_to_list() else { return HomeAction::List };
     let mut rows = rows;
     rows.sort_by_cached_key(|row| need_order(&forge, row));
@@ -71,11 +69,4 @@ pub(crate) fn choose() -> HomeAction {
             }
         }
     }
-}
-
-/// Prints the short help, for a `forge` without a command where there is nothing to list.
-pub(crate) fn print_help(help: &str) -> ExitCode {
-    terminal_output::print_stderr(help.trim_end());
-    terminal_output::print_stderr("\nThis is not in a git repository. Try: forge demo");
-    ExitCode::from(2)
 }

@@ -94,9 +94,12 @@ impl InitArgs {
             return Ok(ExitCode::SUCCESS);
         }
         terminal_output::print("Commit it before the next run, which reads it from the commit.");
-        terminal_output::print(
-            "Next: git add forge.toml && git commit -m \"Set up Forge\" forge.toml · forge \"what you want\"",
-        );
+        // A file that sets nothing is worth no commit.
+        terminal_output::print(if project.verify.is_empty() {
+            "Next: forge config edit"
+        } else {
+            "Next: git add forge.toml && git commit -m \"Set up Forge\" forge.toml · forge \"what you want\""
+        });
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -61,7 +61,7 @@ impl LogArgs {
         let forge = open_forge()?;
         let run = named_or_latest(&forge, self.run.as_deref())?;
         if !self.follow && !self.json {
-            let lines = self.last_lines(&forge.records(&run, 1)?, &mut today());
+            let lines = self.last_lines(&forge.records(&run, 1)?, &mut Run::new(), &mut today());
             print_paged(&lines.join("\n"), Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
@@ -79,18 +79,16 @@ impl LogArgs {
         let mut can_continue = true;
         loop {
             let records = forge.records(run, seen + 1)?;
-            for (_, record) in &records {
-                state.apply_record(record);
-            }
             if self.json {
                 for (seq, record) in &records {
+                    state.apply_record(record);
                     let line = LogLine { seq: *seq, record: record.clone() };
                     terminal_output::print_raw(&json_line(&line));
                 }
             } else {
                 let lines = match seen {
-                    0 => self.last_lines(&records, &mut day),
-                    _ => self.lines(&records, 0, &mut day),
+                    0 => self.last_lines(&records, &mut state, &mut day),
+                    _ => self.lines(&records, 0, &mut state, &mut day),
                 };
                 for line in lines {
                     terminal_output::print_raw(&line);
@@ -112,33 +110,48 @@ impl LogArgs {
     }
 
     /// Formats the facts that are shown, or as many of the last ones as were asked for.
-    fn last_lines(&self, records: &[(u64, Record)], day: &mut String) -> Vec<String> {
+    fn last_lines(
+        &self,
+        records: &[(u64, Record)],
+        run: &mut Run,
+        day: &mut String,
+    ) -> Vec<String> {
         let level = self.level();
         let all: usize = records.iter().map(|(_, record)| shown_facts(record, level).count()).sum();
-        self.lines(records, self.lines.map_or(0, |lines| all.saturating_sub(lines)), day)
+        self.lines(records, self.lines.map_or(0, |lines| all.saturating_sub(lines)), run, day)
     }
 
-    /// Formats the facts that are shown after the first `skipped` ones, each with its time. Where another day begins, its
-    /// date comes before. Every fact has date and number of its record instead.
-    fn lines(&self, records: &[(u64, Record)], skipped: usize, day: &mut String) -> Vec<String> {
+    /// Applies records to their run, and formats the facts that are shown after the first `skipped` ones, each with its
+    /// time. Where another day begins, its date comes before. Every fact has date and number of its record instead.
+    fn lines(
+        &self,
+        records: &[(u64, Record)],
+        mut skipped: usize,
+        run: &mut Run,
+        day: &mut String,
+    ) -> Vec<String> {
         let level = self.level();
-        let shown = records.iter().flat_map(|(seq, record)| {
-            shown_facts(record, level).map(move |fact| (*seq, record.at, fact))
-        });
         let mut lines = Vec::new();
-        for (seq, at, fact) in shown.skip(skipped) {
-            let prefix = match level {
-                LogLevel::Milestone | LogLevel::Check => {
-                    let date = format::date(at);
-                    if *day != date {
-                        day.clone_from(&date);
-                        lines.push(date);
-                    }
-                    format!("{}  ", format::clock_time(at))
+        for (seq, record) in records {
+            run.apply_record(record);
+            for fact in shown_facts(record, level) {
+                if skipped > 0 {
+                    skipped -= 1;
+                    continue;
                 }
-                LogLevel::Fact => format!("{seq:>5}  {}  ", format::date_and_time(at)),
-            };
-            lines.push(fact_line(&prefix, fact, level));
+                let prefix = match level {
+                    LogLevel::Milestone | LogLevel::Check => {
+                        let date = format::date(record.at);
+                        if *day != date {
+                            day.clone_from(&date);
+                            lines.push(date);
+                        }
+                        format!("{}  ", format::clock_time(record.at))
+                    }
+                    LogLevel::Fact => format!("{seq:>5}  {}  ", format::date_and_time(record.at)),
+                };
+                lines.push(fact_line(&prefix, run, fact, level));
+            }
         }
         lines
     }

@@ -22,6 +22,9 @@ use super::{
 };
 use crate::terminal_output;
 
+/// Adds what a push needs.
+const ADD_REMOTE: &str = "git remote add origin URL";
+
 /// Open a pull request for the result of a run, after a yes
 #[derive(Args)]
 pub(crate) struct PullRequestArgs {
@@ -43,14 +46,16 @@ impl PullRequestArgs {
         require_done(&forge, &run)?;
         let draft = forge.pull_request(&run)?;
         let Some(remote) = draft.remote.as_ref().filter(|_| !self.print && is_installed(GH)) else {
-            print_draft(&draft);
+            let (lack, next) = match &draft.remote {
+                None => ("no remote is set", ADD_REMOTE.to_owned()),
+                Some(_) => ("gh is not installed", line(&draft.push())),
+            };
+            if self.print || draft.remote.is_some() {
+                print_draft(&draft);
+            }
             if self.print {
                 return Ok(ExitCode::SUCCESS);
             }
-            let (lack, next) = match &draft.remote {
-                None => ("no remote is set", "git remote add origin URL".to_owned()),
-                Some(_) => ("gh is not installed", line(&draft.push())),
-            };
             let what = format!("{lack}, so nothing was pushed and no pull request was opened");
             return Err(Error::surroundings(what, next));
         };
@@ -84,17 +89,16 @@ fn print_draft(draft: &PullRequestDraft) {
     terminal_output::print_raw(&sanitize(&format!("# {}\n\n{}", draft.title, draft.body)));
     let mut steps = Vec::new();
     match (&draft.remote, draft.page()) {
-        (None, _) => steps.push("no remote is set; add one: git remote add origin URL".to_owned()),
+        (None, _) => steps.push(ADD_REMOTE.to_owned()),
         (Some(_), Some(page)) => {
             steps.push(line(&draft.push()));
             steps.push(format!("open {page}"));
         }
         (Some(_), None) => steps.push(line(&draft.push())),
     }
-    if let Some(file) = &draft.file {
-        steps.push(format!("the text above is in {}", file.display()));
-    }
-    terminal_output::print_stderr(&sanitize(&format!("\nNext:\n  {}", steps.join("\n  "))));
+    let file = draft.file.as_ref().map(|file| format!("\nThe text is in {}.", file.display()));
+    let steps = format!("{}\nNext:\n  {}", file.unwrap_or_default(), steps.join("\n  "));
+    terminal_output::print_stderr(&sanitize(&steps));
 }
 
 /// Runs a command of the user's, who sees it and may answer it.

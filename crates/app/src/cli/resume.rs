@@ -11,16 +11,17 @@ use forge_api::{
     start::Request,
 };
 use forge_core::{
+    Run,
     event::Record,
-    view::{RunRow, Standing},
+    view::{QuestionView, RunRow, Standing},
 };
 
 use super::{
     choose_run::{RunAction, choose_run},
     common::{open_forge, parse_budget},
-    drive_mode::{DriveArgs, report_outcome, start_and_drive},
+    drive_mode::{DriveArgs, DriveMode, OutputFormat, report_outcome, start_and_drive},
 };
-use crate::{format, terminal_output};
+use crate::{format, terminal_output, text::answer_text::OpenQuestions};
 
 /// Continue a run after a stop, a crash, an answer or a failure
 #[derive(Args)]
@@ -85,24 +86,59 @@ impl ResumeArgs {
             terminal_output::print_note(&format!("{id} is done, so there is nothing to resume"));
             // A driver that died at the very end may have left something to save.
             let form = self.drive_args.output_format();
-            let mut tell = |record: &Record| form.print_record(record);
-            let outcome = forge.resume(&run, Takeover::AsItIs, &mut |_| {}, &mut tell)?;
+            let mut tell = |run: &Run, record: &Record| form.print_record(run, record);
+            let outcome = forge.resume(&run, Takeover::AsItIs, &mut tell)?;
             return report_outcome(&forge, outcome, form);
         }
         if !wanted.is_empty() {
             forge.change_settings(&run, &wanted)?;
-            for asked in forge.view(&run)?.asked {
-                if asked.options.iter().any(|option| option.answer == "retry") {
-                    let question = asked.question;
+            let (id, asked) = (format::short_id(&run), forge.view(&run)?.asked);
+            let open = OpenQuestions::new(&asked);
+            for QuestionView { question, options, .. } in &asked {
+                if options.iter().any(|option| option.answer == "retry") {
                     terminal_output::print_note(&format!(
-                        "{question} is still open; to try again with what you changed: forge retry {}",
-                        format::short_id(&run)
+                        "{question} is still open; to try again with what you changed: forge retry {id}{}",
+                        open.flag(question)
                     ));
                 }
             }
         }
         let takeover = if self.as_it_is { Takeover::AsItIs } else { Takeover::Resume { budget } };
+        let is_changed = budget.is_some() || !wanted.is_empty();
+        if row.standing == Standing::Waiting && !is_changed && takeover != Takeover::AsItIs {
+            return self.resume_asking(&forge, &run, takeover);
+        }
+        if let DriveMode::Here(form) = self.drive_args.mode() {
+            form.print_started(&run);
+        }
         self.drive_args.resume(&forge, &run, takeover)
+    }
+
+    /// Resumes a run that needs an answer. Fails if it was not given meanwhile, and cannot be given here.
+    fn resume_asking(
+        &self,
+        forge: &Forge,
+        run: &str,
+        takeover: Takeover,
+    ) -> Result<ExitCode, Error> {
+        let form = match self.drive_args.mode() {
+            DriveMode::Here(form @ OutputFormat::Sentences) => form,
+            DriveMode::Here(OutputFormat::Json) | DriveMode::Screen | DriveMode::Detached => {
+                return self.drive_args.resume(forge, run, takeover);
+            }
+        };
+        let mut is_unchanged = true;
+        let mut tell = |run: &Run, record: &Record| {
+            is_unchanged = false;
+            form.print_record(run, record);
+        };
+        let outcome = forge.resume(run, takeover, &mut tell)?;
+        if is_unchanged {
+            let id = format::short_id(run);
+            let what = format!("{id} needs an answer first");
+            return Err(Error::person(what, format!("forge attach {id}")));
+        }
+        report_outcome(forge, outcome, form)
     }
 
     fn wanted_settings(&self) -> Result<WantedSettings, Error> {

@@ -1,17 +1,18 @@
 //! `forge rewind`: starts a new run that shares the facts of another one up to a stage.
 
-use std::{cell::RefCell, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::Args;
-use forge_api::Error;
+use forge_api::{Error, forge::Takeover};
 use forge_core::{
+    Run,
     event::{Event, Record},
     view::UnitView,
 };
 
 use super::{
     common::{open_forge, run_and_name},
-    drive_mode::{OutputFormat, report_outcome},
+    drive_mode::{DriveArgs, DriveMode, OutputFormat, report_outcome},
 };
 use crate::{format, text::result_text::parse_unit_id};
 
@@ -23,14 +24,12 @@ pub(crate) struct RewindArgs {
     /// Name the stage or task to run again, such as design or T2
     #[arg(value_name = "STAGE")]
     unit: Option<String>,
-    /// Print a JSON object for each record and for the end
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    drive_args: DriveArgs,
 }
 
 impl RewindArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        let form = OutputFormat::from_json_flag(self.json);
         let forge = open_forge()?;
         let (run, name) = run_and_name(&forge, self.run.as_deref(), self.unit.as_deref())?;
         let Some(name) = name else {
@@ -50,22 +49,21 @@ impl RewindArgs {
         } else {
             forge.find_unit("rewind", &run, &name).unwrap_or(whole)
         };
-        let id = RefCell::new(String::new());
-        let mut began = |new: &str| {
-            new.clone_into(&mut id.borrow_mut());
-            form.print_started(new);
+        let begun = forge.rewind(&run, &unit)?;
+        let DriveMode::Here(form) = self.drive_args.mode() else {
+            return self.drive_args.resume(&forge, &begun.let_go()?, Takeover::AsItIs);
         };
+        form.print_started(&begun.run);
         // Who reads along has seen what both runs share.
         let mut is_shared = form == OutputFormat::Sentences;
-        let mut tell = |record: &Record| {
+        let mut tell = |state: &Run, record: &Record| {
             let is_rewind =
                 |fact: &Event| matches!(fact, Event::RunRewound { from, .. } if *from == run);
             is_shared &= !record.facts.iter().any(is_rewind);
             if !is_shared {
-                form.print_record(record);
+                form.print_record(state, record);
             }
         };
-        let outcome = forge.rewind(&run, &unit, &mut began, &mut tell)?;
-        report_outcome(&forge, outcome, form)
+        report_outcome(&forge, begun.drive(&mut tell)?, form)
     }
 }

@@ -70,7 +70,8 @@ impl ShowArgs {
             }
             pager::show_documents(&documents, paging);
         } else {
-            let result = forge.result(&run)?;
+            let mut result = forge.result(&run)?;
+            forge.add_subjects(&mut result);
             if self.json {
                 print_json(&result);
             } else {

@@ -7,7 +7,7 @@ use forge_api::{
     Error,
     spending::{SpendingFilter, SpendingView},
 };
-use forge_core::view::{Axis, StatsRow, StatsView, sanitize, stage_label};
+use forge_core::view::{Axis, StatsRow, StatsView, capitalized, sanitize, stage_label};
 
 use super::common::{open_forge, print_json};
 use crate::{format, terminal_info, terminal_output, text_width};
@@ -59,7 +59,9 @@ const DAYS_MAX: usize = 14;
 const MODELS_MAX: usize = 5;
 /// The width of all columns between the name and the bar, with the space before each.
 const COLUMNS: usize = 7 + 8 + 8 + 8 + 11;
+const TOKEN_COLUMNS: usize = 8 + 8 + 8;
 const BAR_WIDTH: usize = 16;
+const BAR_WIDTH_MIN: usize = 4;
 const KEY_WIDTH_MIN: usize = 10;
 
 impl StatsArgs {
@@ -127,7 +129,7 @@ fn overview(view: &SpendingView, length: TableLength, width: usize) -> String {
     let sum = if tokens.total() == 0 && total.amount().to_short_text() == "unknown" {
         format!("{}{since}; no agent reported cost or tokens", format::count(total.calls, "call"))
     } else {
-        format!("{}{since} · {calls} · {used}", total.amount().to_short_text())
+        format!("{}{since} · {calls} · {used}", total.amount().to_figure())
     };
     let mut text = format::hanging_parts("", &sum, width);
     let estimate = (total.estimated.0 > 0).then(|| {
@@ -182,13 +184,19 @@ fn table_text(table: &StatsView, most: usize, width: usize) -> String {
     };
     let names: Vec<String> = rows.iter().map(name).collect();
     let longest = names.iter().map(|name| text_width::width(name)).max().unwrap_or(0);
-    let room = width.saturating_sub(COLUMNS + 2 + BAR_WIDTH).max(KEY_WIDTH_MIN);
+    // Names are worth more than bars, and where there is little room, money more than tokens.
+    let has_tokens = width >= KEY_WIDTH_MIN + COLUMNS;
+    let columns = if has_tokens { COLUMNS } else { COLUMNS - TOKEN_COLUMNS };
+    let room = width.saturating_sub(columns + 2 + BAR_WIDTH_MIN).max(KEY_WIDTH_MIN);
     let key = longest.clamp(KEY_WIDTH_MIN, room);
+    let bar_width = width.saturating_sub(columns + 2 + key).min(BAR_WIDTH);
+    let numbers = |calls: &str, tokens: [&str; 3], cost: &str| {
+        let [input, output, cache] = tokens;
+        let tokens = format!(" {input:>7} {output:>7} {cache:>7}");
+        format!("{calls:>6}{} {cost:>10}", if has_tokens { &tokens } else { "" })
+    };
     let title = axis_name(table.by).to_uppercase();
-    let mut text = format!(
-        "{title:<key$} {:>6} {:>7} {:>7} {:>7} {:>10}",
-        "CALLS", "IN", "OUT", "CACHE", "COST"
-    );
+    let mut text = format!("{title:<key$} {}", numbers("CALLS", ["IN", "OUT", "CACHE"], "COST"));
     for (row, name) in rows.iter().zip(names) {
         // Where nobody told of tokens, they are unknown and not none.
         let short = |number| match row.tokens.total() {
@@ -196,15 +204,22 @@ fn table_text(table: &StatsView, most: usize, width: usize) -> String {
             _ => format::short_number(number),
         };
         let cache = row.tokens.cache_read.saturating_add(row.tokens.cache_write);
+        let name = match table.by {
+            Axis::Run => format::one_line(&name, key),
+            Axis::Stage | Axis::Role | Axis::Model | Axis::Agent | Axis::Day => {
+                text_width::cut_middle(&name, key)
+            }
+        };
+        let tokens = [row.tokens.input, row.tokens.output, cache].map(short);
         let line = format!(
-            "{} {:>6} {:>7} {:>7} {:>7} {:>10}  {}",
-            text_width::pad(&text_width::cut_middle(&name, key), key),
-            row.calls,
-            short(row.tokens.input),
-            short(row.tokens.output),
-            short(cache),
-            row.amount().to_short_text(),
-            format::bar(weight(row), heaviest, BAR_WIDTH, terminal_info::stdout_colours()),
+            "{} {}  {}",
+            text_width::pad(&name, key),
+            numbers(
+                &row.calls.to_string(),
+                tokens.each_ref().map(String::as_str),
+                &row.amount().to_short_text()
+            ),
+            format::bar(weight(row), heaviest, bar_width, terminal_info::stdout_colours()),
         );
         let _ = write!(text, "\n{}", line.trim_end());
     }
@@ -220,7 +235,7 @@ fn table_text(table: &StatsView, most: usize, width: usize) -> String {
 fn run_name(run: &str) -> String {
     let id = format::short_id(run);
     let words = run.strip_suffix(id).and_then(|rest| rest.split_once('-')).unwrap_or_default().1;
-    format!("{id}  {}", words.replace('-', " ").trim()).trim_end().to_owned()
+    format!("{id}  {}", capitalized(words.replace('-', " ").trim())).trim_end().to_owned()
 }
 
 const fn axis_name(axis: Axis) -> &'static str {

@@ -23,7 +23,7 @@ use crate::{
     text::{
         answer_text::OpenQuestions,
         end_card::checks_text,
-        question_text::{QuestionLayout, question_text},
+        question_text::{PROOF_LINES, QuestionLayout, question_text},
         state_words::{DrivenBy, MergeState, has_result, listed_mark},
         status_text::{next_command, result_commands},
     },
@@ -245,7 +245,9 @@ fn run_text(
                 write!(text, "\n{}", sanitize(&format::hanging_parts(" Checks  ", &checks, width)));
         }
     }
-    let layout = QuestionLayout::Printed { open: OpenQuestions::new(&view.asked) };
+    // In a pipe there is room for all.
+    let lines = if std::io::stdout().is_terminal() { PROOF_LINES } else { usize::MAX };
+    let layout = QuestionLayout::Printed { open: OpenQuestions::new(&view.asked), lines };
     for question in &view.asked {
         let question = question_text(&view.row.run, question, layout, width);
         let _ = write!(text, "\n\n{}", sanitize(&question));

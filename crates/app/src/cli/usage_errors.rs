@@ -80,7 +80,7 @@ pub(crate) fn usage_error(error: &clap::Error, args: &[OsString], cli: &Command)
         let missing: Vec<String> =
             missing.iter().map(|argument| argument.replace(['<', '>'], "")).collect();
         let what = format!("`{}` needs {}", line.name(), missing.join(" and "));
-        Error::usage(what, line.usage(error))
+        line.missing_value(&missing).unwrap_or_else(|| Error::usage(what, line.usage(error)))
     } else if [ErrorKind::InvalidValue, ErrorKind::ValueValidation].contains(&kind) {
         let argument = invalid(ContextKind::InvalidArg);
         let value = invalid(ContextKind::InvalidValue);
@@ -197,8 +197,10 @@ impl<'a> CommandLine<'a> {
         }
         if ["update", "upgrade"].contains(&wrong) && self.path.is_empty() && self.words.len() == 1 {
             return Error::usage(
-                format!("unknown command `{wrong}`: a new version is installed with cargo"),
-                "cargo install --path crates/app   # in the source of Forge",
+                format!(
+                    "unknown command `{wrong}`: a new version is installed with cargo, in the source of Forge"
+                ),
+                "cargo install --path crates/app",
             );
         }
         let name = [&self.path[..], &[wrong]].concat().join(" ");
@@ -284,6 +286,31 @@ impl<'a> CommandLine<'a> {
         Error::usage(format!("unknown flag `{wrong}` for `{}`", self.name()), self.help())
     }
 
+    /// Returns what is said where one argument is missing that takes only some values.
+    fn missing_value(&self, missing: &[String]) -> Option<Error> {
+        let [name] = missing else { return None };
+        let is_meant = |argument: &&Arg| {
+            argument.get_value_names().is_some_and(|names| names.iter().any(|one| one == name))
+        };
+        let argument = self.command.get_arguments().find(is_meant)?;
+        let values: Vec<String> =
+            argument.get_possible_values().iter().map(|one| one.get_name().to_owned()).collect();
+        let what = format!("`{}` needs {name}; use {}", self.name(), one_of(&values)?);
+        Some(Error::usage(what, format!("{} {}", self.name(), values[0])))
+    }
+
+    /// Returns a flag as it was typed, which may be its short form.
+    fn typed_flag(&self, flag: &str) -> String {
+        let has_long = |argument: &&Arg| argument.get_long() == flag.strip_prefix("--");
+        let argument = self.command.get_arguments().find(has_long);
+        let short = argument.and_then(Arg::get_short).map(|short| format!("-{short}"));
+        let is_typed =
+            |name: &String| self.words.iter().any(|word| word.starts_with(name.as_str()));
+        short
+            .filter(|short| is_typed(short) && !is_typed(&flag.to_owned()))
+            .unwrap_or(flag.to_owned())
+    }
+
     fn invalid_value(
         &self,
         argument: &str,
@@ -295,10 +322,8 @@ impl<'a> CommandLine<'a> {
         if value.is_empty() {
             return Error::usage(format!("`{flag}` needs a value"), self.help());
         }
-        let mut what = format!("`{value}` is not a valid {flag}");
-        if let [others @ .., last] = valid {
-            let others = others.join(", ");
-            let all = if others.is_empty() { last.clone() } else { format!("{others} or {last}") };
+        let mut what = format!("`{value}` is not a valid {}", self.typed_flag(flag));
+        if let Some(all) = one_of(valid) {
             what = format!("{what}; use {all}");
         } else if let Some(reason) = reason {
             let reason = reason.replace("invalid digit found in string", NOT_A_NUMBER);
@@ -359,6 +384,13 @@ fn unquoted_request(error: &clap::Error, args: &[OsString], cli: &Command) -> Op
     command.push(quoted(&request.join(" ")));
     let what = format!("the request has {} words; put it in quotes", request.len());
     Some(Error::usage(what, command.join(" ")))
+}
+
+/// Returns values as a person says them: `bash, fish or zsh`.
+fn one_of(values: &[String]) -> Option<String> {
+    let [others @ .., last] = values else { return None };
+    let others = others.join(", ");
+    Some(if others.is_empty() { last.clone() } else { format!("{others} or {last}") })
 }
 
 /// Returns the name of a flag, as clap describes it: `--color <WHEN>`.
@@ -456,8 +488,8 @@ mod tests {
             ),
             (
                 &["update"],
-                "unknown command `update`: a new version is installed with cargo",
-                "cargo install --path crates/app   # in the source of Forge",
+                "unknown command `update`: a new version is installed with cargo, in the source of Forge",
+                "cargo install --path crates/app",
             ),
             (
                 &["run", "--watch", "add it"],
@@ -476,11 +508,7 @@ mod tests {
                 "forge status --help",
             ),
             (&["stats", "--days", "0"], "`0` is not a valid --days", "forge stats --help"),
-            (
-                &["log", "-n", "x"],
-                "`x` is not a valid --lines: it is not a number",
-                "forge log -n 50",
-            ),
+            (&["log", "-n", "x"], "`x` is not a valid -n: it is not a number", "forge log -n 50"),
             (
                 &["-q", "-v", "status"],
                 "`--quiet` cannot be used with `--verbose`",
@@ -491,6 +519,16 @@ mod tests {
                 &["watch", "--raw", "--json"],
                 "`--raw` cannot be used with `--json`",
                 "forge watch --json",
+            ),
+            (
+                &["log", "--lines", "x"],
+                "`x` is not a valid --lines: it is not a number",
+                "forge log --lines 50",
+            ),
+            (
+                &["completions"],
+                "`forge completions` needs SHELL; use bash, zsh, fish, elvish or powershell",
+                "forge completions bash",
             ),
             (&["revise", "-o csv"], "write `--` before it", "forge revise -- '-o csv'"),
             (&["status", "--color"], "`--color` needs a value", "forge status --help"),

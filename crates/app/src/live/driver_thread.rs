@@ -30,7 +30,7 @@ impl DriverThread {
             let mut on_start = |_: &str| {
                 let _ignored = started.send(());
             };
-            forge.resume_hearing(&run, takeover, &mut receiver, &mut on_start, &mut |_| {})
+            forge.resume_hearing(&run, takeover, &mut receiver, &mut on_start, &mut |_, _| {})
         });
         // Resuming would undo an answer that arrives before the driver holds the run; a question that was given up
         // would be asked again. If the driver cannot get the run, its thread ends.

@@ -88,7 +88,7 @@ pub(crate) fn frame(snapshot: &RunSnapshot, options: &FrameOptions<'_>) -> Scree
     // The column headings, and an empty line above the keys.
     let gaps = if height < LOW_HEIGHT { 0 } else { 2 };
     let room = height.saturating_sub(lines.len() + footer.len() + gaps);
-    let rows = unit_rows(snapshot, width);
+    let rows = unit_rows(snapshot, context.driven_by, width);
     let has_room = gaps > 0 && rows.len() + PANE_HEIGHT_MIN < room;
     let stream = options.stream.as_ref().filter(|_| has_room || height >= PANE_SCREEN_HEIGHT);
     let for_pane = stream.map_or(0, |_| PANE_HEIGHT_MIN + 1);
@@ -124,7 +124,7 @@ pub(crate) fn final_lines(
     most: usize,
 ) -> Vec<ScreenLine> {
     let mut lines = header(snapshot, context, width, most);
-    let rows = unit_rows(snapshot, width);
+    let rows = unit_rows(snapshot, context.driven_by, width);
     let columns = Columns::new(width, snapshot, &rows);
     lines.push(columns.headings());
     let rows = fold_rows(rows, most.saturating_sub(lines.len()));

@@ -3,7 +3,10 @@
 //! Pure: no terminal, no clock, no files.
 
 use forge_api::follow::RunSnapshot;
-use forge_core::view::{Course, Standing};
+use forge_core::{
+    money::Money,
+    view::{Course, Standing},
+};
 
 use super::{
     line::{BOLD, PLAIN, SanitizedLine as _, ScreenLine, coloured, line, width, wrap},
@@ -100,19 +103,20 @@ fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> Scr
     if is_active && is_at_work {
         parts.extend(time_left(snapshot).map(|ms| format!("~{} left", format::duration(ms))));
     }
-    let budget = view.budget.map(|budget| format!(" of {}", budget.to_short_text()));
-    let amount = amount_so_far(snapshot).to_short_text();
+    let budget = view.budget.map(Money::to_short_text);
+    let amount = amount_so_far(snapshot).to_figure();
     parts.push(match (amount.as_str(), budget) {
         ("unknown", None) => "cost unknown".to_owned(),
-        ("unknown", Some(budget)) => format!("cost unknown{budget}"),
-        (amount, budget) => format!("{amount}{}", budget.unwrap_or_default()),
+        ("unknown", Some(budget)) => format!("cost unknown, limit {budget}"),
+        (amount, Some(budget)) => format!("{amount} of {budget}"),
+        (amount, None) => amount.to_owned(),
     });
     let (closed, all) = stages(snapshot);
     parts.push(format!("{closed}/{all} stages"));
     let calls = snapshot.working.values().flatten();
     let n_agents = calls.filter(|call| call.agent.is_some()).count();
     // Without a driver, due calls may not have been started.
-    if n_agents > 0 && !is_alone {
+    if n_agents > 0 && context.driven_by != DrivenBy::Nothing {
         parts.push(format::count(u32::try_from(n_agents).unwrap_or(u32::MAX), "agent"));
     }
     if row.questions > 0 {

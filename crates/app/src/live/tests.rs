@@ -348,7 +348,7 @@ fn columns_never_touch_and_give_way_by_importance() {
         (80, "STAGE STATE TIME USUAL TOKENS COST"),
         (70, "STAGE STATE TIME USUAL COST"),
         (60, "STAGE STATE TIME COST"),
-        (40, "STAGE STATE"),
+        (40, "STAGE STATE COST"),
     ] {
         let lines = frame(&snapshot, &options(ScreenSize { width, height: 40 })).lines;
         let shown = text(&lines);
@@ -616,6 +616,10 @@ fn a_run_whose_agents_still_work_after_a_pause_is_pausing_and_its_time_goes_on()
     snapshot.now += 60_000;
     assert_ne!(first(&snapshot, DrivenBy::ThisProcess).1, time);
     assert!(first(&snapshot, DrivenBy::Nothing).0.ends_with("■ paused"));
+    set(&mut snapshot, "build.T6/implement", UnitState::Limited);
+    let alone = ScreenContext { driven_by: DrivenBy::Nothing, ..HERE };
+    let shown = text(&final_lines(&snapshot, alone, 80, 60));
+    assert!(!["└", "●", "◌", "agent"].iter().any(|text| shown.contains(text)), "{shown}");
     let paused = held(snapshot, Standing::Paused, "");
     assert!(first(&paused, DrivenBy::ThisProcess).0.ends_with("■ paused"));
 }

@@ -28,13 +28,14 @@ const PREFIX: usize = 4;
 const GAP: usize = 2;
 /// The widths of the columns.
 const STATE: usize = 21;
-const STATE_NARROW: usize = 14;
+const STATE_NARROW: usize = 13;
 const TIME: usize = 6;
 const USUAL: usize = 7;
 const TOKENS: usize = 6;
 const COST: usize = 8;
 /// The width of a name at least, before a column gives way to it, and at most.
 const NAME_MIN: usize = 14;
+const NAME_MIN_NARROW: usize = 11;
 const NAME_MAX: usize = 44;
 /// Below this width the state has less room.
 const NARROW: usize = 60;
@@ -53,7 +54,8 @@ pub(crate) struct Columns {
 impl Columns {
     pub(crate) fn new(width: usize, snapshot: &RunSnapshot, rows: &[UnitRow]) -> Self {
         let units = &snapshot.view.units;
-        let state = if width < NARROW { STATE_NARROW } else { STATE };
+        let (state, name_min) =
+            if width < NARROW { (STATE_NARROW, NAME_MIN_NARROW) } else { (STATE, NAME_MIN) };
         let details = if width < WIDE { 0 } else { GAP + DETAILS_MIN };
         let has_usual = units.iter().any(|unit| usual_text(unit, snapshot).is_some());
         let mut numbers = [TIME, if has_usual { USUAL } else { 0 }, TOKENS, COST];
@@ -65,11 +67,11 @@ impl Columns {
         let longest = longest.unwrap_or_default();
         // Tokens give way first, then the usual time, the time, and the cost.
         for column in [2, 1, 0, 3] {
-            if fixed(numbers) + longest.min(NAME_MIN) > width {
+            if fixed(numbers) + longest.min(name_min) > width {
                 numbers[column] = 0;
             }
         }
-        let longest = longest.clamp(NAME_MIN, NAME_MAX);
+        let longest = longest.clamp(name_min, NAME_MAX);
         let name = width.saturating_sub(fixed(numbers)).clamp(1, longest);
         Self { width, name, state, numbers }
     }
@@ -183,7 +185,8 @@ impl UnitRow {
             }
             RowContent::Below(at, nth) => {
                 let unit = &snapshot.view.units[*at];
-                let text = details(unit, snapshot).into_iter().nth(*nth).unwrap_or_default();
+                let text =
+                    details(unit, snapshot, driven_by).into_iter().nth(*nth).unwrap_or_default();
                 let indent = "  ".repeat(depth(unit) + 1);
                 line(PLAIN, &format!("{indent}└ {text}"))
             }
@@ -196,7 +199,7 @@ impl UnitRow {
 }
 
 /// Builds all rows, nothing folded.
-pub(crate) fn unit_rows(snapshot: &RunSnapshot, width: usize) -> Vec<UnitRow> {
+pub(crate) fn unit_rows(snapshot: &RunSnapshot, driven_by: DrivenBy, width: usize) -> Vec<UnitRow> {
     let units = &snapshot.view.units;
     let scope = |unit: &UnitView| unit.unit.rsplit_once('/').map(|(scope, _)| scope.to_owned());
     let mut n_inside: BTreeMap<String, u32> = BTreeMap::new();
@@ -224,7 +227,7 @@ pub(crate) fn unit_rows(snapshot: &RunSnapshot, width: usize) -> Vec<UnitRow> {
         };
         all.push(row(priority(unit), RowContent::Unit(at)));
         if width < WIDE {
-            for nth in 0..n_details(unit, snapshot) {
+            for nth in 0..details(unit, snapshot, driven_by).len() {
                 all.push(row(RowPriority::LatestLine, RowContent::Below(at, nth)));
             }
         }
@@ -232,15 +235,11 @@ pub(crate) fn unit_rows(snapshot: &RunSnapshot, width: usize) -> Vec<UnitRow> {
     all
 }
 
-fn n_details(unit: &UnitView, snapshot: &RunSnapshot) -> usize {
-    if unit.state == UnitState::Limited || !unit.why.is_empty() {
-        return 1;
+/// Returns the details of a unit: beside it on a wide screen, below it on a narrow one. A unit that stands still has none.
+fn details(unit: &UnitView, snapshot: &RunSnapshot, driven_by: DrivenBy) -> Vec<String> {
+    if UnitActivity::new(unit, snapshot, driven_by) != UnitActivity::UnderWay {
+        return Vec::new();
     }
-    snapshot.working.get(&unit.unit).map_or(0, Vec::len)
-}
-
-/// Returns the details of a unit: beside it on a wide screen, below it on a narrow one.
-fn details(unit: &UnitView, snapshot: &RunSnapshot) -> Vec<String> {
     if unit.state == UnitState::Limited || !unit.why.is_empty() {
         let until = unit.until.map(|until| format::future_time(until, snapshot.now));
         let until = until.map(|until| format!("until {until}  ")).unwrap_or_default();
@@ -283,7 +282,7 @@ fn unit_line(
     }
     let took = snapshot.took.get(&unit.unit).copied().unwrap_or_default();
     // The clock of a run without a driver stands, and so do those of its stages.
-    let is_unseen = driven_by.is_missing(snapshot) && !calls_inside(unit, snapshot).is_empty();
+    let is_unseen = driven_by == DrivenBy::Nothing && !calls_inside(unit, snapshot).is_empty();
     let since = if is_unseen { snapshot.view.row.changed_at } else { snapshot.now };
     let unseen = snapshot.now.saturating_sub(since);
     let took = match took.saturating_sub(unseen) {
@@ -300,7 +299,7 @@ fn unit_line(
     let cost = if amount == Amount::default() { String::new() } else { amount.to_short_text() };
     let mut line = columns.row(head, (PLAIN, &mark.word), [&took, &usual, &tokens, &cost]);
     if columns.width >= WIDE {
-        for text in details(unit, snapshot) {
+        for text in details(unit, snapshot, driven_by) {
             line.add(PLAIN, &format!("  {text}"));
         }
         if unit.state == UnitState::Accepted {

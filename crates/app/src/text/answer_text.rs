@@ -1,5 +1,6 @@
 //! The possible answers to a question of a run: their keys on the live screen, and the commands that give them.
 
+use forge_api::Error;
 use forge_core::{
     event::Answer,
     id::gate_label,
@@ -59,6 +60,14 @@ impl OpenQuestions {
     pub(crate) const fn new(asked: &[QuestionView]) -> Self {
         if asked.len() > 1 { Self::Several } else { Self::One }
     }
+
+    /// Returns the flag that names a question, with a space before it, where one is needed.
+    pub(crate) fn flag(self, number: &str) -> String {
+        match self {
+            Self::One => String::new(),
+            Self::Several => format!(" --question {number}"),
+        }
+    }
 }
 
 /// Returns the command that gives an answer.
@@ -68,10 +77,7 @@ pub(crate) fn answer_command(
     option: &AnswerOption,
     open: OpenQuestions,
 ) -> String {
-    let named = match open {
-        OpenQuestions::One => String::new(),
-        OpenQuestions::Several => format!(" --question {number}"),
-    };
+    let named = open.flag(number);
     let words = match option.words {
         AnswerWords::Possible => " [-m \"WORDS\"]",
         AnswerWords::None | AnswerWords::Needed => "",
@@ -88,7 +94,7 @@ pub(crate) fn answer_command(
 }
 
 /// Returns the name of a check as a person types it: that of the screens, if it is one word.
-pub(crate) fn typed_check(gate: &str) -> &str {
+fn typed_check(gate: &str) -> &str {
     match gate_label(gate) {
         label if label.contains(' ') => gate,
         label => label,
@@ -96,12 +102,12 @@ pub(crate) fn typed_check(gate: &str) -> &str {
 }
 
 /// Returns true if a word names a check, by its name on screens or in its flow.
-pub(crate) fn is_check_name(word: &str, gate: &str) -> bool {
+fn is_check_name(word: &str, gate: &str) -> bool {
     word == gate || word == gate_label(gate)
 }
 
 /// Returns true if a word names a check that most flows have, on screens or in a flow.
-pub(crate) fn is_common_check(word: &str) -> bool {
+fn is_common_check(word: &str) -> bool {
     let checks = ["form", "changes", "verify", "guarded", "new-tests", "land", "review"];
     checks.iter().any(|check| is_check_name(word, check))
 }
@@ -111,4 +117,24 @@ pub(crate) fn answer_commands(id: &str, question: &QuestionView, open: OpenQuest
     let options = answer_options(question);
     let commands = options.iter().map(|one| answer_command(id, &question.question, one, open));
     commands.collect::<Vec<_>>().join("\n   or: ")
+}
+
+/// Returns the reason for an override of a check. The check can be named first; a single text is the reason, unless it
+/// is a name.
+pub(crate) fn override_reason(id: &str, words: &[String], gate: &str) -> Result<String, Error> {
+    let name = typed_check(gate);
+    let command = |why: &str| format!("forge override {id} {name} \"{why}\"");
+    match words {
+        [check, why @ ..] if !why.is_empty() && is_check_name(check, gate) => Ok(why.join(" ")),
+        [check] if !is_check_name(check, gate) && !is_common_check(check) => Ok(check.clone()),
+        [check, ..] if is_common_check(check) && !is_check_name(check, gate) => {
+            let what = format!("only `{name}` can be overridden here, not `{check}`");
+            Err(Error::usage(what, command("WHY")))
+        }
+        [] | [_] => Err(Error::usage("say which check you override, and why", command("WHY"))),
+        words => {
+            let what = format!("name what you override: `{name}`");
+            Err(Error::usage(what, command(&words.join(" "))))
+        }
+    }
 }

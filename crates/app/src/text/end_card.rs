@@ -165,7 +165,7 @@ fn title(view: &RunView, result: &ResultView, end: CardEnd, width: usize) -> Str
     };
     let budget = view.budget.filter(|_| row.standing == Standing::Parked);
     let budget = budget.map(|budget| format!(" of {}", budget.to_short_text()));
-    let cost = match row.amount().to_short_text() {
+    let cost = match row.amount().to_figure() {
         text if text == "unknown" => format!("cost {text}"),
         text => format!("{text}{}", budget.unwrap_or_default()),
     };
@@ -218,7 +218,10 @@ fn notes_text(result: &ResultView, n_minor: usize) -> Vec<String> {
     [
         count(n_minor, "minor finding"),
         count(result.waived.len(), "override"),
-        count(result.notes.len(), "note"),
+        match result.notes.as_slice() {
+            [note] => Some(note.clone()),
+            notes => count(notes.len(), "note"),
+        },
     ]
     .into_iter()
     .flatten()

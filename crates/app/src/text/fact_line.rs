@@ -2,9 +2,9 @@
 
 use forge_api::clock::now;
 use forge_core::{
-    Time,
+    Run, Time,
     event::{Event, Outcome, Record, Ruling},
-    view::{LogLevel, Names, moment, sanitize, sentence},
+    view::{LogLevel, Names, moment, sanitize, sentence_in},
 };
 
 use super::state_words::fact_symbol;
@@ -30,15 +30,16 @@ pub(crate) fn shown_facts(record: &Record, level: LogLevel) -> impl Iterator<Ite
     record.facts.iter().filter(move |fact| LogLevel::new(fact) <= level)
 }
 
-/// Formats a fact with its symbol after a prefix, sanitized. Only where every fact is printed, names are exact.
-pub(crate) fn fact_line(prefix: &str, fact: &Event, level: LogLevel) -> String {
+/// Formats one of the last facts of a run with its symbol after a prefix, sanitized. Only where every fact is printed,
+/// names are exact.
+pub(crate) fn fact_line(prefix: &str, run: &Run, fact: &Event, level: LogLevel) -> String {
     let names = match level {
         LogLevel::Milestone | LogLevel::Check => Names::Short,
         LogLevel::Fact => Names::Exact,
     };
     let (symbol, hue) = fact_symbol(fact);
     let prefix = format!("{prefix}{symbol} ");
-    let mut text = sentence(fact, names);
+    let mut text = sentence_in(run, fact, names);
     if let (Names::Short, Some(until)) = (names, limited_until(fact)) {
         // The times of log lines are local, so this one is, too.
         text = text.replace(&moment(until), &format::future_time(until, now()));

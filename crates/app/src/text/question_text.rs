@@ -41,8 +41,8 @@ pub(crate) const ALL_KEY: char = 'f';
 /// Where a question is shown, which decides how it is answered.
 #[derive(Clone, Copy)]
 pub(crate) enum QuestionLayout<'a> {
-    /// Printed, with the commands that answer it.
-    Printed { open: OpenQuestions },
+    /// Printed, with the commands that answer it. The output of a command has at most `lines` lines.
+    Printed { open: OpenQuestions, lines: usize },
     /// On the live screen, answered by keys. One text has at most `lines` lines.
     Screen { lines: usize },
     /// In a pager: not answered there, so nothing is cut. `folder` is that of the run.
@@ -122,7 +122,12 @@ pub(crate) fn question_text(
     }
     for finding in &question.findings {
         let severity = finding.severity.as_str();
-        writer.push_field("finding", &format!("{} {severity}: {}", finding.id, finding.to_line()));
+        // Only among several one has to be named.
+        let id = match question.findings.as_slice() {
+            [_] => String::new(),
+            _ => format!("{} ", finding.id),
+        };
+        writer.push_field("finding", &format!("{id}{severity}: {}", finding.to_line()));
         writer.push_field("why", &finding.why);
         match &finding.proof {
             Some(Proof::Command { output, .. }) => writer.push_output(output),
@@ -144,7 +149,7 @@ pub(crate) fn question_text(
     }
     writer.push_changes(question);
     match layout {
-        QuestionLayout::Printed { open } => writer.push_answers(question, open),
+        QuestionLayout::Printed { open, .. } => writer.push_answers(question, open),
         // The effects are shown beside the keys.
         QuestionLayout::Screen { .. } => {}
         QuestionLayout::FullText { folder } => {
@@ -242,12 +247,11 @@ impl QuestionWriter<'_> {
     fn push_output(&mut self, output: &str) {
         let lines: Vec<&str> = output.lines().collect();
         let most = match self.layout {
-            QuestionLayout::Printed { .. } => PROOF_LINES,
-            QuestionLayout::Screen { lines } => lines,
+            QuestionLayout::Printed { lines, .. } | QuestionLayout::Screen { lines } => lines,
             QuestionLayout::FullText { .. } => lines.len(),
         };
         // A note about one omitted line would take as much room as the line.
-        if lines.len() <= most + 1 {
+        if lines.len() <= most.saturating_add(1) {
             return self.push_verbatim(&lines);
         }
         let shown = excerpt(output, most, PROOF_BYTES);
@@ -306,8 +310,9 @@ impl QuestionWriter<'_> {
         let read = read_commands(run, question);
         match self.layout {
             QuestionLayout::Printed { .. } => self.push_commands("read", &read),
-            // A key shows the rest.
-            QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
+            // Here no command can be typed, and keys show all that there is.
+            QuestionLayout::Screen { .. } => {}
+            QuestionLayout::FullText { .. } => {
                 let has_key = |command: &str| {
                     !command.starts_with("forge watch") && !question.change.is_nothing()
                 };
@@ -323,7 +328,7 @@ impl QuestionWriter<'_> {
             let with = ["agent", "model"].map(|what| format!("forge resume {run} --{what} NAME"));
             self.push_commands("change", &with);
         }
-        if !question.changed.is_empty() {
+        if !question.changed.is_empty() && !matches!(self.layout, QuestionLayout::Screen { .. }) {
             let open = format!("forge open {run} {unit}");
             let edit = format!("forge edit {run} --code {unit} --why \"REASON\"");
             self.push_commands("by hand", &[open, edit]);

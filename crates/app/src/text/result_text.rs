@@ -88,10 +88,13 @@ pub(crate) fn result_text(
                 1 => String::new(),
                 n => format!("  ({n} attempts)"),
             };
+            // Where the commit is gone, what was asked for is known.
+            let asked = if landed.title.is_empty() { &row.title } else { &landed.title };
+            let title = landed.subject.as_ref().unwrap_or(asked);
             let what = if landed.title.is_empty() {
-                row.title.clone()
+                title.clone()
             } else {
-                format!("{}  {}", format::unit_label(&landed.unit), landed.title)
+                format!("{}  {title}", format::unit_label(&landed.unit))
             };
             format!("{}  {what}{attempts}", short_commit(&landed.commit))
         }),
@@ -101,9 +104,9 @@ pub(crate) fn result_text(
     push_section(
         &mut text,
         "open findings",
-        view.noted.iter().map(|RemainingFinding { unit, finding, .. }| {
-            let unit = format::unit_label(unit);
-            format!("{} {unit}: {}", finding.severity.as_str(), finding.to_line())
+        view.noted.iter().map(|left @ RemainingFinding { unit, finding, .. }| {
+            let (unit, words) = (format::unit_label(unit), left.severity_words());
+            format!("{unit}, {words}: {}", finding.to_line())
         }),
         width,
     );

@@ -78,7 +78,11 @@ impl UnitActivity {
         match standing.course() {
             _ if driven_by.is_missing(snapshot) => Self::NotDriven,
             Course::Driven | Course::Asking => Self::UnderWay,
-            Course::Held | Course::Failed | Course::Over if has_call => Self::UnderWay,
+            Course::Held | Course::Failed | Course::Over
+                if has_call && driven_by != DrivenBy::Nothing =>
+            {
+                Self::UnderWay
+            }
             Course::Held | Course::Failed | Course::Over => Self::Halted(standing),
         }
     }
@@ -149,7 +153,8 @@ pub(crate) fn has_result(row: &RunRow) -> bool {
 
 /// Returns the state of a unit: its tasks, or a word with its revision or attempt.
 pub(crate) fn unit_mark(unit: &UnitView, activity: UnitActivity) -> StateMark {
-    let is_begun = matches!(unit.state, UnitState::Working | UnitState::Judging);
+    let is_begun =
+        matches!(unit.state, UnitState::Working | UnitState::Judging | UnitState::Limited);
     let is_halted = match activity {
         UnitActivity::Halted(standing) => is_begun || halted_word(unit, standing).is_some(),
         UnitActivity::NotDriven => is_begun,
@@ -250,10 +255,13 @@ fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
         return format!("{closed} of {all} tasks");
     }
     let word = match (unit.state, activity) {
-        (UnitState::Working | UnitState::Judging, UnitActivity::Halted(standing)) => {
+        (
+            UnitState::Working | UnitState::Judging | UnitState::Limited,
+            UnitActivity::Halted(standing),
+        ) => {
             return standing.label().to_owned();
         }
-        (UnitState::Working | UnitState::Judging, UnitActivity::NotDriven) => {
+        (UnitState::Working | UnitState::Judging | UnitState::Limited, UnitActivity::NotDriven) => {
             return "not running".to_owned();
         }
         (UnitState::Judging, UnitActivity::UnderWay) => match unit.gate.as_deref() {

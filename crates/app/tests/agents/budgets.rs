@@ -102,7 +102,7 @@ fn a_silent_call_counts_as_the_cap_of_a_call_and_the_run_parks_and_says_so() {
     assert_eq!(begun(&world), ["work#1", "more#1"]);
     assert_eq!(adds_up(&world, &run).unknown_calls, 2);
     assert_eq!(world.view(&run)["unknown_at_most"], 700_000, "the new cap of a call");
-    let line = "set limits.call_budget = 0.20, model = m2, verify.commands = []; earlier evidence no longer counts";
+    let line = "changed settings: limits.call_budget = 0.20, model = m2, verify.commands = []; earlier evidence no longer counts";
     has(&world.ok(&["show", &run]), &["limits.call_budget = 0.20"]);
     has(&world.ok(&["log", &run]), &[line]);
 }

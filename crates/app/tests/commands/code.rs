@@ -355,7 +355,12 @@ fn commits_that_an_agent_made_itself_are_folded_into_one() {
     let log = world.git(&["log", "--format=%an%n%B", &format!("main..{branch}")]);
     has(
         &log,
-        &["Ada", "Add b and c\n\nBoth.", &format!("Forge-Run: {run}"), "Forge-Call: build#1"],
+        &[
+            "Ada",
+            "Add b and c\n\nBoth.",
+            &format!("Forge-Run: {run}"),
+            "Forge-Call: build, attempt 1",
+        ],
     );
     assert_eq!(world.git(&["rev-list", "--count", &format!("main..{branch}")]), "1");
     assert_eq!(landed(&world, &run, "src/c.txt"), "c");
@@ -373,6 +378,9 @@ fn a_run_that_changes_nothing_is_asked_about_and_done_only_if_a_person_says_so_b
     let said = world.forge(&["resume", &run]);
     assert_eq!(said.code, DONE, "{said}");
     assert!(!world.facts(&run).iter().any(|fact| fact.get("landed").is_some()));
+    let shown = world.ok(&["show", &run]);
+    has(&shown, &["build: ada agreed that nothing changes"]);
+    assert!(!shown.contains("override"), "{shown}");
 }
 
 /// Where set-up was made, one line each.

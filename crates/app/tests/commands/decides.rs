@@ -57,6 +57,58 @@ fn reject_fails_the_run_and_does_not_reopen_it() {
 }
 
 #[test]
+fn a_failed_agent_is_sent_back_with_words_and_the_log_has_the_question_of_the_card() {
+    let world = World::new();
+    let (_, reviewer) = CONTENT.rsplit_once("[[play]]").expect("there are two");
+    world.scenario(&format!(
+        "scenario = 1\n[[play]]\nrole = \"writer\"\nsay = [\"no key\"]\nexit = 3\nno_result = true\n\
+         [[play]]{reviewer}"
+    ));
+    let said = world.run("draft", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    let question = "The agent failed twice: ";
+    has(
+        &said.out,
+        &[&format!("? Q1 asks about write: {question}"), &format!("Q1      write: {question}")],
+    );
+    let run = world.latest();
+    let id = short(&run);
+    has(&world.ok(&["log", &run]), &[&format!("? Q1 asks about write: {question}")]);
+    has(&world.ok(&["status", &run]), &[&format!("forge revise {id} \"WORDS\"")]);
+    has(
+        &world.forge(&["resume", &run, "--set", "limits.silence_minutes=9"]).err,
+        &[&format!("Q1 is still open; to try again with what you changed: forge retry {id}\n")],
+    );
+    world.scenario(CONTENT);
+    let said = world.forge(&["revise", id, "use the sandbox key"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&world.brief(&run, "write#3"), &["> use the sandbox key"]);
+    has(&world.ok(&["log", &run]), &["answered Q1 (request changes): use the sandbox key"]);
+}
+
+#[test]
+fn an_answer_is_echoed_and_what_follows_is_told_before_the_card() {
+    for (answer, symbol) in [("approve", "✓ Done"), ("reject", "✗ Failed")] {
+        let (world, run) = waiting();
+        let said = world.forge(&[answer, &run]);
+        has(&said.err, &[&format!("{}: write is {answer}", short(&run))]);
+        assert!(!said.err.contains("run "), "the echo names the run: {said}");
+        let told = said.out.find(" answered Q1 (").unwrap_or_else(|| panic!("{said}"));
+        assert!(told < said.out.find(symbol).unwrap_or_else(|| panic!("{said}")), "{said}");
+    }
+}
+
+#[test]
+fn a_rewound_run_is_shown_on_the_screen_as_a_resumed_one_is() {
+    let (world, run) = waiting();
+    let mut person = Person::at(&world, &["rewind", short(&run), "write"]);
+    person.until_sees("Esc later");
+    person.press("q");
+    assert_eq!(person.end(), WAITS, "{}", person.screen());
+    assert_ne!(world.latest(), run);
+}
+
+#[test]
 fn an_answer_that_is_not_offered_is_refused_with_those_that_are() {
     let (world, run) = waiting();
     let records = world.records(&run);
@@ -253,15 +305,13 @@ fn without_a_command_a_terminal_lists_the_runs_and_takes_keys() {
 }
 
 #[test]
-fn without_a_command_and_without_a_terminal_the_runs_are_listed_and_outside_of_a_repository_the_help()
- {
+fn without_a_command_and_without_a_terminal_the_runs_are_listed_if_there_is_a_repository() {
     let (world, _) = waiting();
     let said = world.forge::<&str>(&[]);
     assert_eq!((said.code, &said.out), (DONE, &world.ok(&["status"])), "{said}");
     let outside = finish(world.command::<&str>(&[]).current_dir(world.repo.parent().unwrap()));
     assert_eq!((outside.code, outside.out.as_str()), (2, ""), "{outside}");
-    assert!(outside.err.starts_with(&world.ok(&["-h"])), "{outside}");
-    has(&outside.err, &["This is not in a git repository. Try: forge demo"]);
+    has(&outside.err, &["error: this folder is not in a git repository", "or: forge help"]);
 }
 
 #[test]

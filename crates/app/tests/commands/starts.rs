@@ -360,14 +360,14 @@ fn a_dry_run_says_what_would_run_and_has_no_effect() {
             "size      M (detected: no sign of S or L)",
             "estimate  12 calls",
             "an agent as situation-analyst (scripted)",
-            "skipped: by an agent as task-reviewer",
-            "question: skipped: you are asked",
+            "file check: impl-T1.md exists",
             "at most 20",
             "limits    $5 · 45m per call · 15m without output · 8 calls at a time",
             "branch    forge/",
             "nothing was written, and no agent was called",
         ],
     );
+    assert!(!said.out.contains("skipped"), "what does not apply is left out: {said}");
     assert_eq!(fingerprint(), before);
     assert!(world.is_untouched());
 }

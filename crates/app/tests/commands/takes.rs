@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 use crate::{
     code::{CHECKED, project},
     unnamed::short,
-    world::{DONE, WAITS, World, finish, has, pty::Person},
+    world::{DONE, ESCALATED, WAITS, World, finish, has, pty::Person},
 };
 
 /// A worker who changes a file and adds one.
@@ -36,6 +36,23 @@ fn a_diff_shows_the_change_its_sum_or_its_names() {
     has(&world.ok(&["diff", "build", "--stat"]), &["src/b.txt | +1 -0", "2 files changed"]);
     assert_eq!(world.ok(&["diff", "build", "--name-only"]), "src/a.txt\nsrc/b.txt\n");
     assert!(!world.ok(&["diff"]).contains(".forge/"), "the record is no part of it");
+    let commit = world.git(&["log", "-1", "--format=%H", &branch(&world, &run)]);
+    has(&world.ok(&["show"]), &[&format!("{} done", &commit[..7])]);
+}
+
+#[test]
+fn the_change_of_a_run_that_failed_is_named_where_nothing_is_merged() {
+    let world = project(CHECKED);
+    world.scenario("[[play]]\nrole = \"worker\"\nfiles = { \"src/b.txt\" = \"broken\\n\" }\n");
+    assert_eq!(world.run("one", &[]).code, ESCALATED);
+    let run = world.latest();
+    let id = short(&run);
+    let next = format!("Nothing is merged yet. The change so far: forge diff {id} build");
+    has(&world.ok(&["diff", &run]), &[&next]);
+    has(&world.ok(&["diff", &run, "build"]), &["+broken"]);
+    let refused = world.refused(&["merge", &run]);
+    has(&refused, &[&format!("help: forge log {id}"), &format!("or: forge resume {id}")]);
+    has(&world.refused(&["merge", &run, "--unverified"]), &["is not done (needs attention)"]);
 }
 
 #[test]
@@ -213,11 +230,10 @@ fn a_run_that_is_not_done_is_not_merged() {
 #[test]
 fn a_pull_request_is_printed_with_the_page_that_opens_it() {
     let (world, run) = done(CHECKED);
-    has(&world.forge(&["pr", "--print"]).err, &["no remote is set"]);
-    has(
-        &world.refused(&["pr"]),
-        &["no remote is set, so nothing was pushed", "help: git remote add origin URL"],
-    );
+    has(&world.forge(&["pr", "--print"]).err, &["\nNext:\n  git remote add origin URL"]);
+    let refused = world.refused(&["pr"]);
+    has(&refused, &["no remote is set, so nothing was pushed", "help: git remote add origin URL"]);
+    assert!(!refused.contains("Next:"), "it is said once: {refused}");
     world.git(&["remote", "add", "origin", "https://me:s3cret@github.com/me/tool.git"]);
     let said = world.forge(&["pr", &run, "--print"]);
     assert_eq!(said.code, DONE, "{said}");

@@ -37,7 +37,9 @@ fn a_run_that_is_done_is_never_meant_and_one_that_waits_is_listed_first() {
     assert!(listed.lines().next().unwrap().contains("  needs you  "), "{listed}");
     let said = world.forge(&["resume"]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &[waits.rsplit('-').next().unwrap()]);
+    let id = short(&waits);
+    has(&said.err, &[&format!("{id} needs an answer first"), &format!("help: forge attach {id}")]);
+    assert_eq!(said.out, "", "nothing is continued");
     let shown = world.forge(&["attach"]);
     assert_eq!(shown.code, WAITS, "where there is no screen, what it asks is printed: {shown}");
     has(&shown.all(), &["Q1"]);
@@ -60,9 +62,10 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
     let second = world.latest();
     let records = [&first, &second].map(|run| world.records(run));
     has(&world.refused(&["stop"]), &["no run can be stopped", "help: forge status"]);
-    for words in
-        [&["resume"][..], &["abandon"], &["pause"], &["attach"], &["answer", "Q1", "approve"]]
-    {
+    let said = world.forge(&["resume"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.err, &["the runs need an answer first", "help: forge attach"]);
+    for words in [&["abandon"][..], &["pause"], &["attach"], &["answer", "Q1", "approve"]] {
         let said = world.refused(words);
         has(&said, &["2 runs can be", "name one", "help: forge ", "RUN", "needs you"]);
         assert!(!said.contains(first.as_str()), "only short names are shown: {said}");
@@ -80,6 +83,28 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
     for run in [&first, &second] {
         assert_eq!(world.view(run)["questions"], 0);
     }
+}
+
+#[test]
+fn a_run_is_resumed_without_its_name_only_if_it_can_be_continued() {
+    let (world, failed) = waits_and_done();
+    world.forge(&["reject", &failed]);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let waits = world.latest();
+    let said = world.forge(&["resume"]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.err, &[&format!("{} needs an answer first", short(&waits))]);
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    for run in [&waits, &world.latest()] {
+        world.ok(&["pause", run]);
+    }
+    let listed = world.refused(&["resume"]);
+    has(&listed, &["3 runs can be resumed; name one", "  paused  ", "  failed  "]);
+    for run in [&waits, &world.latest()] {
+        world.ok(&["abandon", "--yes", run]);
+    }
+    assert_eq!(world.forge(&["resume"]).code, WAITS, "only the one that failed is left");
+    assert_eq!(world.view(&failed)["standing"], "waiting");
 }
 
 #[test]
@@ -137,7 +162,10 @@ fn an_answer_that_is_none_is_refused_with_all_that_can_be_said() {
         );
     }
     has(&world.refused(&["answer", &waits, "Q1"]), &["needs an answer"]);
-    has(&world.refused(&["answer", "Q1", "waive"]), &["name the check to override"]);
+    has(
+        &world.refused(&["answer", "Q1", "waive"]),
+        &["`override` is not a valid answer; possible: "],
+    );
     has(&world.ok(&["answer", "Q1", "revise", "-x", "more"]), &["Q1 is answered"]);
     has(&world.ok(&["log", &waits]), &["-x more"]);
 }

@@ -143,7 +143,8 @@ fn run(case: &Case) -> Option<String> {
     let mut command = world.command(&["run", "--flow", "lies", "do it", "--auto"]);
     let said = finish(command.env("PATH", path_with_cargo()));
     let is_done = said.code == DONE;
-    let is_asked = said.out.contains("protected files") || said.out.contains("Nothing verifies");
+    let asks = ["protected files", "weakens tests", "Nothing verifies"];
+    let is_asked = asks.iter().any(|words| said.out.contains(words));
     let is_wrong = is_done != (case.is == Is::Honest);
     // A check that is red by itself shows nothing about lies.
     (is_done == is_asked || is_wrong != case.is_known_wrong)

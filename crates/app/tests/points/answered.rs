@@ -177,7 +177,7 @@ const NOTHING_OF_USE: Point = Point {
     first: &[],
     unit: "analyse",
     call: "analyse",
-    story: &[(Says::Retry, Then::Again), (Says::GiveUp, Then::Fails)],
+    story: &[(Says::Retry, Then::Again), (REVISE, Then::Again), (Says::GiveUp, Then::Fails)],
 };
 
 /// Point 12, of an agent that reviews.

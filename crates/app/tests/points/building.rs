@@ -41,7 +41,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         "Q1 · T1: ",
         "summary   it greets",
         "verdict   changes requested (review: 1 major)",
-        "F6 major: design.md:1: major thing 1",
+        "finding   major: design.md:1: major thing 1",
         "changed   src/greet",
         &format!("forge show {} --diff T1", short_id(run)),
         &format!("forge edit {} --code T1", short_id(run)),
@@ -93,6 +93,7 @@ fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
         1,
         &[
             ("retry [\"WORDS\"]", "analyse is tried again"),
+            ("revise \"WORDS\"", "analyse runs again, with your words in its brief"),
             ("give-up", "analyse fails, and the run with it"),
         ],
     );
@@ -102,8 +103,7 @@ fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
         "`analysis.md` was not written",
     ]);
     assert_eq!(left.tries("analyse"), 2, "{}", left.said);
-    left.refuses(&["Q1", "approve"], &["approve", "retry, reject"])
-        .refuses(&["Q1", "revise", "do it"], &["revise"])
+    left.refuses(&["Q1", "approve"], &["approve", "retry, revise, reject"])
         .refuses(&["Q1", "waive", "form", "no need"], &["override"]);
     left.gives_up(1);
     // Taken up again, its third try is a good one.
@@ -149,10 +149,9 @@ fn tests_that_stay_red_after_a_task_are_shown_to_a_person_who_cannot_just_approv
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3);
     left.refuses(&["Q1", "approve"], &["approve", "retry, revise, override, reject"])
-        .refuses(&["Q1", "waive"], &["name the check"])
-        .refuses(&["Q1", "waive", "verify"], &["reason"])
+        .refuses(&["Q1", "waive"], &["say which check you override, and why"])
+        .refuses(&["Q1", "waive", "verify"], &["say which check you override, and why"])
         .refuses(&["Q1", "waive", "land", "it is fine"], &["land", "checks"])
-        .refuses(&["Q1", "waive", "it is fine"], &["it is fine", "checks"])
         .refuses(&["Q1", "revise"], &["words"]);
     // Sent back, its fourth try is green.
     let left = left.answer(&["Q1", "revise", "it must not be broken"]);

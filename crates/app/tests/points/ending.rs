@@ -60,7 +60,7 @@ fn what_the_verifier_cannot_mend_in_two_rounds_is_shown_to_a_person_and_not_deli
     assert_eq!(left.tries("verify"), 3, "the look that found it red, and two rounds");
     assert_eq!(left.count("effect_done"), 0);
     left.refuses(&["Q1", "approve"], &["approve"])
-        .refuses(&["Q1", "waive", "verify"], &["reason"])
+        .refuses(&["Q1", "waive", "verify"], &["say which check you override, and why"])
         .refuses(&["Q1", "waive", "land", "let it pass"], &["land", "checks"])
         .refuses(&["Q1", "revise"], &["words"]);
     // With a hint it can.
@@ -113,8 +113,8 @@ const SECTIONS: &[&str] = &[
     "## Tasks",
     "Greet people",
     "## Open findings",
-    "## Improvement report",
-    "## Execution stats",
+    "## What to improve",
+    "## Time and cost",
 ];
 
 /// All of this is in a text, one after the other.

@@ -20,7 +20,7 @@ fn a_design_that_is_sent_back_for_ever_is_for_a_person_also_with_auto() {
     left.hides(&["approved automatically"]).shows(&[
         "Q1 · design: Build it like this?",
         "has no revisions left",
-        "F6 major: design.md:1: major thing 1",
+        "finding   major: design.md:1: major thing 1",
     ]);
     assert_eq!(left.tries("design"), 3, "{}", left.said);
 }

@@ -30,7 +30,7 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
         "T1 Greet people",
         "T2 Say goodbye",
         "verdict   passed with notes (review: 1 minor)",
-        "finding   F1 minor: design.md:1: minor thing 1",
+        "finding   minor: design.md:1: minor thing 1",
     ]);
     left.refuses(&["Q1", "approve"], &["Q1", "already answered"])
         .refuses(&["Q3", "approve"], &["Q3", "Q2"])

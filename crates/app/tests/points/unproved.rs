@@ -27,7 +27,7 @@ fn a_project_without_checks_is_unverified_and_asks_before_anything_lands() {
     left.shows(&["Nothing verifies this change"]);
     assert_eq!((left.count("landed"), left.count("effect_done")), (0, 0));
     left.refuses(&["Q1", "approve"], &["approve"])
-        .refuses(&["Q1", "waive", "verify"], &["reason"])
+        .refuses(&["Q1", "waive", "verify"], &["say which check you override, and why"])
         .refuses(&["Q1", "waive", "verify", " "], &["reason"])
         .refuses(&["Q1", "waive", "tests", "there are none"], &["tests", "checks"]);
     left.gives_up(1);

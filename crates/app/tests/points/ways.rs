@@ -135,7 +135,12 @@ impl<'a> Seat<'a> {
             Way::Pipes => {
                 let said = self.said.as_ref().expect("it was left");
                 assert_eq!(said.code, WAITS, "{said}");
-                has(&said.out, &[&on_card]);
+                // Where an answer led to the next question, there is nothing to resume before that is answered.
+                if said.err.contains("needs an answer first") {
+                    has(&self.project.world.ok(&["status", &self.run]), &[&wanted]);
+                } else {
+                    has(&said.out, &[&on_card]);
+                }
             }
             Way::Detached => has(&self.until_logged(), &[&on_card]),
         }

@@ -10,6 +10,7 @@ use crate::{
         Answer, Approval, Choice, Event, FailureKind, Person, Question, QuestionReason, SentBack,
         Waiver,
     },
+    flow::Work,
     id::{QuestionId, UnitId},
     verdict::Finding,
 };
@@ -73,7 +74,9 @@ impl Draft {
             | QuestionReason::Setbacks { .. }
             | QuestionReason::NoVerdict { .. }
             | QuestionReason::CapReached { .. }
-            | QuestionReason::Blocked { .. } => vec![Choice::Retry, Choice::GiveUp],
+            | QuestionReason::Blocked { .. } => {
+                vec![Choice::Retry, Choice::Revise, Choice::GiveUp]
+            }
         };
         if self.cannot_revise(unit, gate) {
             options.retain(|choice| *choice != Choice::Revise);
@@ -83,9 +86,13 @@ impl Draft {
         self.record(Event::QuestionAsked(Box::new(Question { id, unit, gate, why, options })));
     }
 
-    /// Returns true if sending back from this gate would reset work that has landed, or do nothing at all.
+    /// Returns true if sending back from this gate would reset work that has landed, or do nothing at all. Without a gate
+    /// it is the work that is tried again, and only an agent reads what a person says.
     fn cannot_revise(&self, unit: &UnitId, gate: Option<&str>) -> bool {
         let stage = self.run.stage(unit);
+        if gate.is_none() {
+            return !matches!(stage.work, Work::Agent { .. });
+        }
         gate.and_then(|gate| stage.gate(gate)).is_some_and(|position| {
             let target = self.run.sent_back_to(unit, stage.gates[position].redo.as_deref());
             self.would_undo_landed(&target) || !self.run.stage(&target).is_called()
@@ -144,6 +151,7 @@ impl Draft {
         match answer {
             // Trying again is what the answer itself says.
             Answer::Retry => {}
+            Answer::Revise if question.tries_again(answer) => {}
             Answer::Approve
                 if !question.allows(answer).is_empty() || question.takes_work(answer) => {}
             Answer::GiveUp => {

@@ -203,6 +203,13 @@ impl Question {
         }
     }
 
+    /// Returns true if this answer repeats what was asked about, as it is. Where work has no result that could be changed,
+    /// words go with another try.
+    pub fn tries_again(&self, answer: &Answer) -> bool {
+        let is_work = self.gate.is_none() && self.options.contains(&Choice::Retry);
+        *answer == Answer::Retry || (*answer == Answer::Revise && is_work)
+    }
+
     /// Returns true if this answer takes the work as it is, so that its gates look at it.
     pub fn takes_work(&self, answer: &Answer) -> bool {
         matches!(self.why, QuestionReason::Doubted { .. })

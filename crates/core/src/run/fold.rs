@@ -553,7 +553,7 @@ impl Run {
             return unit.come_to_gate(stage, 0, arrived);
         }
         // What was allowed is tried as well.
-        if *answer != Answer::Retry && question.allows(answer).is_empty() {
+        if !question.tries_again(answer) && question.allows(answer).is_empty() {
             return;
         }
         let arrived = self.n_facts;

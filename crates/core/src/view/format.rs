@@ -42,6 +42,15 @@ impl Amount {
         }
     }
 
+    /// Formats it for a line of figures: as for a column, but `at least $1.20`.
+    pub fn to_figure(self) -> String {
+        let (sum, about) = self.sum("~");
+        match (sum.0, self.unknown_calls) {
+            (1.., 1..) => format!("at least {about}{sum}"),
+            (_, _) => self.to_short_text(),
+        }
+    }
+
     /// Returns what is known and estimated together, and the mark of an estimate if a part of it is one.
     fn sum(self, mark: &str) -> (Money, &str) {
         let mut sum = self.known;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{format::stamp, sentence::question_text, stats::is_by_agent};
+use super::{format::stamp, question_words::question_text_in, stats::is_by_agent};
 use crate::{
     event::{Answer, Approvals, Detail, End, Hold, Question},
     flow::{Condition, Stage, When, Work},
@@ -218,7 +218,7 @@ impl PhasesView {
             question: asked.map(|asked| PhaseQuestion {
                 id: asked.id.to_string(),
                 unit: asked.unit.to_string(),
-                text: question_text(asked),
+                text: question_text_in(run, asked),
             }),
             phase_log: log(run),
             tasks: tasks::task_states(run),
@@ -475,7 +475,7 @@ fn error(run: &Run, phase: Option<&String>) -> Option<PhaseError> {
     }
     let asked = run.questions().find(|asked| asked.why.is_failure())?;
     let phase = label_of(run, &asked.unit, asked.gate.as_deref()).or_else(|| phase.cloned());
-    let message = format!("{}: {}", asked.unit, question_text(asked));
+    let message = format!("{}: {}", asked.unit, question_text_in(run, asked));
     let at = run.history().question(asked.id).map_or(run.now(), |asked| asked.at);
     Some(PhaseError { phase, message, timestamp: stamp(at) })
 }

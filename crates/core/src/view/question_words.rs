@@ -1,16 +1,24 @@
 //! What a question says with what is known of its run: how often something failed, and what was found.
 //!
-//! Not here: the sentence of a log (`sentence.rs`), which knows only the fact.
+//! Not here: the other sentences (`sentence.rs`), for which the fact is enough.
 
 use crate::{
-    event::{Question, QuestionReason},
+    event::{Event, Question, QuestionReason},
     failure::FaultClass,
     flow::Work,
     run::Run,
     verdict::{Finding, Proof, Severity},
 };
 
-use super::sentence::{NOT_IN_OUTBOX, NOT_WRITTEN, fault, question_text};
+use super::sentence::{NOT_IN_OUTBOX, NOT_WRITTEN, Names, asked, fault, question_text, sentence};
+
+/// Returns one of the last facts of a run as a sentence, a question with what is known of the run.
+pub fn sentence_in(run: &Run, event: &Event, names: Names) -> String {
+    if let Event::QuestionAsked(question) = event {
+        return asked(question, &question_text_in(run, question), names);
+    }
+    sentence(event, names)
+}
 
 /// Returns a question of a run, as a sentence.
 pub(super) fn question_text_in(run: &Run, question: &Question) -> String {

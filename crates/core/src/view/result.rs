@@ -12,11 +12,11 @@ use super::{
     sentence::settings_changed,
 };
 use crate::{
-    event::{Evidence, ResultChange},
+    event::{Evidence, QuestionReason, ResultChange, Waiver},
     flow::Work,
     id::{Scope, UnitId},
     inbox::artifacts,
-    run::{Run, RunNote},
+    run::{Run, RunNote, WaivedGate},
 };
 
 /// The result of a run so far: `forge show RUN`.
@@ -67,6 +67,9 @@ pub struct LandedView {
     pub title: String,
     /// The commit that was checked.
     pub commit: String,
+    /// The title of the commit, if it can be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// The attempts that it took.
     pub attempts: u32,
 }
@@ -90,6 +93,8 @@ impl ResultView {
             landed.brings == ResultChange::Changed && run.has(&landed.unit) && is_work(&landed.unit)
         });
         let waived = run.history().waived_by_persons();
+        // That nothing had to change was agreed to, and is with the notes.
+        let waived = waived.filter(|(waived, _)| !agrees_to_no_change(run, waived));
         Self {
             row: RunRow::new(id, run),
             request: start.map(|start| start.request.clone()).unwrap_or_default(),
@@ -106,6 +111,7 @@ impl ResultView {
                         .map(|item| item.title.clone())
                         .unwrap_or_default(),
                     commit: landed.commit.clone(),
+                    subject: None,
                     attempts: run.unit(&landed.unit).attempt,
                 })
                 .collect(),
@@ -132,9 +138,23 @@ fn named(scope: &Scope, name: &str) -> String {
     }
 }
 
+/// Returns true if a person agreed that nothing changes, which is no override of a check.
+fn agrees_to_no_change(run: &Run, waived: &WaivedGate) -> bool {
+    let Waiver::Person { question } = waived.why else { return false };
+    let asked = run.history().question(question);
+    asked.is_some_and(|asked| asked.question.why == QuestionReason::NothingChanged)
+}
+
 /// Returns what the person should know, in the order of the facts.
 fn notes(run: &Run) -> Vec<String> {
-    let mut notes = Vec::new();
+    let agreed = run.history().waived_by_persons();
+    let agreed = agreed.filter(|(waived, _)| agrees_to_no_change(run, waived));
+    let mut notes: Vec<String> = agreed
+        .filter_map(|(waived, said)| {
+            let who = &said?.by.who;
+            Some(format!("{}: {who} agreed that nothing changes", waived.unit.label()))
+        })
+        .collect();
     for note in run.history().notes.iter() {
         match note {
             RunNote::Call { unit, what } => {

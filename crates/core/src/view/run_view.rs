@@ -545,7 +545,7 @@ pub fn describe_call(run: &Run, call: &CallId) -> String {
     let stage = run.stage(call.unit());
     match call {
         CallId::Attempt(_) => match &stage.work {
-            Work::Agent { role } => format!("agent as {role}"),
+            Work::Agent { role } => format!("{role} at work"),
             Work::Command { run } => format!("running {run}"),
             Work::Deliver { what } => format!("delivering the {}", what.as_str().replace('-', " ")),
             Work::Each { .. } | Work::Flow { .. } | Work::Nothing => "tasks".to_owned(),
@@ -553,7 +553,7 @@ pub fn describe_call(run: &Run, call: &CallId) -> String {
         CallId::Judgement(judgement) => {
             let gate = stage.gate(&judgement.gate).map(|position| &stage.gates[position].check);
             match gate {
-                Some(Check::Review { role }) => format!("review as {role}"),
+                Some(Check::Review { role }) => format!("{role} at work"),
                 Some(Check::Command { run }) => format!("running {run}"),
                 Some(Check::Artifact { name }) => format!("checking that {name} exists"),
                 Some(Check::BuiltIn { check }) => format!("checking that {}", check.description()),

@@ -3,8 +3,8 @@
 use crate::{
     Time,
     event::{
-        Approval, Before, Colour, Edit, End, Event, Evidence, Hold, Outcome, Person, Question,
-        QuestionReason, ResultChange, Ruling, SentBack, SettingsChange, Waiver,
+        Approval, Before, Colour, Edit, End, Event, Evidence, Hold, Outcome, Person, ProofStart,
+        Question, QuestionReason, ResultChange, Ruling, SentBack, SettingsChange, Waiver,
     },
     failure::{FaultClass, main_line},
     id::{AttemptId, CallId, JudgementId, UnitId, gate_does, gate_label},
@@ -240,14 +240,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
             };
             format!("{}: {} {because}", names.unit(unit), names.gate(gate))
         }
-        Event::QuestionAsked(question) => {
-            format!(
-                "{} asks about {}: {}",
-                question.id,
-                names.unit(&question.unit),
-                question_text(question)
-            )
-        }
+        Event::QuestionAsked(question) => asked(question, &question_text(question), names),
         Event::Answered { question, answer, words, by } => {
             let words = if words.is_empty() { String::new() } else { format!(": {}", line(words)) };
             format!("{} answered {question} ({}){words}", by.who, answer.choice().label())
@@ -351,6 +344,11 @@ pub(super) fn held_because(held: &Hold) -> String {
             )
         }
     }
+}
+
+/// Says who asks what.
+pub(super) fn asked(question: &Question, text: &str, names: Names) -> String {
+    format!("{} asks about {}: {text}", question.id, names.unit(&question.unit))
 }
 
 /// Returns a question, as a sentence.
@@ -484,7 +482,11 @@ fn proved(evidence: &[Evidence]) -> String {
             (Colour::Green, None) => "passed before, on the same code",
             (Colour::Red, _) => "failed",
         };
-        format!("`{}` {colour}", one.command)
+        let place = match (one.colour, one.start) {
+            (Colour::Green, ProofStart::Pristine) => ", in a clean checkout",
+            (Colour::Green | Colour::Red, ProofStart::Cached | ProofStart::Pristine) => "",
+        };
+        format!("`{}` {colour}{place}", one.command)
     });
     let mut words: Vec<String> = words.collect();
     words.dedup();
@@ -543,5 +545,5 @@ pub(super) fn settings_changed(change: &SettingsChange, by: &Person) -> String {
         Before::Kept => "",
         Before::Void => "; earlier evidence no longer counts",
     };
-    format!("{} set {}{evidence}", by.who, set.join(", "))
+    format!("{} changed settings: {}{evidence}", by.who, set.join(", "))
 }

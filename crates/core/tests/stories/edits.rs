@@ -218,7 +218,7 @@ fn an_edit_of_what_ended_without_a_result_stands_for_the_result() {
     let mut world = World::small(DESIGN).begin();
     world.ends("design#1", fault("empty"));
     world.ends("design#2", fault("empty"));
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
     world.try_edit("design", recoded()).unwrap();
     assert_eq!(world.calls(), ["design#3/critic#1"]);
     assert_eq!(world.unit("design").misses, 0, "a person has looked");

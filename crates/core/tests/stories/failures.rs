@@ -48,7 +48,7 @@ fn empty_output_is_tried_once_more_and_then_asked_about() {
         .outcome("work#2", fault("void"))
         .played();
     assert_eq!(world.unit("work").attempt, 2);
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
 }
 
 /// How the latest attempt at the work failed, if it did.
@@ -137,7 +137,7 @@ fn four_losses_ask_nobody_and_the_fifth_in_a_row_does() {
     world.says(
         "Q1 asks about work: The work was lost, interrupted or rate-limited 5 times in a row. What now?",
     );
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
     assert_eq!(world.unit("work").misses, 0, "it is a fault of nobody");
     world.say(1, Answer::Retry, "");
     assert_eq!(world.calls(), ["work#6"]);
@@ -155,7 +155,7 @@ fn a_result_between_losses_begins_a_new_count() {
         assert_eq!(world.calls(), [format!("work#5/critic#{}", n + 1)]);
     }
     world.rules("work#5/critic#5", Ruling::Interrupted);
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
     world.say(1, Answer::Retry, "");
     assert_eq!(world.calls(), ["work#5/critic#6"], "the gate looks again, the work stays");
 }

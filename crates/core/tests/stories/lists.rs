@@ -97,7 +97,7 @@ fn a_list_that_is_not_reported_is_a_fault_and_then_a_question() {
     world.end("split#1");
     world.says("split#1 left no usable result: it did not report the list `tasks`");
     world.end("split#2");
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
 }
 
 #[test]

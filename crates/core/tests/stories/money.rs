@@ -124,7 +124,7 @@ fn a_stage_that_used_up_its_own_cap_is_asked_about() {
     world.says(
         "Q1 asks about work: `critic` cannot run: the stage's budget of $0.30 is used up. What now?",
     );
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
     world.say(1, Answer::Retry, "");
     assert_eq!(world.calls(), ["work#1/critic#1"], "the person granted it once more");
     assert_eq!(reserved(&world, "work#1/critic#1"), Some(cents(30)));
@@ -195,13 +195,13 @@ fn an_attempt_that_reached_the_cap_of_a_call_is_asked_about_at_once_and_is_no_mi
     world.says(
         "Q1 asks about work: The budget of $0.50 was used up before there was a result. What now?",
     );
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
     let retry = &RunView::new("r", &world.run).asked[0].options[0];
     assert_eq!(retry.does, "work is tried again, with the same budget");
     world.say(1, Answer::Retry, "");
     assert_eq!(reserved(&world, "work#2"), Some(cents(50)));
     world.ends("work#2", spent_out());
-    assert_eq!(world.options(2), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(2), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn where_run_and_stage_are_used_up_the_run_parks_and_the_stage_is_asked_about_af
     assert!(matches!(world.run.phase(), Phase::Held(Hold::OutOfBudget { .. })));
     world.never_says("asks about");
     world.resume_with("1").unwrap();
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
     world.say(1, Answer::Retry, "");
     assert_eq!(reserved(&world, "work#2"), Some(cents(30)));
 }
@@ -254,7 +254,7 @@ fn a_call_that_may_cost_less_than_a_cent_does_not_reach_its_cap_for_ever() {
     assert_eq!(reserved(&world, "work#1"), Some(Money(5_000)));
     world.ends("work#1", spent_out());
     assert_eq!(world.calls(), [] as [String; 0]);
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
 }
 
 #[test]
@@ -424,7 +424,11 @@ fn attempts_that_miss_go_on_until_the_stage_has_nothing_left() {
     world.says(
         "Q1 asks about work: No usable result: the stage's budget of $0.30 is used up. What now?",
     );
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp], "$0.003 is too little to begin");
+    assert_eq!(
+        world.options(1),
+        [Choice::Retry, Choice::Revise, Choice::GiveUp],
+        "$0.003 is too little to begin"
+    );
 }
 
 fn no_verdict_for_the_money() -> Ruling {

@@ -110,15 +110,19 @@ fn a_proof_without_verdict_is_retried_or_waived_by_name() {
 }
 
 #[test]
-fn a_blocker_is_asked_about_and_can_only_be_retried_or_given_up() {
+fn a_blocker_is_asked_about_and_tried_again_with_or_without_words_or_given_up() {
     let class = BlockerClass::ExternalDependency;
     let blocked = forge_core::event::Outcome::Blocked { class, what: "no key".into() };
-    let mut world = World::small(ASKED).outcome("write#1", blocked).played();
+    let world = World::small(ASKED).outcome("write#1", blocked).played();
     world.says("Q1 asks about write: The work is blocked: no key. What now?");
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
-    world.say(1, Answer::Retry, "the key is in the safe");
-    assert_eq!(world.calls(), ["write#2"]);
-    assert_eq!(world.said("write"), ["the key is in the safe"]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
+    for answer in [Answer::Retry, Answer::Revise] {
+        let mut world = world.clone();
+        world.say(1, answer.clone(), "the key is in the safe");
+        assert_eq!(world.calls(), ["write#2"], "{answer:?}");
+        assert_eq!(world.said("write"), ["the key is in the safe"], "{answer:?}");
+        assert_eq!(world.about("sent back"), [] as [String; 0], "there is nothing to send back");
+    }
 }
 
 #[test]
@@ -129,7 +133,7 @@ fn an_agent_that_is_not_let_in_is_asked_about_at_once_with_what_to_do() {
     let mut world = World::small(ASKED).outcome("write#1", blocked).played();
     world.says("write#1 blocked: not logged in.");
     world.says("Q1 asks about write: The work is blocked, because the provider refuses access: not logged in. Log in, then retry; or change the model or agent with `forge resume RUN --model MODEL` or `--agent NAME`. What now?");
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
     assert_eq!(world.unit("write").misses, 0, "it is nobody's fault");
     world.say(1, Answer::Retry, "");
     assert_eq!(world.calls(), ["write#2"]);
@@ -173,8 +177,8 @@ fn nobody_can_accept_what_made_nothing() {
         .outcome("write#2", fault("empty"))
         .played();
     world.says("Q1 asks about write: No usable result: empty. What now?");
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
-    for answer in [Answer::Approve, Answer::Revise, Answer::Waive { gate: "human".into() }] {
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
+    for answer in [Answer::Approve, Answer::Waive { gate: "human".into() }] {
         let refused = world.try_say(1, answer, "words");
         assert!(matches!(refused, Err(Refusal::NotAnOption { .. })));
     }
@@ -316,10 +320,10 @@ fn every_refusal_says_what_and_why() {
         "there is no open question Q3; open: Q1, Q2"
     );
     assert_eq!(said(Refusal::AnsweredAlready(q)), "Q3 is already answered, or no longer open");
-    let options = vec![Choice::Retry, Choice::GiveUp];
+    let options = vec![Choice::Retry, Choice::Revise, Choice::GiveUp];
     assert_eq!(
         said(Refusal::NotAnOption { choice: Choice::Approve, options }),
-        "`approve` is not a valid answer; possible: retry, reject"
+        "`approve` is not a valid answer; possible: retry, revise, reject"
     );
     assert_eq!(
         said(Refusal::WrongGate { said: "x".into(), gate: "verify".into() }),
@@ -458,14 +462,16 @@ fn every_question_can_be_answered_in_every_way_it_offers() {
                 Choice::GiveUp => Answer::GiveUp,
             };
             let round = world.unit("make").round;
-            world.say(1, answer, "as I say");
+            world.say(1, answer.clone(), "as I say");
             let line = match choice {
                 Choice::Approve if ["checkpoint", "guarded"].contains(&name) => {
                     "approved by the answer to Q1"
                 }
                 Choice::Approve | Choice::Waive => "overridden by the answer to Q1",
-                Choice::Revise => "sent back by the answer to Q1: as I say",
-                Choice::Retry => "started",
+                Choice::Revise if !question.tries_again(&answer) => {
+                    "sent back by the answer to Q1: as I say"
+                }
+                Choice::Revise | Choice::Retry => "started",
                 Choice::GiveUp => "failed: rejected by bob: as I say",
             };
             let before = world.about(line).len();

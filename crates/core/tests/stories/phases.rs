@@ -162,8 +162,9 @@ fn whenever_a_question_is_open_its_phase_waits_for_a_person_and_what_failed_is_a
         assert_eq!(view.current_phase.as_deref(), Some("phase-5"));
         let question = view.question.unwrap();
         assert_eq!((&*question.id, &*question.unit), ("Q2", "build.T1/implement"));
-        assert!(question.text.starts_with("No usable result"), "{question:?}");
-        assert!(view.error.unwrap().message.contains("No usable result"), "alone: {is_alone}");
+        let text = "The agent left no usable result twice: nothing";
+        assert!(question.text.starts_with(text), "{question:?}");
+        assert!(view.error.unwrap().message.contains(text), "alone: {is_alone}");
         world.go_on();
     }
     // The question of a gate with a label of its own is that phase's.

@@ -176,7 +176,7 @@ fn work_without_a_result_is_tried_twice_and_then_asked_about() {
         .outcome("build.T1/implement#1", fault("nothing"))
         .outcome("build.T1/implement#2", fault("nothing at all"))
         .played();
-    assert_eq!(world.options(2), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(2), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
     world.say(2, Answer::Retry, "leave the tests alone");
     world.go_on();
     world.is(&Phase::Over(End::Done));

@@ -187,7 +187,7 @@ fn work_that_is_partly_done_and_has_no_rounds_left_is_asked_about_with_what_is_l
     world.says(
         "Q1 asks about write: The work is only partly done, and no attempts are left; left: the index. What now?",
     );
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
     assert_eq!(world.calls(), [] as [String; 0]);
     world.say(1, Answer::Retry, "leave out the index");
     assert_eq!(world.calls(), ["write#4"]);

@@ -49,7 +49,7 @@ fn settings_are_changed_at_a_stop_and_hold_from_there_on() {
     world.stop();
     world.ends("work#1", Outcome::Interrupted);
     changes(&mut world, change(Before::Kept, Before::Kept)).unwrap();
-    world.says("ada set limits.call_budget = 0.20");
+    world.says("ada changed settings: limits.call_budget = 0.20");
     let start = &world.run.definition().start;
     assert_eq!(start.settings, Some(Blob("new".to_owned())));
     assert_eq!(start.limits.budget, Money::parse("5"), "the cap of the run is not among them");
@@ -58,7 +58,7 @@ fn settings_are_changed_at_a_stop_and_hold_from_there_on() {
     assert_eq!(world.run.session(&"work#2".parse().unwrap()), Some("s1"));
     assert_eq!(
         summary::summarize("r", &world.run, 0).settings,
-        ["ada set limits.call_budget = 0.20"]
+        ["ada changed settings: limits.call_budget = 0.20"]
     );
 }
 
@@ -91,7 +91,8 @@ fn evidence_that_was_made_under_other_settings_counts_no_more() {
     world.ends("next#1", Outcome::Interrupted);
     changes(&mut world, change(Before::Void, Before::Kept)).unwrap();
     assert_eq!(world.run.evidence("tree", "make"), None);
-    world.says("ada set limits.call_budget = 0.20; earlier evidence no longer counts");
+    world
+        .says("ada changed settings: limits.call_budget = 0.20; earlier evidence no longer counts");
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn limits_in_a_row_are_asked_about_in_the_end() {
     for n in 1..=5 {
         world.ends(&format!("work#{n}"), Outcome::Limited { until: 0, what: String::new() });
     }
-    assert_eq!(world.options(1), [Choice::Retry, Choice::GiveUp]);
+    assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
 }
 
 #[test]

@@ -238,7 +238,7 @@ fn calls_are_told_in_words() {
     let words = |world: &World| -> Vec<String> {
         world.run.calls().keys().map(|call| describe_call(&world.run, call)).collect()
     };
-    assert_eq!(words(&world), ["agent as architect"]);
+    assert_eq!(words(&world), ["architect at work"]);
     world.end("plan-sprint#1");
     assert_eq!(words(&world), ["checking that sprint.md exists"]);
 }

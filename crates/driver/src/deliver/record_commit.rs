@@ -90,9 +90,10 @@ fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Error> {
     };
     let message = format!(
         "Add the {what} of run {}\n\nIt is in .forge/runs/. The code is \
-         unchanged.\n\nForge-Run: {}\nForge-Call: {call}\n",
+         unchanged.\n\nForge-Run: {}\nForge-Call: {}\n",
         short_id(context.id),
-        context.id
+        context.id,
+        call.commit_trailer()
     );
     Ok(Operation::Attach(AttachRecord {
         location: context.verification(),

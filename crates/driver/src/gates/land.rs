@@ -40,7 +40,11 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
             location: context.verification(),
             head: head.clone(),
             commit: commit.clone(),
-            message: format!("{subject}\n\nForge-Run: {}\nForge-Call: {call}\n", context.id),
+            message: format!(
+                "{subject}\n\nForge-Run: {}\nForge-Call: {}\n",
+                context.id,
+                call.commit_trailer()
+            ),
             when_ms: repository.commit_time_ms(&commit)?,
             pin: context.pin(ordinal),
         }))

@@ -88,7 +88,18 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let first =
         guarded.first().map(|(change, _)| &change.path).or(inner.first().map(|tests| &tests.path));
     if let (Some(tried), Some(path)) = (&tried, first) {
-        findings.extend(bent(tried, path));
+        let mut found = bent(tried, path);
+        // What a weakened file and the tests that ran say is one thing.
+        match findings.iter_mut().find(|finding| finding.severity == Severity::Critical) {
+            Some(weakened) if !tried.gone.is_empty() => {
+                weakened.what = format!("{}; {}", weakened.what, tried.gone.join("; "));
+            }
+            Some(_) | None => {
+                let lost = |what: &String| finding(Severity::Major, Some(path), what.clone(), None);
+                found.extend(tried.gone.iter().map(lost));
+            }
+        }
+        findings.extend(found);
     }
     let links = repository.links_at(&span.to).map_err(Error::from)?;
     for change in &changes {
@@ -158,9 +169,6 @@ fn bent(tried: &TrialResults, path: &str) -> Vec<Finding> {
         let proof = Proof::Command { command: command.clone(), output: output.clone() };
         findings.push(finding(Severity::Major, Some(path), what, Some(proof)));
     }
-    let gone =
-        tried.gone.iter().map(|what| finding(Severity::Major, Some(path), what.clone(), None));
-    findings.extend(gone);
     if !tried.probed.dead.is_empty() {
         let what = trials::cannot_fail(&tried.probed.dead);
         findings.push(finding(Severity::Critical, Some(path), what, None));
@@ -448,7 +456,7 @@ mod tests {
         let tests = InnerTests::between("src/a.rs", text, None).expect("they are gone");
         assert_eq!(tests.code, None);
         let weaker = find_weakening(&tests.before, &tests.after, "src/a.rs", ChecksProved::Yes);
-        assert!(weaker[0].contains("fewer tests: 1 → 0"), "{weaker:?}");
+        assert!(weaker[0].contains("1 test removed: b"), "{weaker:?}");
         assert!(
             InnerTests::between("src/a.rs", text, Some(&format!("fn c() {{}}\n{text}"))).is_none()
         );

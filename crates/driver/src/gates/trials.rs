@@ -385,7 +385,7 @@ impl Tests {
         let counted = counts.and_then(|(before, after)| {
             let ran = |counts: TestCounts| counts.all.saturating_sub(counts.skipped);
             (ran(after) < ran(before))
-                .then(|| format!("{} tests ran before, {} run now", ran(before), ran(after)))
+                .then(|| format!("tests that ran: {} before, {} now", ran(before), ran(after)))
         });
         [gone, skipped, counted].into_iter().flatten()
     }
@@ -420,6 +420,6 @@ mod tests {
         );
         let counted = |all: u32, more: &str| format!("Ran {all} tests in 1s\n\nOK{more}\n");
         assert_eq!(missing(&counted(3, ""), &counted(4, " (skipped=1)")), [""; 0]);
-        assert_eq!(missing(&counted(3, ""), &counted(2, "")), ["3 tests ran before, 2 run now"]);
+        assert_eq!(missing(&counted(3, ""), &counted(2, "")), ["tests that ran: 3 before, 2 now"]);
     }
 }

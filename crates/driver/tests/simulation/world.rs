@@ -402,18 +402,18 @@ impl World<'_> {
         if journal.read(RUN, 1).is_ok() {
             return self
                 .take_over(journal)?
-                .drive(&mut signals, &mut |record| self.published(record));
+                .drive(&mut signals, &mut |_, record| self.published(record));
         }
         let mut driver = self.begin(journal)?;
-        driver.tell_first(&mut |record| self.published(record))?;
-        driver.hear_time(&mut |record| self.published(record))?;
-        driver.drive(&mut signals, &mut |record| self.published(record))
+        driver.tell_first(&mut |_, record| self.published(record))?;
+        driver.hear_time(&mut |_, record| self.published(record))?;
+        driver.drive(&mut signals, &mut |_, record| self.published(record))
     }
 
     fn take_over_and_drive(&self) -> Result<DriveEnd, Error> {
         let (mut signals, _sender) = Signals::channel()?;
         let mut driver = self.take_over(self.journal()?)?;
-        driver.drive(&mut signals, &mut |record| self.published(record))
+        driver.drive(&mut signals, &mut |_, record| self.published(record))
     }
 
     fn take_over(&self, journal: SimulatedJournal) -> Result<Driver, Error> {

@@ -17,7 +17,7 @@ use toml_edit::Key;
 use super::{
     keys::{SettingKey, join},
     read_value::{Flaw, check, from_toml, from_words},
-    sources::{FILE, FILE_BYTES_MAX, LocalFile, SourceFile, Sources},
+    sources::{FILE_BYTES_MAX, LocalFile, SourceFile, Sources},
     types::SettingValues,
     values::{AgentName, Value},
 };
@@ -201,9 +201,12 @@ impl LayeredSettings {
         }
         let wrong = |flaw: Flaw| {
             let line = line_of(text, flaw.at);
-            let next = match name.as_str() {
-                FILE => "forge config edit".to_owned(),
-                name => format!("fix line {line} of {name}, then run the same command again"),
+            let next = match layer {
+                Layer::User => "forge config edit --user",
+                Layer::Local => "forge config edit --local",
+                Layer::Repo | Layer::Shipped | Layer::Environment | Layer::Flags => {
+                    "forge config edit"
+                }
             };
             Error::usage(format!("{name}, line {line}: {}", flaw.what), next)
         };

@@ -210,7 +210,7 @@ impl<const MOST: u32> From<Count<MOST>> for u64 {
     }
 }
 
-/// An amount of dollars in quotes such as "2.50", or "none".
+/// An amount of dollars such as "2.50", or "none".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(extend("pattern" = r"^([0-9]+(\.[0-9]+)?|none)$"))]
@@ -236,7 +236,7 @@ impl Serialize for RunBudget {
     }
 }
 
-/// An amount of dollars in quotes such as "2.50".
+/// An amount of dollars such as "2.50".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(extend("pattern" = r"^[0-9]+(\.[0-9]+)?$"))]

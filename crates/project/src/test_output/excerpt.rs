@@ -287,7 +287,7 @@ static TELLING_WORD: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?x)
         (?-u:\b) 0 [^0-9A-Za-z_]+ [0-9A-Za-z_]+
-        | (?<failure> [0-9A-Za-z_]*(?:Error|Exception|Failure) (?-u:\b)
+        | (?<failure> [0-9A-Za-z_]*(?:Error|Exception|Failure|SystemExit) (?-u:\b)
             | (?-u:\b) (?i-u:aborted|assert|assertion|err|errors?|exception|fail|failed|failing
               |fails|failures?|fatal|killed|mismatch|panic|panicked|segfault|sigabrt|sigsegv
               |timeout|traceback|undefined|unexpected) (?-u:\b) )
@@ -351,6 +351,12 @@ mod tests {
             assert!(shown.contains(line), "{line} is not in\n{shown}");
         }
         assert!(!shown.contains("===="), "{shown}");
+        let output = "python3 -m unittest -q\n======================\nERROR: test_notes (test_notes.Test)\n----------------------\n\
+            Traceback (most recent call last):\n  File \"test_notes.py\", line 5\n    notes.main()\n  File \"notes.py\", line 9\n\
+            \x20   raise SystemExit(3)\nSystemExit: 3\n\n----------------------\nRan 1 test in 0.000s\n\nFAILED (errors=1)\n\
+            make: *** [Makefile:2: test] Error 1\n";
+        let shown = excerpt(output, 7, 4096);
+        assert!(shown.contains("\nSystemExit: 3\n"), "the cause is not in\n{shown}");
     }
 
     #[test]

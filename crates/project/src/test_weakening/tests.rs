@@ -11,7 +11,7 @@ const ROWS: &[Row] = &[
         "tests/a.rs",
         "#[test]\nfn a() { assert_eq!(f(), 2); }\n#[tokio::test]\nasync fn b() {}\n",
         "#[test]\nfn a() { assert_eq!(f(), 2); }\n",
-        &["fewer tests: 2 → 1; removed: b"],
+        &["1 test removed: b"],
     ),
     (
         "tests/a.rs",
@@ -31,8 +31,8 @@ const ROWS: &[Row] = &[
         "#[test]\nfn a() { assert_eq!(1, 1); }",
         &["cannot fail"],
     ),
-    ("tests/a.rs", "#[test]\nfn a() {}\n", "// #[test]\nfn a() {}\n", &["fewer tests: 1 → 0"]),
-    ("tests/a.rs", "#[test]\nfn a() {}\n", "/*\n#[test]\nfn a() {}\n*/\n", &["fewer tests: 1 → 0"]),
+    ("tests/a.rs", "#[test]\nfn a() {}\n", "// #[test]\nfn a() {}\n", &["1 test removed: a"]),
+    ("tests/a.rs", "#[test]\nfn a() {}\n", "/*\n#[test]\nfn a() {}\n*/\n", &["1 test removed: a"]),
     (
         "tests/a.rs",
         "#[test]\nfn a() { assert!(x); assert!(y); }",
@@ -51,7 +51,7 @@ const ROWS: &[Row] = &[
         "test_a.py",
         "def test_a():\n    assert f() == 2\ndef test_b():\n    assert g()\n",
         "def test_a():\n    assert True\n",
-        &["removed: test_b", "line 2: new assertion that cannot fail", "fewer assertions: 2 → 1"],
+        &["removed: test_b", "line 2: new assertion that cannot fail"],
     ),
     (
         "test_a.py",
@@ -69,12 +69,7 @@ const ROWS: &[Row] = &[
     ("test_a.py", "x", "def test_a():\n    assert 1 == 1\n", &["cannot fail"]),
     ("test_a.py", "x", "def test_a():\n    self.assertTrue(True)\n", &["cannot fail"]),
     ("test_a.py", "x", "def test_a():\n    self.assertTrue(value)\n    assert Truth\n", &[]),
-    (
-        "test_a.py",
-        "def test_a(): pass",
-        "\"\"\"\ndef test_a(): pass\n\"\"\"",
-        &["fewer tests: 1 → 0"],
-    ),
+    ("test_a.py", "def test_a(): pass", "\"\"\"\ndef test_a(): pass\n\"\"\"", &["1 test removed"]),
     (
         "conftest.py",
         "",
@@ -92,7 +87,7 @@ const ROWS: &[Row] = &[
     ("a.test.ts", "it('a', f)", "it.skip('a', f)", &["newly skipped: `it.skip(`"]),
     ("a.test.ts", "it('a', f)", "xit('a', f)", &["newly skipped: `xit(`"]),
     ("a.test.ts", "it('a', f)", "it.only('a', f)", &["newly runs only some"]),
-    ("a.test.ts", "it('a', f)", "// it('a', f)", &["fewer tests: 1 → 0; removed: a"]),
+    ("a.test.ts", "it('a', f)", "// it('a', f)", &["1 test removed: a"]),
     (
         "a.test.ts",
         "it('a', f)",
@@ -154,7 +149,7 @@ const ROWS: &[Row] = &[
         "x.bats",
         "@test \"a\" {\n  [ 1 = 1 ]\n}\n@test \"b\" {\n}",
         "@test \"a\" {\n  true\n}",
-        &["removed: b", "fewer assertions: 1 → 0"],
+        &["removed: b"],
     ),
     (
         ".github/workflows/ci.yml",
@@ -204,7 +199,7 @@ fn many_removed_tests_are_counted_after_the_first_names() {
     let before = before.join("\n");
     let said = find_weakening(&before, "", "test_a.py", ChecksProved::No);
     assert_eq!(said.len(), 1);
-    assert!(said[0].contains("fewer tests: 15 → 0"), "{said:?}");
+    assert!(said[0].contains("15 tests removed"), "{said:?}");
     assert!(said[0].ends_with("test_09 and 5 more"), "{said:?}");
 }
 

@@ -70,8 +70,11 @@ impl Repository {
         if !changed.is_empty() {
             let first = String::from_utf8_lossy(&changed);
             let first = first.lines().next().and_then(|line| line.get(3..)).unwrap_or_default();
-            let why = format!("your checkout has changes that are not committed, such as {first}");
-            return blocked(&why, "git stash   # and git stash pop after the merge");
+            let why = format!(
+                "your checkout has changes that are not committed, such as {first}; `git stash pop` brings them \
+                 back after the merge"
+            );
+            return blocked(&why, "git stash");
         }
         if self.is_ancestor(&head, &commit)? {
             return Ok(MergeWay::FastForward);
@@ -128,6 +131,13 @@ impl Repository {
         let git = self.git().args(["log", "--format=%h %s", "--no-decorate", "--no-color"]);
         let output = git.arg(format!("-{most}")).arg(format!("{from}..{to}")).arg("--").run()?;
         Ok(String::from_utf8_lossy(&output).lines().map(str::to_owned).collect())
+    }
+
+    /// Returns the title of a commit, if it is there.
+    pub fn subject(&self, commit: &str) -> Option<String> {
+        let git = self.git().args(["log", "-1", "--format=%s", "--no-decorate", "--no-color"]);
+        let output = git.arg(commit).arg("--").run().ok()?;
+        Some(String::from_utf8_lossy(&output).trim().to_owned())
     }
 
     /// Returns how many lines each file between two commits or trees gained and lost.

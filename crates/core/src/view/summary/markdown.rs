@@ -112,9 +112,10 @@ fn head(view: &SummaryView, text: &mut String) {
     line!(text, "- from {} to {}", moment(view.started_at), moment(view.at));
     line!(text, "- flow `{}`", view.flow);
     for param in &view.params {
+        let name = if param.name == "effort" { "size" } else { &param.name };
         match param.chosen.as_str() {
-            "" => line!(text, "- {} `{}`", param.name, param.value),
-            chosen => line!(text, "- {} `{}`: {}", param.name, param.value, plain(chosen)),
+            "" => line!(text, "- {name} `{}`", param.value),
+            chosen => line!(text, "- {name} `{}`: {}", param.value, plain(chosen)),
         }
     }
     for approval in &view.approvals {
@@ -255,7 +256,7 @@ fn remarks(view: &SummaryView, text: &mut String) {
 }
 
 fn improvements(view: &SummaryView, text: &mut String) {
-    line!(text, "## Improvement report");
+    line!(text, "## What to improve");
     line!(text);
     if view.improvements.is_empty() {
         line!(text, "Nothing to improve.");
@@ -268,7 +269,7 @@ fn improvements(view: &SummaryView, text: &mut String) {
 }
 
 fn stats(view: &SummaryView, text: &mut String) {
-    line!(text, "## Execution stats");
+    line!(text, "## Time and cost");
     line!(text);
     line!(text, "| stage | calls | time | tokens | cost |");
     line!(text, "|---|--:|--:|--:|--:|");
