@@ -101,7 +101,9 @@ impl FlowArgs {
 }
 
 fn check_text(found: &FoundFlow) -> String {
-    format!("`{}` is valid", found.flow.name)
+    let most = found.flow.calls_max().0;
+    let name = &found.flow.name;
+    format!("`{name}` is valid; if all work is sent back as often as possible, {most} agent calls")
 }
 
 fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Error> {
