@@ -103,7 +103,7 @@ impl FlowArgs {
 fn check_text(found: &FoundFlow) -> String {
     let most = found.flow.calls_max().0;
     let name = &found.flow.name;
-    format!("`{name}` is valid; if all work is sent back as often as possible, {most} agent calls")
+    format!("`{name}` is valid; at most {most} agent calls, if all work is sent back each time")
 }
 
 fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Error> {
