@@ -8,6 +8,7 @@
 //! 4. [`decide`](mod@decide): what an input means now. The only place with rules.
 //! 5. [`wanted`](mod@wanted): what should be under way outside, given the state of the run.
 //! 6. [`view`]: what a user interface may show. Made from a run, never turned back into one.
+//! 7. [`work`]: records of features, sprints, tasks and bugs. It knows nothing of runs.
 //!
 //! What is not here: files, processes, git, a database, agents, the time of day. Everything that
 //! happens outside arrives as an [`Input`] that carries its time, and everything that should
@@ -38,6 +39,7 @@ pub mod inbox;
 pub mod rewind;
 pub mod view;
 pub mod wanted;
+pub mod work;
 
 pub use decide::{Command, Input, Refusal, Report, decide};
 pub use run::Run;

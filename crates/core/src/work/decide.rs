@@ -1,0 +1,313 @@
+//! Decides which facts follow from a command, or why it is refused. The only place with rules, together with `file`.
+
+use super::{
+    check::{WorkRefusal, WorkRows, parse_state},
+    field::{FieldOwner, FieldValue, Fields, rule},
+    file::{self, WorkFile},
+    id::WorkId,
+    kind::{WorkKind, WorkState},
+    record::{FieldChanges, WorkFact, WorkRecord, difference},
+};
+
+/// The most characters of a reason.
+pub const REASON_CHARS_MAX: usize = 2_000;
+
+/// A change of one record.
+#[derive(Clone, Debug)]
+pub enum WorkCommand {
+    Create {
+        kind: WorkKind,
+        /// The id, where a person chose it.
+        id: Option<WorkId>,
+        /// The beginning of ids that Forge gives.
+        prefix: String,
+        fields: Fields,
+    },
+    Set {
+        kind: WorkKind,
+        id: WorkId,
+        changes: Vec<(String, FieldChange)>,
+    },
+    Move {
+        kind: WorkKind,
+        id: WorkId,
+        to: String,
+        why: Option<String>,
+    },
+    /// Back to the state before `blocked` or `escalated`.
+    Unblock {
+        kind: WorkKind,
+        id: WorkId,
+        why: String,
+    },
+    /// A file that differs from what Forge wrote.
+    TakeFile {
+        kind: WorkKind,
+        id: WorkId,
+        file: WorkFile,
+        /// The record at the revision that the file names, if there was one.
+        base: Option<WorkRecord>,
+    },
+}
+
+/// A change of one field.
+#[derive(Clone, Debug)]
+pub enum FieldChange {
+    Set(FieldValue),
+    Clear,
+    /// Entries of a list.
+    Add(Vec<String>),
+    Remove(Vec<String>),
+}
+
+/// The record that a command is about, and what follows for it.
+pub type Decided = (WorkId, Vec<WorkFact>);
+
+/// Times that Forge notes: when a record of a kind is made, and when it enters a state.
+const CREATED: &[(WorkKind, &str)] = &[
+    (WorkKind::Sprint, "createdAt"),
+    (WorkKind::Bug, "reportedAt"),
+    (WorkKind::Feature, "created_at"),
+];
+const ENTERED: &[(WorkState, &str)] = &[
+    (WorkState::Completed, "completedAt"),
+    (WorkState::PartiallyCompleted, "completedAt"),
+    (WorkState::Fixed, "resolvedAt"),
+];
+const CHANGED: &[(WorkKind, &str)] = &[(WorkKind::Feature, "updated_at")];
+
+/// Decides which facts follow from a command at a time, which is written as in a file.
+pub fn decide(rows: &WorkRows, command: &WorkCommand, now: &str) -> Result<Decided, WorkRefusal> {
+    match command {
+        WorkCommand::Create { kind, id, prefix, fields } => {
+            let id = match id {
+                Some(id) => id.clone(),
+                None => next_id(rows, *kind, prefix, fields)?,
+            };
+            refuse_people(*kind, fields.keys())?;
+            let fact = create(rows, *kind, &id, kind.first_state(), fields.clone(), now)?;
+            Ok((id, vec![fact]))
+        }
+        WorkCommand::Set { kind, id, changes } => {
+            let record = rows.find(*kind, id)?;
+            refuse_people(*kind, changes.iter().map(|(name, _)| name))?;
+            let mut fields = record.fields.clone();
+            for (name, change) in changes {
+                change_field(&mut fields, name, change)?;
+            }
+            rows.check(*kind, &record.id, &mut fields)?;
+            let changes = difference(&record.fields, &fields);
+            let facts = if changes.is_empty() {
+                Vec::new()
+            } else {
+                vec![WorkFact::FieldsSet { fields: stamped(CHANGED, *kind, changes, now) }]
+            };
+            Ok((record.id.clone(), facts))
+        }
+        WorkCommand::Move { kind, id, to, why } => {
+            let record = rows.find(*kind, id)?;
+            let to = parse_state(*kind, to)?;
+            if to == record.state {
+                return Ok((record.id.clone(), Vec::new()));
+            }
+            if !kind.next_states(record.state).contains(&to) {
+                return Err(WorkRefusal::illegal(record, to));
+            }
+            if to.is_stop() && why.is_none() {
+                return Err(WorkRefusal::NeedsReason { id: record.id.clone(), to });
+            }
+            Ok((record.id.clone(), vec![moved(record, to, why.as_deref(), now)?]))
+        }
+        WorkCommand::Unblock { kind, id, why } => {
+            let record = rows.find(*kind, id)?;
+            let Some(to) = record.left else {
+                let state = record.state;
+                return Err(WorkRefusal::NotBlocked { id: record.id.clone(), state });
+            };
+            Ok((record.id.clone(), vec![moved(record, to, Some(why), now)?]))
+        }
+        WorkCommand::TakeFile { kind, id, file, base } => {
+            if rows.records.contains_key(id) {
+                let record = rows.find(*kind, id)?;
+                let fact = file::take(rows, record, file, base.as_ref())?;
+                return Ok((record.id.clone(), fact.into_iter().collect()));
+            }
+            let state = file::first_state(*kind, file)?;
+            let fact = create(rows, *kind, id, state, file.fields.clone(), now)?;
+            Ok((id.clone(), vec![fact]))
+        }
+    }
+}
+
+impl WorkCommand {
+    /// Returns the record that exists already, or is to have this id.
+    pub fn id(&self) -> Option<&WorkId> {
+        match self {
+            Self::Create { id, .. } => id.as_ref(),
+            Self::Set { id, .. }
+            | Self::Move { id, .. }
+            | Self::Unblock { id, .. }
+            | Self::TakeFile { id, .. } => Some(id),
+        }
+    }
+
+    /// Returns the fields that it brings, as far as they can name records.
+    pub fn fields(&self) -> Fields {
+        match self {
+            Self::Create { fields, .. } => fields.clone(),
+            Self::TakeFile { file, .. } => file.fields.clone(),
+            Self::Set { changes, .. } => {
+                let value = |change: &FieldChange| match change {
+                    FieldChange::Set(value) => Some(value.clone()),
+                    FieldChange::Add(entries) => Some(list(entries)),
+                    FieldChange::Clear | FieldChange::Remove(_) => None,
+                };
+                let values = changes.iter();
+                values.filter_map(|(name, change)| Some((name.clone(), value(change)?))).collect()
+            }
+            Self::Move { .. } | Self::Unblock { .. } => Fields::new(),
+        }
+    }
+
+    /// Returns the kind of its record.
+    pub const fn kind(&self) -> WorkKind {
+        match self {
+            Self::Create { kind, .. }
+            | Self::Set { kind, .. }
+            | Self::Move { kind, .. }
+            | Self::Unblock { kind, .. }
+            | Self::TakeFile { kind, .. } => *kind,
+        }
+    }
+}
+
+fn create(
+    rows: &WorkRows,
+    kind: WorkKind,
+    id: &WorkId,
+    state: WorkState,
+    mut fields: Fields,
+    now: &str,
+) -> Result<WorkFact, WorkRefusal> {
+    if rows.records.contains_key(id) || rows.ids.contains(id) {
+        return Err(WorkRefusal::IdTaken { id: id.clone() });
+    }
+    for (_, name) in CREATED.iter().filter(|(stamped, _)| *stamped == kind) {
+        fields.entry((*name).to_owned()).or_insert_with(|| FieldValue::Text(now.to_owned()));
+    }
+    rows.check(kind, id, &mut fields)?;
+    Ok(WorkFact::Created { kind, state, fields })
+}
+
+/// Returns the next id: `PREFIX-S01`, `SPRINT-T01`, `PREFIX-BUG-001` or `FEAT-001`.
+fn next_id(
+    rows: &WorkRows,
+    kind: WorkKind,
+    prefix: &str,
+    fields: &Fields,
+) -> Result<WorkId, WorkRefusal> {
+    let (stem, digits) = match kind {
+        WorkKind::Feature => ("FEAT-".to_owned(), 3),
+        WorkKind::Sprint => (format!("{prefix}-S"), 2),
+        WorkKind::Bug => (format!("{prefix}-BUG-"), 3),
+        WorkKind::Task => {
+            let named = fields.get("sprintId").and_then(FieldValue::as_text);
+            let Some(named) = named else {
+                let rule = "is missing; it is the id of a sprint";
+                return Err(WorkRefusal::field("sprintId", rule));
+            };
+            let id = named.parse().map_err(|error| {
+                WorkRefusal::field("sprintId", format!("cannot be used: {error}"))
+            })?;
+            (format!("{}-T", rows.find(WorkKind::Sprint, &id)?.id), 2)
+        }
+    };
+    WorkId::next(&stem, digits, rows.ids.iter()).map_err(WorkRefusal::NoIdLeft)
+}
+
+/// Refuses fields that are unknown, or that people do not set.
+fn refuse_people<'a>(
+    kind: WorkKind,
+    names: impl Iterator<Item = &'a String>,
+) -> Result<(), WorkRefusal> {
+    for name in names {
+        match rule(kind, name).map(|rule| rule.owner) {
+            Some(FieldOwner::Required | FieldOwner::Optional) => {}
+            Some(FieldOwner::Forge) => return Err(WorkRefusal::field(name, "is set by Forge")),
+            Some(FieldOwner::Derived) => {
+                return Err(WorkRefusal::field(name, "follows from other records"));
+            }
+            None => return Err(WorkRefusal::UnknownField { kind, field: name.clone() }),
+        }
+    }
+    Ok(())
+}
+
+fn change_field(fields: &mut Fields, name: &str, change: &FieldChange) -> Result<(), WorkRefusal> {
+    let texts = |fields: &Fields| -> Vec<String> {
+        fields.get(name).into_iter().flat_map(FieldValue::texts).map(str::to_owned).collect()
+    };
+    match change {
+        FieldChange::Set(value) => {
+            fields.insert(name.to_owned(), value.clone());
+        }
+        FieldChange::Clear => {
+            fields.remove(name);
+        }
+        FieldChange::Add(entries) => {
+            let mut all = texts(fields);
+            all.extend(entries.iter().filter(|entry| !texts(fields).contains(entry)).cloned());
+            fields.insert(name.to_owned(), list(&all));
+        }
+        FieldChange::Remove(entries) => {
+            let mut all = texts(fields);
+            for entry in entries {
+                let Some(at) = all.iter().position(|text| text.eq_ignore_ascii_case(entry)) else {
+                    return Err(WorkRefusal::field(name, format!("has no entry `{entry}`")));
+                };
+                all.remove(at);
+            }
+            if all.is_empty() {
+                fields.remove(name);
+            } else {
+                fields.insert(name.to_owned(), list(&all));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn moved(
+    record: &WorkRecord,
+    to: WorkState,
+    why: Option<&str>,
+    now: &str,
+) -> Result<WorkFact, WorkRefusal> {
+    let why = why.map(str::trim);
+    let chars = why.map_or(1, |why| why.chars().count());
+    if !(1..=REASON_CHARS_MAX).contains(&chars) {
+        let rule = format!("has {chars} characters; 1 to {REASON_CHARS_MAX} are allowed");
+        return Err(WorkRefusal::field("why", rule));
+    }
+    let entered = ENTERED.iter().filter(|(state, _)| *state == to);
+    let times = entered.map(|(_, name)| ((*name).to_owned(), Some(FieldValue::Text(now.into()))));
+    let fields = stamped(CHANGED, record.kind, times.collect(), now);
+    Ok(WorkFact::Moved { from: record.state, to, why: why.map(str::to_owned), fields })
+}
+
+/// Adds the times that Forge notes for a kind.
+fn stamped(
+    table: &[(WorkKind, &str)],
+    kind: WorkKind,
+    mut changes: FieldChanges,
+    now: &str,
+) -> FieldChanges {
+    for (_, name) in table.iter().filter(|(stamped, _)| *stamped == kind) {
+        changes.insert((*name).to_owned(), Some(FieldValue::Text(now.to_owned())));
+    }
+    changes
+}
+
+fn list(entries: &[String]) -> FieldValue {
+    FieldValue::List(entries.iter().map(|entry| FieldValue::Text(entry.clone())).collect())
+}

@@ -1,0 +1,160 @@
+//! A record of work, the facts that made it, and the fold over them.
+//!
+//! Invariant: facts are for ever. Add variants and optional fields, never change what an old one means.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    field::{FieldValue, Fields},
+    id::WorkId,
+    kind::{WorkKind, WorkState},
+};
+
+/// A record as it is after some facts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkRecord {
+    pub id: WorkId,
+    pub kind: WorkKind,
+    /// Counts its facts, from 1.
+    pub rev: u64,
+    pub state: WorkState,
+    /// The state that it left when it was blocked or needed a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<WorkState>,
+    pub fields: Fields,
+}
+
+/// New values of fields; nothing for one that is removed.
+pub type FieldChanges = BTreeMap<String, Option<FieldValue>>;
+
+/// One thing that happened to a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkFact {
+    Created {
+        kind: WorkKind,
+        state: WorkState,
+        fields: Fields,
+    },
+    FieldsSet {
+        fields: FieldChanges,
+    },
+    Moved {
+        from: WorkState,
+        to: WorkState,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+        /// Times that Forge notes with the move.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        fields: FieldChanges,
+    },
+    /// A changed file was taken in.
+    FileTaken {
+        /// The revision that the file was made from.
+        base: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<WorkState>,
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        fields: FieldChanges,
+    },
+}
+
+/// The origin of a fact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkAuthor {
+    /// A person, by a command.
+    Person { who: String },
+    /// A person, by changing a file; where the change came with a commit, its author.
+    File {
+        who: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+    },
+}
+
+/// A fact with its origin, as the log keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkEntry {
+    pub by: WorkAuthor,
+    pub fact: WorkFact,
+}
+
+impl WorkAuthor {
+    /// Returns the name of the person.
+    pub fn who(&self) -> &str {
+        match self {
+            Self::Person { who } | Self::File { who, .. } => who,
+        }
+    }
+}
+
+impl WorkRecord {
+    /// Folds a fact into a record. The first fact of a record makes it.
+    pub fn apply(before: Option<Self>, id: &WorkId, fact: &WorkFact) -> Self {
+        let mut record = before.unwrap_or_else(|| Self {
+            id: id.clone(),
+            kind: WorkKind::Task,
+            rev: 0,
+            state: WorkState::Draft,
+            left: None,
+            fields: Fields::new(),
+        });
+        record.rev += 1;
+        match fact {
+            WorkFact::Created { kind, state, fields } => {
+                record.kind = *kind;
+                record.state = *state;
+                record.fields.clone_from(fields);
+            }
+            WorkFact::FieldsSet { fields } => record.change(fields),
+            WorkFact::Moved { from: _, to, why: _, fields } => {
+                record.enter(*to);
+                record.change(fields);
+            }
+            WorkFact::FileTaken { base: _, to, fields } => {
+                if let Some(to) = to {
+                    record.enter(*to);
+                }
+                record.change(fields);
+            }
+        }
+        record
+    }
+
+    /// Returns the title.
+    pub fn title(&self) -> &str {
+        self.fields.get("title").and_then(FieldValue::as_text).unwrap_or_default()
+    }
+
+    /// Returns the texts of a list, or of one text.
+    pub fn texts(&self, field: &str) -> Vec<&str> {
+        let Some(value) = self.fields.get(field) else { return Vec::new() };
+        value.as_text().into_iter().chain(value.texts()).collect()
+    }
+
+    fn enter(&mut self, to: WorkState) {
+        self.left = to.is_stop().then_some(self.state);
+        self.state = to;
+    }
+
+    fn change(&mut self, fields: &FieldChanges) {
+        for (name, value) in fields {
+            match value {
+                Some(value) => self.fields.insert(name.clone(), value.clone()),
+                None => self.fields.remove(name),
+            };
+        }
+    }
+}
+
+/// Returns the changes that lead from some fields to others.
+pub(super) fn difference(before: &Fields, after: &Fields) -> FieldChanges {
+    let set = after.iter().filter(|(name, value)| before.get(*name) != Some(value));
+    let set = set.map(|(name, value)| (name.clone(), Some(value.clone())));
+    let removed = before.keys().filter(|name| !after.contains_key(*name));
+    set.chain(removed.map(|name| (name.clone(), None))).collect()
+}
