@@ -94,6 +94,15 @@ pub(crate) const FAMILIES: &[Family] = &[
         on_disk: Some(Small { filter: "flipped_byte", sizes: &[("FORGE_FLIPS", "5")] }),
     },
     Family {
+        name: "work",
+        tests: &[("forge-store", "work", "")],
+        // The seed is that of `damage`.
+        seed: None,
+        ci: &[("FORGE_WORK_WRITES", "400"), ("FORGE_WORK_FLIPS", "100")],
+        full: &[("FORGE_WORK_WRITES", "10000"), ("FORGE_WORK_FLIPS", "4000")],
+        on_disk: Some(Small { filter: "four_processes", sizes: &[("FORGE_WORK_WRITES", "40")] }),
+    },
+    Family {
         name: "states",
         tests: &[("forge-workspace", "states", "")],
         seed: Some("FORGE_STATES_SEED"),

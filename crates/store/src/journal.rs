@@ -20,21 +20,21 @@
 
 mod command_lock;
 mod commands;
-mod connection;
+pub(crate) mod connection;
 mod damage;
-mod error;
+pub(crate) mod error;
 mod filesystem;
-mod hash_chain;
+pub(crate) mod hash_chain;
 mod interface;
 mod lock;
 mod newest;
-mod open;
+pub(crate) mod open;
 mod paths;
 mod projection;
 mod reader;
 mod restore;
 mod salvage;
-mod schema;
+pub(crate) mod schema;
 #[cfg(any(test, feature = "simulation"))]
 mod simulated;
 mod writer;

@@ -160,19 +160,19 @@ impl Drop for Store {
 }
 
 /// Converts a count or a time to the integer of a column.
-pub(super) fn integer(value: u64) -> i64 {
+pub(crate) fn integer(value: u64) -> i64 {
     i64::try_from(value).expect("counts and milliseconds are below 2^63")
 }
 
 /// Reads a column that was never negative when it was written.
-pub(super) fn unsigned(row: &Row<'_>, column: usize) -> Result<u64, rusqlite::Error> {
+pub(crate) fn unsigned(row: &Row<'_>, column: usize) -> Result<u64, rusqlite::Error> {
     let value: i64 = row.get(column)?;
     let wrong = |_| rusqlite::Error::IntegralValueOutOfRange(column, value);
     u64::try_from(value).map_err(wrong)
 }
 
 /// Refuses a statement that did not change exactly the one row that the transaction read before.
-pub(super) fn expect_one_row(changed: usize) -> Result<(), JournalFault> {
+pub(crate) fn expect_one_row(changed: usize) -> Result<(), JournalFault> {
     if changed == 1 {
         return Ok(());
     }
@@ -181,7 +181,7 @@ pub(super) fn expect_one_row(changed: usize) -> Result<(), JournalFault> {
 }
 
 /// Refuses a result of `SQLite`'s own checks that is not `ok`.
-pub(super) fn expect_ok(result: String) -> Result<(), JournalFault> {
+pub(crate) fn expect_ok(result: String) -> Result<(), JournalFault> {
     if result == "ok" {
         return Ok(());
     }

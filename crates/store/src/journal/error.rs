@@ -94,7 +94,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// Sorts an error of the operating system about a file.
-    pub(super) fn refused(file: &Path, source: io::Error) -> StoreError {
+    pub(crate) fn refused(file: &Path, source: io::Error) -> StoreError {
         use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         let (kind, file) = (source.kind(), file.to_owned());
         if [StorageFull, QuotaExceeded].contains(&kind) {
@@ -168,7 +168,7 @@ impl fmt::Display for Damage {
 
 /// An error before the file is named.
 #[derive(Debug)]
-pub(super) enum JournalFault {
+pub(crate) enum JournalFault {
     Sql(rusqlite::Error),
     Store(StoreError),
     Damage { run: Option<String>, seq: Option<u64>, what: String },
@@ -185,7 +185,7 @@ impl JournalFault {
     }
 
     /// Names the file, and the run if the fault does not.
-    pub(super) fn at(self, file: &Path, run: Option<&str>) -> StoreError {
+    pub(crate) fn at(self, file: &Path, run: Option<&str>) -> StoreError {
         let file = file.to_owned();
         match self {
             JournalFault::Store(error) => error,

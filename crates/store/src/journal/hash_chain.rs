@@ -93,7 +93,7 @@ fn sum(previous: &str, run: &str, numbers: RecordNumbers, body: &str) -> String 
 }
 
 /// Sums the fields as netstrings: SHA-256 in hex. Also marks the rows of the other tables.
-pub(super) fn seal(fields: &[&str]) -> String {
+pub(crate) fn seal(fields: &[&str]) -> String {
     let bytes = fields.iter().map(|field| field.len() + 24).sum();
     let mut text = String::with_capacity(bytes);
     for field in fields {

@@ -23,15 +23,7 @@ impl Store {
     pub fn open(dir: &Path) -> Result<Store, StoreError> {
         let file = database(dir);
         fs::create_dir_all(dir).map_err(|source| StoreError::refused(dir, source))?;
-        let caution = match file_system_kind(dir) {
-            FileSystemKind::Local => None,
-            FileSystemKind::Shared { kind } => {
-                Some(format!("{} is on {kind}: use it from one machine at a time", dir.display()))
-            }
-            FileSystemKind::Network { kind } => {
-                return Err(StoreError::NetworkFileSystem { dir: dir.to_owned(), kind });
-            }
-        };
+        let caution = check_file_system(dir)?;
         refuse_marked(dir)?;
         let opened = if file.exists() {
             Ok(())
@@ -143,9 +135,23 @@ fn attempt(
     Err(StoreError::NewerSchema { file: file.to_owned(), found, known: VERSION }.into())
 }
 
+/// Refuses a folder on a network file system, and warns of one that is shared.
+pub(crate) fn check_file_system(dir: &Path) -> Result<Option<String>, StoreError> {
+    match file_system_kind(dir) {
+        FileSystemKind::Local => Ok(None),
+        FileSystemKind::Shared { kind } => {
+            let place = dir.display();
+            Ok(Some(format!("{place} is on {kind}: use it from one machine at a time")))
+        }
+        FileSystemKind::Network { kind } => {
+            Err(StoreError::NetworkFileSystem { dir: dir.to_owned(), kind })
+        }
+    }
+}
+
 /// Refuses a file that is shorter than the smallest database. `SQLite` would take an empty one for
 /// new and delete its log.
-fn refuse_cut(file: &Path) -> Result<(), StoreError> {
+pub(crate) fn refuse_cut(file: &Path) -> Result<(), StoreError> {
     let length = fs::metadata(file).map_err(|source| StoreError::refused(file, source))?.len();
     if length >= u64::from(PAGE_BYTES) {
         return Ok(());

@@ -20,7 +20,7 @@ pub(super) const VERSION: i64 = 1;
 /// `FRGE`, in `application_id`.
 pub(super) const APPLICATION: u32 = 0x4652_4745;
 /// The size of a page, and so of the smallest database.
-pub(super) const PAGE_BYTES: u32 = 4096;
+pub(crate) const PAGE_BYTES: u32 = 4096;
 
 const TABLES: &str = "
 CREATE TABLE records (
@@ -45,7 +45,7 @@ CREATE INDEX open_commands ON commands (run, id) WHERE outcome IS NULL;
 
 /// Opens a connection with our settings. It makes no checkpoint when it closes, unless the store
 /// that is dropped decides otherwise.
-pub(super) fn connect(uri: &str, flags: OpenFlags) -> Result<Connection, rusqlite::Error> {
+pub(crate) fn connect(uri: &str, flags: OpenFlags) -> Result<Connection, rusqlite::Error> {
     let flags = flags | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(uri, flags)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -58,7 +58,7 @@ pub(super) fn connect(uri: &str, flags: OpenFlags) -> Result<Connection, rusqlit
 }
 
 /// Writes a path as the `file:` address that `SQLite` reads, with its options.
-pub(super) fn address(path: &Path, options: &str) -> Result<String, StoreError> {
+pub(crate) fn address(path: &Path, options: &str) -> Result<String, StoreError> {
     let text = path.to_str().ok_or_else(|| StoreError::Other {
         file: path.to_owned(),
         what: "a journal's path must be UTF-8".into(),
@@ -75,12 +75,29 @@ pub(super) fn address(path: &Path, options: &str) -> Result<String, StoreError> 
     Ok(uri + options)
 }
 
-/// Makes the database if there is none. Of two processes that try at once one wins, and both use
-/// its database.
+/// Makes the journal if there is none.
 pub(super) fn create(file: &Path) -> Result<(), StoreError> {
+    create_database(file, APPLICATION, VERSION, &|connection| {
+        connection.execute_batch(TABLES)?;
+        connection.execute(
+            "INSERT INTO totals (id, version, runs, mark) VALUES (1, ?1, 0, ?2)",
+            params![VERSION, totals_mark(VERSION, 0)],
+        )?;
+        Ok(())
+    })
+}
+
+/// Makes a database if there is none, with its tables. Of two processes that try at once one wins, and both use
+/// its database.
+pub(crate) fn create_database(
+    file: &Path,
+    application: u32,
+    version: i64,
+    tables: &dyn Fn(&Connection) -> Result<(), JournalFault>,
+) -> Result<(), StoreError> {
     let refused = |source| StoreError::refused(file, source);
     let scratch = beside(file, &format!(".new-{}", scratch_name()));
-    let made = fill(&scratch)
+    let made = fill(&scratch, application, version, tables)
         .map_err(|fault| fault.at(file, None))
         .and_then(|()| publish(&RealDisk, &scratch, file).map_err(refused));
     for suffix in ["", "-wal", "-shm", "-journal"] {
@@ -89,20 +106,21 @@ pub(super) fn create(file: &Path) -> Result<(), StoreError> {
     made
 }
 
-fn fill(scratch: &Path) -> Result<(), JournalFault> {
+fn fill(
+    scratch: &Path,
+    application: u32,
+    version: i64,
+    tables: &dyn Fn(&Connection) -> Result<(), JournalFault>,
+) -> Result<(), JournalFault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = connect(&address(scratch, "")?, flags)?;
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     connection.pragma_update(None, "auto_vacuum", 0)?;
     let _mode: String =
         connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
-    connection.pragma_update(None, "application_id", APPLICATION)?;
-    connection.pragma_update(None, "user_version", VERSION)?;
-    connection.execute_batch(TABLES)?;
-    connection.execute(
-        "INSERT INTO totals (id, version, runs, mark) VALUES (1, ?1, 0, ?2)",
-        params![VERSION, totals_mark(VERSION, 0)],
-    )?;
+    connection.pragma_update(None, "application_id", application)?;
+    connection.pragma_update(None, "user_version", version)?;
+    tables(&connection)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     // Closing does not report a log that did not fit into the file, as on a full disk.
     let _busy: i64 =
