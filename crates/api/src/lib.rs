@@ -28,6 +28,7 @@ pub mod spending;
 pub mod start;
 mod summary;
 pub mod watch;
+pub mod work;
 
 pub use forge_driver::plan::checkout_job::JOB_THREAD;
 pub use forge_driver::{

@@ -30,6 +30,7 @@ use cli::{
     help::{HelpLength, with_help},
     home::HomeAction,
 };
+use forge_core::work::WorkKind;
 use terminal_info::has_colours;
 
 /// The exit code of a bug in Forge.
@@ -77,6 +78,15 @@ enum CliCommand {
     Pr(cli::pull_request::PullRequestArgs),
     Clean(cli::clean::CleanArgs),
     Stats(cli::stats::StatsArgs),
+    /// Plan features: create, list, show and change them
+    Feature(cli::record::RecordArgs),
+    /// Plan sprints: create, list, show and change them
+    Sprint(cli::record::BlockableArgs),
+    /// Plan tasks of sprints: create, list, show and change them
+    Task(cli::record::BlockableArgs),
+    /// Track bugs: create, list, show and change them
+    Bug(cli::record::RecordArgs),
+    Work(cli::work::WorkArgs),
     Flow(cli::flow::FlowArgs),
     Agents(cli::agents::AgentsArgs),
     Config(cli::config::ConfigArgs),
@@ -170,6 +180,11 @@ fn execute(command: CliCommand) -> Result<ExitCode, forge_api::Error> {
         CliCommand::Merge(command) => command.run(),
         CliCommand::Pr(command) => command.run(),
         CliCommand::Clean(command) => command.run(),
+        CliCommand::Feature(command) => command.run(WorkKind::Feature),
+        CliCommand::Sprint(command) => command.run(WorkKind::Sprint),
+        CliCommand::Task(command) => command.run(WorkKind::Task),
+        CliCommand::Bug(command) => command.run(WorkKind::Bug),
+        CliCommand::Work(command) => command.run(),
         CliCommand::Flow(command) => command.run(),
         CliCommand::Agents(command) => command.run(),
         CliCommand::Config(command) => command.run(),

@@ -424,6 +424,11 @@ fn an_edit_that_breaks_a_rule_is_refused_with_the_field() {
     };
     let said = rows.take(&sprint, FileOrigin::Edit, edit).unwrap_err().to_string();
     assert_eq!(said, "`createdAt` is set by Forge");
+    let edit = |file: &mut WorkFile| {
+        file.fields.insert("taskIds".into(), texts(&["A-S01-T01"]));
+    };
+    let said = rows.take(&sprint, FileOrigin::Edit, edit).unwrap_err().to_string();
+    assert_eq!(said, "`taskIds` follows from other records and is written in no file");
 }
 
 #[test]
@@ -439,6 +444,7 @@ fn a_file_of_another_clone_may_be_several_legal_moves_ahead() {
     assert!(rows.take(&base, FileOrigin::Edit, ahead("implementing")).is_err());
     rows.take(&base, FileOrigin::OtherClone, ahead("implementing")).unwrap();
     assert_eq!(rows.get("A-S01-T01").state, WorkState::Implementing);
+    assert_eq!(rows.get("A-S01-T01").rev, 9, "the file stays as it is");
     let base = rows.get("A-S01-T01").clone();
     assert!(rows.take(&base, FileOrigin::OtherClone, ahead("draft")).is_err());
 }

@@ -286,5 +286,6 @@ fn a_record_as_it_was_at_a_revision_is_kept() {
         let record = store.at_revision(&task, rev).unwrap().unwrap();
         assert_eq!((record.rev, record.texts("must").len() as u64), (rev, rev - 1));
     }
-    assert!(store.at_revision(&task, 5).unwrap().is_none());
+    assert_eq!(store.at_revision(&task, 9).unwrap().unwrap().rev, 4);
+    assert!(store.at_revision(&id("A-S01-T99"), 1).unwrap().is_none());
 }

@@ -11,7 +11,8 @@
 //!
 //! Invariant: this crate does not know what a run is.
 //! Invariant: the user's checkout, index, stash, configuration and hooks are never written, but by
-//! [`Repository::fast_forward`] and [`Repository::merge_into_checkout`], after a person said yes; the
+//! [`Repository::fast_forward`] and [`Repository::merge_into_checkout`], after a person said yes, and by
+//! [`Repository::replace_checkout_file`], for a file that the person's command is about; the
 //! user's repository only gains objects, refs below `refs/forge/`, and the one branch of a [`MoveRunHead`].
 //! Invariant: every path is absolute, so that no current directory can leak in.
 
@@ -38,6 +39,7 @@ pub use protocol::{
     RecordedBaseline, RefusedCommit, RestoreFiles, RestoredFiles, ReuseSetUp, ReusedSetUp,
     RunHeadUpdate, RunHooks, SaveSetUp,
 };
+pub use repository::checkout_files::{CheckoutFile, FileCommit};
 pub use repository::diff_text::Diff;
 pub use repository::fast_forward::FastForward;
 pub use repository::locate::{FindRepositoryError, Repository};

@@ -1,7 +1,8 @@
 //! The user's repository: finding and reading it, merging commits, and the refs that Forge writes.
 //!
-//! Nothing here has files, but for a fast-forward and a merge in the user's own checkout.
+//! Nothing here has files, but for a fast-forward, a merge, and files that commands write by name, in the user's own checkout.
 
+pub(crate) mod checkout_files;
 pub(crate) mod create;
 pub(crate) mod diff;
 pub(crate) mod diff_text;

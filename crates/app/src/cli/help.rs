@@ -40,7 +40,7 @@ impl HelpLength {
 }
 
 /// The commands, by what a person wants.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Start", &["run", "resume", "demo", "init"]),
     ("Follow", &["status", "attach", "log", "show", "watch", "brief", "stats"]),
     (
@@ -51,6 +51,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         ],
     ),
     ("Take over", &["diff", "open", "merge", "pr", "clean"]),
+    ("Plan", &["feature", "sprint", "task", "bug", "work"]),
     ("Set up", &["agents", "config", "flow", "doctor", "completions", "man", "help", "version"]),
 ];
 
@@ -76,7 +77,7 @@ Exit codes:
 const GLOBAL: &str = "All commands take -C, -q, -v and --color; see forge --help.";
 
 /// An example or more for each command.
-const EXAMPLES: [(&str, &[&str]); 49] = [
+const EXAMPLES: [(&str, &[&str]); 60] = [
     (
         "forge",
         &[
@@ -129,6 +130,20 @@ const EXAMPLES: [(&str, &[&str]); 49] = [
     ("status", &["forge status", "forge status oqmd", "forge status --watch"]),
     ("stop", &["forge stop", "forge cancel oqmd"]),
     ("watch", &["forge watch T2"]),
+    ("feature", &["forge feature new \"CSV export\"", "forge feature list"]),
+    ("sprint", &["forge sprint new \"First release\"", "forge sprint show ACME-S01"]),
+    ("task", &["forge task new \"Parse the header\" sprintId=ACME-S01", "forge task list"]),
+    ("bug", &["forge bug new \"Empty file crashes\" severity=major", "forge bug list"]),
+    ("work", &["forge work check", "forge work write ACME-S01-T01"]),
+    ("feature new", &["forge feature new \"CSV export\" requirements+=\"quotes are kept\""]),
+    ("sprint new", &["forge sprint new \"First release\" feature_id=FEAT-001"]),
+    (
+        "task new",
+        &["forge task new \"Parse the header\" sprintId=ACME-S01 estimate=M writes=src/csv"],
+    ),
+    ("bug new", &["forge bug new \"Empty file crashes\" severity=major"]),
+    ("work check", &["forge work check", "forge work check --json"]),
+    ("work write", &["forge work write ACME-S01-T01"]),
     ("flow list", &["forge flow list"]),
     ("flow show", &["forge flow show feature"]),
     ("flow check", &["forge flow check .forge/flows/release.toml"]),
@@ -206,8 +221,35 @@ fn heading(title: &str) -> String {
 }
 
 fn examples(command: &str) -> Option<String> {
-    let (_, lines) = EXAMPLES.iter().find(|(name, _)| *name == command)?;
-    Some(format!("{}\n  {}", heading("Examples"), lines.join("\n  ")))
+    let lines = match EXAMPLES.iter().find(|(name, _)| *name == command) {
+        Some((_, lines)) => lines.join("\n  "),
+        None => record_example(command)?,
+    };
+    Some(format!("{}\n  {lines}", heading("Examples")))
+}
+
+/// The kinds of records, each with an id, a state and a field.
+const RECORDS: [(&str, &str, &str, &str); 4] = [
+    ("feature", "FEAT-001", "active", "title=\"CSV export and import\""),
+    ("sprint", "ACME-S01", "active", "goal=\"users can export\""),
+    ("task", "ACME-S01-T01", "planned", "estimate=M dependencies+=ACME-S01-T02"),
+    ("bug", "ACME-BUG-001", "triaged", "rootCauseCategory=validation"),
+];
+
+/// Makes the example of what all kinds of records have: `task show`, `bug move`.
+fn record_example(command: &str) -> Option<String> {
+    let (kind, inner) = command.split_once(' ')?;
+    let (_, id, state, field) = RECORDS.iter().find(|(known, ..)| *known == kind)?;
+    let rest = match inner {
+        "list" => String::new(),
+        "show" | "retire" => format!(" {id}"),
+        "set" => format!(" {id} {field}"),
+        "move" => format!(" {id} {state}"),
+        "block" => format!(" {id} \"waits for the licence\""),
+        "unblock" => format!(" {id} \"the licence is here\""),
+        _ => return None,
+    };
+    Some(format!("forge {kind} {inner}{rest}"))
 }
 
 #[cfg(test)]
@@ -246,10 +288,21 @@ mod tests {
 
     #[test]
     fn every_example_can_be_parsed() {
-        for (command, lines) in EXAMPLES.iter().filter(|(name, _)| *name != "forge") {
-            for line in *lines {
-                let line =
-                    line.strip_prefix("cd \"$(").map_or(*line, |l| l.trim_end_matches(")\""));
+        let written = EXAMPLES.iter().filter(|(name, _)| *name != "forge");
+        let written = written.map(|(name, lines)| ((*name).to_owned(), lines.join("\n")));
+        let inner = ["list", "show", "set", "move", "retire", "block", "unblock"];
+        let made = RECORDS.iter().flat_map(|(kind, ..)| {
+            let holds = ["sprint", "task"].contains(kind);
+            let inner = inner.into_iter().take(if holds { 7 } else { 5 });
+            inner.map(move |inner| format!("{kind} {inner}"))
+        });
+        let made = made.map(|command| {
+            let line = record_example(&command).unwrap();
+            (command, line)
+        });
+        for (command, lines) in written.chain(made) {
+            for line in lines.lines() {
+                let line = line.strip_prefix("cd \"$(").map_or(line, |l| l.trim_end_matches(")\""));
                 let mut quoted = line.split('"').enumerate();
                 let words: Vec<String> = quoted
                     .by_ref()

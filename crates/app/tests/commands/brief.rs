@@ -7,6 +7,7 @@ use forge_core::id::CallId;
 use serde_json::Value;
 
 use crate::{
+    code::{CHECKED, project},
     reads::fits,
     world::{CONTENT, DONE, WAITS, World, has},
 };
@@ -149,4 +150,26 @@ fn a_command_was_told_nothing() {
         &world.refused(&["brief", &run, "make"]),
         &["make#1 is not an agent's", "help: forge watch"],
     );
+}
+
+#[test]
+fn an_agent_that_lists_items_is_told_which_tags_they_have() {
+    let world = project(CHECKED);
+    world.flow(
+        "triage",
+        "[[stage]]\nname = \"triage\"\nagent = \"planner\"\nlist = \"bugs\"\n\
+         tags.area = { values = [\"core\", \"app\"] }\n\
+         tags.route = { values = [\"A\", \"B\"], default = \"B\" }\n\
+         [[stage]]\nname = \"fix\"\neach = \"bugs\"\n\
+         [[stage.stage]]\nname = \"look\"\ncommand = \"true\"\n",
+    );
+    world.scenario(
+        "[[play]]\nattempt = 1\nresult = { lists = { bugs = [{ id = \"B1\", title = \"one\" }] } }\n\
+         [[play]]\nresult = { lists = { bugs = [{ id = \"B1\", title = \"one\", tags = { area = \"app\" } }] } }\n",
+    );
+    assert_eq!(world.run("triage", &[]).code, DONE);
+    let run = world.latest();
+    let told = "tags: area is \"core\" or \"app\"; route is \"A\" or \"B\" (\"B\" if you leave it out)";
+    has(&world.brief(&run, "triage#1"), &[told]);
+    has(&world.brief(&run, "triage#2"), &["`B1` has no tag `area`; possible: core, app"]);
 }

@@ -20,7 +20,7 @@ fn waiting() -> (World, String) {
     (world, run)
 }
 
-pub(crate) const COMMANDS: [&str; 35] = [
+pub(crate) const COMMANDS: [&str; 40] = [
     "demo",
     "init",
     "run",
@@ -48,6 +48,11 @@ pub(crate) const COMMANDS: [&str; 35] = [
     "pr",
     "clean",
     "stats",
+    "feature",
+    "sprint",
+    "task",
+    "bug",
+    "work",
     "flow",
     "agents",
     "config",
@@ -86,7 +91,12 @@ fn the_help_of_every_command() {
 }
 
 /// Commands that have commands of their own.
-const INNER: [(&str, &[&str]); 3] = [
+const INNER: [(&str, &[&str]); 8] = [
+    ("feature", &["new", "list", "show", "set", "move", "retire"]),
+    ("sprint", &["new", "list", "show", "set", "move", "retire", "block", "unblock"]),
+    ("task", &["new", "list", "show", "set", "move", "retire", "block", "unblock"]),
+    ("bug", &["new", "list", "show", "set", "move", "retire"]),
+    ("work", &["check", "write"]),
     ("flow", &["list", "show", "check"]),
     ("agents", &["check", "use"]),
     ("config", &["get", "list", "explain", "set", "unset", "edit", "path", "schema", "allow"]),

@@ -85,7 +85,8 @@ pub fn decide(rows: &WorkRows, command: &WorkCommand, now: &str) -> Result<Decid
                 None => next_id(rows, *kind, prefix, fields)?,
             };
             refuse_people(*kind, fields.keys())?;
-            let fact = create(rows, *kind, &id, kind.first_state(), fields.clone(), now)?;
+            let created = (kind.first_state(), fields.clone(), None);
+            let fact = create(rows, *kind, &id, created, now)?;
             Ok((id, vec![fact]))
         }
         WorkCommand::Set { kind, id, changes } => {
@@ -133,7 +134,8 @@ pub fn decide(rows: &WorkRows, command: &WorkCommand, now: &str) -> Result<Decid
                 return Ok((record.id.clone(), fact.into_iter().collect()));
             }
             let state = file::first_state(*kind, file)?;
-            let fact = create(rows, *kind, id, state, file.fields.clone(), now)?;
+            let created = (state, file.fields.clone(), file.rev);
+            let fact = create(rows, *kind, id, created, now)?;
             Ok((id.clone(), vec![fact]))
         }
     }
@@ -185,8 +187,7 @@ fn create(
     rows: &WorkRows,
     kind: WorkKind,
     id: &WorkId,
-    state: WorkState,
-    mut fields: Fields,
+    (state, mut fields, rev): (WorkState, Fields, Option<u64>),
     now: &str,
 ) -> Result<WorkFact, WorkRefusal> {
     if rows.records.contains_key(id) || rows.ids.contains(id) {
@@ -196,7 +197,7 @@ fn create(
         fields.entry((*name).to_owned()).or_insert_with(|| FieldValue::Text(now.to_owned()));
     }
     rows.check(kind, id, &mut fields)?;
-    Ok(WorkFact::Created { kind, state, fields })
+    Ok(WorkFact::Created { kind, state, fields, rev })
 }
 
 /// Returns the next id: `PREFIX-S01`, `SPRINT-T01`, `PREFIX-BUG-001` or `FEAT-001`.

@@ -339,7 +339,7 @@ impl FieldShape {
         }
     }
 
-    /// Reads what a person typed. Lists are divided by commas; tables cannot be typed so.
+    /// Reads what a person typed. Ids and paths are divided by commas, a text is one entry, and tables cannot be typed so.
     pub fn parse(&self, text: &str) -> Result<FieldValue, String> {
         let text = text.trim();
         let wrong = || format!("must be {}, not `{text}`", self.noun());
@@ -352,7 +352,8 @@ impl FieldShape {
             | Self::Record(_) => Ok(FieldValue::Text(text.to_owned())),
             Self::Count => text.parse().map(FieldValue::Count).map_err(|_| wrong()),
             Self::Flag => text.parse().map(FieldValue::Flag).map_err(|_| wrong()),
-            Self::Texts { .. } | Self::Paths | Self::Records(_) => {
+            Self::Texts { .. } => Ok(FieldValue::List(vec![FieldValue::Text(text.to_owned())])),
+            Self::Paths | Self::Records(_) => {
                 let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
                 Ok(FieldValue::List(entries.map(|entry| FieldValue::Text(entry.into())).collect()))
             }

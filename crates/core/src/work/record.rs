@@ -18,7 +18,7 @@ use super::{
 pub struct WorkRecord {
     pub id: WorkId,
     pub kind: WorkKind,
-    /// Counts its facts, from 1.
+    /// Grows with each fact, from 1.
     pub rev: u64,
     pub state: WorkState,
     /// The state that it left when it was blocked or needed a person.
@@ -38,6 +38,9 @@ pub enum WorkFact {
         kind: WorkKind,
         state: WorkState,
         fields: Fields,
+        /// The revision that a file says it shows, where the record came with one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rev: Option<u64>,
     },
     FieldsSet {
         fields: FieldChanges,
@@ -105,7 +108,8 @@ impl WorkRecord {
         });
         record.rev += 1;
         match fact {
-            WorkFact::Created { kind, state, fields } => {
+            WorkFact::Created { kind, state, fields, rev } => {
+                record.rev = rev.unwrap_or(record.rev);
                 record.kind = *kind;
                 record.state = *state;
                 record.fields.clone_from(fields);
@@ -115,7 +119,9 @@ impl WorkRecord {
                 record.enter(*to);
                 record.change(fields);
             }
-            WorkFact::FileTaken { base: _, to, fields } => {
+            WorkFact::FileTaken { base, to, fields } => {
+                // A file of another clone keeps its number, so that it stays as it is.
+                record.rev = record.rev.max(*base);
                 if let Some(to) = to {
                     record.enter(*to);
                 }

@@ -6,9 +6,11 @@
 
 use std::path::Path;
 
+use super::error::StoreError;
+
 /// The kind of file system that a folder is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FileSystemKind {
+enum FileSystemKind {
     /// A disk of this machine.
     Local,
     /// Shared between a virtual machine and its host: works from one side at a time.
@@ -37,7 +39,7 @@ const NETWORK_FUSE: [&str; 7] =
 
 /// Finds out the kind of file system that an existing folder is on.
 #[cfg(target_os = "linux")]
-pub(super) fn file_system_kind(dir: &Path) -> FileSystemKind {
+fn file_system_kind(dir: &Path) -> FileSystemKind {
     let Ok(found) = rustix::fs::statfs(dir) else { return FileSystemKind::Local };
     let Ok(magic) = u64::try_from(found.f_type) else { return FileSystemKind::Local };
     let mounted = if magic == FUSE { mount_type(dir) } else { None };
@@ -46,8 +48,22 @@ pub(super) fn file_system_kind(dir: &Path) -> FileSystemKind {
 
 /// Outside of Linux every file system counts as local.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn file_system_kind(_dir: &Path) -> FileSystemKind {
+fn file_system_kind(_dir: &Path) -> FileSystemKind {
     FileSystemKind::Local
+}
+
+/// Refuses a folder on a network file system, and warns of one that is shared.
+pub(crate) fn check_file_system(dir: &Path) -> Result<Option<String>, StoreError> {
+    match file_system_kind(dir) {
+        FileSystemKind::Local => Ok(None),
+        FileSystemKind::Shared { kind } => {
+            let place = dir.display();
+            Ok(Some(format!("{place} is on {kind}: use it from one machine at a time")))
+        }
+        FileSystemKind::Network { kind } => {
+            Err(StoreError::NetworkFileSystem { dir: dir.to_owned(), kind })
+        }
+    }
 }
 
 fn classify(magic: u64, mounted: Option<&str>) -> FileSystemKind {

@@ -12,10 +12,10 @@ use rusqlite::{Connection, OpenFlags};
 use super::connection::Store;
 use super::damage::{ScratchFolder, mark_if_damaged, mark_path, refuse_marked};
 use super::error::{Damage, JournalFault, StoreError};
-use super::filesystem::{FileSystemKind, file_system_kind};
+use super::filesystem::check_file_system;
 use super::newest::NewestRecord;
 use super::paths::{beside, database};
-use super::schema::{self, APPLICATION, PAGE_BYTES, VERSION, address, connect};
+use super::schema::{self, APPLICATION, VERSION, address, connect, refuse_cut};
 
 impl Store {
     /// Opens the journal of a folder to read and write, and makes folder and journal if they are
@@ -133,31 +133,6 @@ fn attempt(
         return Err(JournalFault::Damage { run: None, seq: None, what });
     }
     Err(StoreError::NewerSchema { file: file.to_owned(), found, known: VERSION }.into())
-}
-
-/// Refuses a folder on a network file system, and warns of one that is shared.
-pub(crate) fn check_file_system(dir: &Path) -> Result<Option<String>, StoreError> {
-    match file_system_kind(dir) {
-        FileSystemKind::Local => Ok(None),
-        FileSystemKind::Shared { kind } => {
-            let place = dir.display();
-            Ok(Some(format!("{place} is on {kind}: use it from one machine at a time")))
-        }
-        FileSystemKind::Network { kind } => {
-            Err(StoreError::NetworkFileSystem { dir: dir.to_owned(), kind })
-        }
-    }
-}
-
-/// Refuses a file that is shorter than the smallest database. `SQLite` would take an empty one for
-/// new and delete its log.
-pub(crate) fn refuse_cut(file: &Path) -> Result<(), StoreError> {
-    let length = fs::metadata(file).map_err(|source| StoreError::refused(file, source))?.len();
-    if length >= u64::from(PAGE_BYTES) {
-        return Ok(());
-    }
-    let what = format!("it has only {length} bytes");
-    Err(StoreError::Damaged(Damage { file: file.to_owned(), run: None, seq: None, what }))
 }
 
 /// Returns why a missing database was lost. `None` if there never was one.

@@ -10,7 +10,7 @@ use std::path::Path;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::error::{JournalFault, StoreError};
+use super::error::{Damage, JournalFault, StoreError};
 use super::hash_chain::seal;
 use super::paths::{beside, scratch_name};
 use crate::disk::{Disk, RealDisk, SyncPoint};
@@ -20,7 +20,7 @@ pub(super) const VERSION: i64 = 1;
 /// `FRGE`, in `application_id`.
 pub(super) const APPLICATION: u32 = 0x4652_4745;
 /// The size of a page, and so of the smallest database.
-pub(crate) const PAGE_BYTES: u32 = 4096;
+const PAGE_BYTES: u32 = 4096;
 
 const TABLES: &str = "
 CREATE TABLE records (
@@ -140,6 +140,17 @@ fn publish(disk: &dyn Disk, scratch: &Path, file: &Path) -> io::Result<()> {
     }
     let folder = file.parent().expect("the database is in a folder");
     disk.sync(folder, SyncPoint::Database)
+}
+
+/// Refuses a file that is shorter than the smallest database. `SQLite` would take an empty one for
+/// new and delete its log.
+pub(crate) fn refuse_cut(file: &Path) -> Result<(), StoreError> {
+    let length = fs::metadata(file).map_err(|source| StoreError::refused(file, source))?.len();
+    if length >= u64::from(PAGE_BYTES) {
+        return Ok(());
+    }
+    let what = format!("it has only {length} bytes");
+    Err(StoreError::Damaged(Damage { file: file.to_owned(), run: None, seq: None, what }))
 }
 
 /// Returns the mark of the row of `totals`.

@@ -19,6 +19,9 @@ use crate::journal::hash_chain::seal;
 /// A larger file is not read.
 pub const WORK_FILE_BYTES_MAX: usize = 1 << 20;
 
+/// A file cannot say a higher revision.
+const REV_MAX: u64 = u32::MAX as u64;
+
 /// The key with the revision and the sum.
 const FORGE: &str = "forge";
 const STATUS: &str = "status";
@@ -77,7 +80,7 @@ pub fn read_file(kind: WorkKind, bytes: &[u8]) -> Result<ReadFile, FileFlaw> {
         Some(Value::Object(mut forge)) => {
             let rev = match forge.remove("rev") {
                 Some(rev) => {
-                    let rev = rev.as_u64().filter(|rev| *rev > 0);
+                    let rev = rev.as_u64().filter(|rev| (1..REV_MAX).contains(rev));
                     Some(rev.ok_or_else(|| flaw("forge.rev", "must be a number above 0"))?)
                 }
                 None => None,

@@ -71,7 +71,7 @@ impl WorkStore {
             let found = statement.query_map([id.as_str()], stored_fact)?;
             let facts: Vec<LoggedFact> =
                 found.map(|fact| fact?.checked()).collect::<Result<_, JournalFault>>()?;
-            let is_whole = facts.iter().zip(1..).all(|(fact, rev)| fact.rev == rev);
+            let is_whole = facts.windows(2).all(|pair| pair[0].rev < pair[1].rev);
             let last = find(snapshot, id)?.map(|row| row.record);
             if !is_whole || facts.last().map(|fact| &fact.after) != last.as_ref() {
                 return Err(damage(format!("the facts of {id} are not those of its row")));
@@ -80,19 +80,10 @@ impl WorkStore {
         })
     }
 
-    /// Returns a record as it was at a revision.
+    /// Returns a record as it was at a revision, or at the last one before it that is known here.
     pub fn at_revision(&self, id: &WorkId, rev: u64) -> Result<Option<WorkRecord>, WorkError> {
-        self.snapshot(|snapshot| {
-            let mut statement =
-                snapshot.prepare_cached(&format!("{LOG} WHERE id = ?1 AND rev = ?2"))?;
-            let found = statement.query_row(params![id.as_str(), integer(rev)], stored_fact);
-            let found = found.optional()?.map(StoredFact::checked).transpose()?;
-            let is_known = find(snapshot, id)?.is_some_and(|row| row.record.rev >= rev);
-            if found.is_none() && is_known {
-                return Err(damage(format!("revision {rev} of {id} is gone")));
-            }
-            Ok(found.map(|fact| fact.after))
-        })
+        let known = self.history(id)?.into_iter().take_while(|fact| fact.rev <= rev).last();
+        Ok(known.map(|fact| fact.after))
     }
 
     /// Tells whether a file with this sum was ever written for a record, in any checkout.
@@ -121,10 +112,7 @@ impl WorkStore {
             let (mut seq, mut head) = (0, GENESIS.to_owned());
             for fact in statement.query_map([], stored_fact)? {
                 let fact = fact?.checked()?;
-                let before = match fact.rev {
-                    1 => None,
-                    rev => Some(revision(snapshot, &fact.id, rev - 1)?),
-                };
+                let before = revision(snapshot, &fact.id, fact.rev - 1)?;
                 let after = WorkRecord::apply(before, &fact.id, &fact.entry.fact);
                 if fact.seq != seq + 1 || after != fact.after {
                     return Err(damage(format!("fact {} does not follow from the last", fact.seq)));
@@ -137,11 +125,8 @@ impl WorkStore {
             let mut records = 0;
             for row in snapshot.prepare(ROW)?.query_map([], stored_row)? {
                 let record = row?.checked()?.record;
-                let last = "SELECT max(rev) FROM log WHERE id = ?1";
-                let last: i64 = snapshot.query_row(last, [record.id.as_str()], |row| row.get(0))?;
-                if integer(record.rev) != last
-                    || revision(snapshot, &record.id, record.rev)? != record
-                {
+                let last = revision(snapshot, &record.id, u64::from(u32::MAX))?;
+                if last.as_ref() != Some(&record) {
                     return Err(damage(format!("the row of {} is not its last fact", record.id)));
                 }
                 records += 1;
@@ -152,11 +137,17 @@ impl WorkStore {
     }
 }
 
-fn revision(connection: &Connection, id: &WorkId, rev: u64) -> Result<WorkRecord, JournalFault> {
-    let mut statement =
-        connection.prepare_cached("SELECT after FROM log WHERE id = ?1 AND rev = ?2")?;
-    let body: String = statement.query_row(params![id.as_str(), integer(rev)], |row| row.get(0))?;
-    parse(&body)
+/// Returns a record as it was after its last fact up to a revision.
+fn revision(
+    connection: &Connection,
+    id: &WorkId,
+    rev: u64,
+) -> Result<Option<WorkRecord>, JournalFault> {
+    let sql = "SELECT after FROM log WHERE id = ?1 AND rev <= ?2 ORDER BY rev DESC LIMIT 1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let values = params![id.as_str(), integer(rev)];
+    let body: Option<String> = statement.query_row(values, |row| row.get(0)).optional()?;
+    body.map(|body| parse(&body)).transpose()
 }
 
 /// Returns a record of the database that is being read. One that is not found where it should be is looked for everywhere.

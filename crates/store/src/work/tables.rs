@@ -9,9 +9,10 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use super::error::WorkError;
 use crate::journal::connection::unsigned;
 use crate::journal::error::JournalFault;
+use crate::journal::filesystem::check_file_system;
 use crate::journal::hash_chain::seal;
-use crate::journal::open::{check_file_system, refuse_cut};
-use crate::journal::schema::{address, connect, create_database};
+
+use crate::journal::schema::{address, connect, create_database, refuse_cut};
 use crate::journal::{GENESIS, StoreError};
 
 /// The version of the tables below, in `user_version` and, sealed, in `totals`.

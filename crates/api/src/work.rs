@@ -1,0 +1,325 @@
+//! Records of work: creating, changing and reading features, sprints, tasks and bugs.
+//!
+//! Read `records` next (rows and the user), `files` (records as files in the checkout, and what people change there), then
+//! `refusals` (errors with the command that helps) and `assignments` (what people type as `FIELD=VALUE`).
+//!
+//! Not here: which changes are legal (`core::work`), and the database (`store::work`).
+//!
+//! Invariant: a file that breaks a rule is never overwritten, and its record is not changed until it is fixed or restored.
+
+mod assignments;
+mod files;
+mod records;
+mod refusals;
+
+use std::collections::BTreeMap;
+
+use forge_core::{
+    Time,
+    work::{
+        FieldChange, FieldValue, Fields, WorkAuthor, WorkCommand, WorkFact, WorkId, WorkKind,
+        WorkRecord, WorkRefusal, WorkState,
+    },
+};
+use forge_driver::Error;
+use forge_project::suggest;
+use forge_store::{
+    journal::StoreError,
+    work::{LoggedFact, WorkError, WorkRow, WorkStore, work_database},
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use files::WorkFinding;
+pub use records::WorkRecords;
+
+use crate::forge::Forge;
+use records::Access;
+
+/// The longest beginning of ids that is made from the name of a folder, in characters.
+const PREFIX_CHARS_MAX: usize = 12;
+
+/// A record in a list.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WorkLine {
+    pub kind: WorkKind,
+    pub id: WorkId,
+    pub status: WorkState,
+    pub title: String,
+    pub rev: u64,
+    /// The time of the last change, in milliseconds since 1970.
+    pub changed_at: Time,
+}
+
+/// All of a record.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WorkView {
+    #[serde(flatten)]
+    pub line: WorkLine,
+    /// The states that may follow.
+    pub next: Vec<WorkState>,
+    /// The state to which `unblock` leads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<WorkState>,
+    /// The fields, and those that follow from other records.
+    pub fields: Fields,
+    pub history: Vec<WorkEvent>,
+}
+
+/// One thing that happened to a record.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WorkEvent {
+    pub rev: u64,
+    pub at: Time,
+    pub by: WorkAuthor,
+    pub fact: WorkFact,
+}
+
+impl Forge {
+    /// Opens the records to change them. Agents are refused.
+    pub fn work(&self) -> Result<WorkRecords<'_>, Error> {
+        self.refuse_agents()?;
+        let store = WorkStore::open(&self.home.dir).map_err(|error| refusals::store(&error))?;
+        Ok(WorkRecords { forge: self, store, access: Access::Change, notes: Vec::new() })
+    }
+
+    /// Opens the records to look at them; nothing if there are none.
+    pub fn work_to_read(&self) -> Result<Option<WorkRecords<'_>>, Error> {
+        let dir = &self.home.dir;
+        if !work_database(dir).exists() && !files::are_there(self)? {
+            return Ok(None);
+        }
+        let opened = match self.refuse_agents() {
+            Ok(()) => WorkStore::open(dir).map(|store| Some((store, Access::Change))),
+            Err(_) => look(self),
+        };
+        let opened = match opened {
+            Err(WorkError::Store(StoreError::ReadOnly { .. })) => look(self),
+            opened => opened,
+        };
+        let opened = opened.map_err(|error| refusals::store(&error))?;
+        let records =
+            |(store, access)| WorkRecords { forge: self, store, access, notes: Vec::new() };
+        Ok(opened.map(records))
+    }
+}
+
+fn look(forge: &Forge) -> Result<Option<(WorkStore, Access)>, WorkError> {
+    let store = WorkStore::open_to_read(&forge.home.dir)?;
+    Ok(store.map(|store| (store, Access::Look)))
+}
+
+impl WorkRecords<'_> {
+    /// Creates a record.
+    pub fn create(
+        &mut self,
+        kind: WorkKind,
+        id: Option<&str>,
+        title: &str,
+        assigned: &[String],
+    ) -> Result<WorkView, Error> {
+        self.note_findings()?;
+        let id = id.map(|id| refusals::parse_id(kind, id)).transpose()?;
+        let mut fields = Fields::from([("title".to_owned(), FieldValue::Text(title.to_owned()))]);
+        for text in assigned {
+            let (name, change) = assignments::parse(kind, None, text)?;
+            match change {
+                FieldChange::Set(value) => {
+                    fields.insert(name, value);
+                }
+                FieldChange::Clear => {
+                    fields.remove(&name);
+                }
+                FieldChange::Add(entries) => {
+                    let all = fields.entry(name).or_insert(FieldValue::List(Vec::new()));
+                    if let FieldValue::List(all) = all {
+                        all.extend(entries.into_iter().map(FieldValue::Text));
+                    }
+                }
+                FieldChange::Remove(_) => return Err(assignments::nothing_to_remove(kind, &name)),
+            }
+        }
+        let prefix = self.prefix()?;
+        self.change(&WorkCommand::Create { kind, id, prefix, fields })
+    }
+
+    /// Changes fields of a record.
+    pub fn set(
+        &mut self,
+        kind: WorkKind,
+        id: &str,
+        assigned: &[String],
+    ) -> Result<WorkView, Error> {
+        let id = self.settle(kind, id)?;
+        let changes = assigned.iter().map(|text| assignments::parse(kind, Some(&id), text));
+        let changes = changes.collect::<Result<Vec<(String, FieldChange)>, Error>>()?;
+        self.change(&WorkCommand::Set { kind, id, changes })
+    }
+
+    /// Moves a record to a state.
+    pub fn move_to(
+        &mut self,
+        kind: WorkKind,
+        id: &str,
+        to: &str,
+        why: Option<String>,
+    ) -> Result<WorkView, Error> {
+        let id = self.settle(kind, id)?;
+        self.change(&WorkCommand::Move { kind, id, to: to.to_owned(), why })
+    }
+
+    /// Moves a blocked record back to the state it left.
+    pub fn unblock(&mut self, kind: WorkKind, id: &str, why: String) -> Result<WorkView, Error> {
+        let id = self.settle(kind, id)?;
+        self.change(&WorkCommand::Unblock { kind, id, why })
+    }
+
+    /// Lists the records of a kind.
+    pub fn list(&mut self, kind: WorkKind) -> Result<Vec<WorkLine>, Error> {
+        self.note_findings()?;
+        let rows = self.all()?;
+        Ok(rows.iter().filter(|row| row.record.kind == kind).map(WorkLine::new).collect())
+    }
+
+    /// Shows a record.
+    pub fn show(&mut self, kind: WorkKind, id: &str) -> Result<WorkView, Error> {
+        let wanted = refusals::parse_id(kind, id)?;
+        if let Err(error) = self.settle(kind, id) {
+            // A wrong file does not hide the record.
+            self.notes.push(error.what);
+        }
+        let refusal = match self.row(&wanted)? {
+            Some(row) if row.record.kind == kind => return self.view(&row),
+            Some(row) => {
+                let found = row.record.kind;
+                WorkRefusal::OtherKind { kind, id: row.record.id, found }
+            }
+            None => WorkRefusal::NoSuchRecord { kind, id: wanted },
+        };
+        Err(self.explain(kind, None, WorkError::Refused(refusal)))
+    }
+
+    fn change(&mut self, command: &WorkCommand) -> Result<WorkView, Error> {
+        let by = WorkAuthor::Person { who: self.who() };
+        let changed = self.submit(&by, command);
+        let row = match changed {
+            Ok((row, _)) => row,
+            Err(error) => return Err(self.explain(command.kind(), command.id(), error)),
+        };
+        self.write_file(&row.record.id)?;
+        self.view(&row)
+    }
+
+    /// Converts an error about a record, with the id that was probably meant.
+    fn explain(&self, kind: WorkKind, id: Option<&WorkId>, error: WorkError) -> Error {
+        let refusal = match error {
+            WorkError::Refused(refusal) => refusal,
+            WorkError::Store(_) => return refusals::store(&error),
+        };
+        if let WorkRefusal::NoSuchRecord { kind, id } = &refusal {
+            let rows = self.all().unwrap_or_default();
+            let ids = rows.iter().filter(|row| row.record.kind == *kind);
+            let wanted = id.as_str().to_ascii_uppercase();
+            if let Some(near) = suggest::nearest(&wanted, ids.map(|row| row.record.id.as_str())) {
+                let what = format!("{refusal}; did you mean `{near}`?");
+                return Error::usage(what, format!("forge {kind} show {near}"));
+            }
+        }
+        refusals::refused(kind, id, &refusal, None)
+    }
+
+    fn view(&self, row: &WorkRow) -> Result<WorkView, Error> {
+        let record = &row.record;
+        let history = self.store.history(&record.id).map_err(|error| refusals::store(&error))?;
+        let mut fields = record.fields.clone();
+        fields.extend(self.derived(record)?);
+        Ok(WorkView {
+            line: WorkLine::new(row),
+            next: record.kind.next_states(record.state).to_vec(),
+            before: record.left,
+            fields,
+            history: history.into_iter().map(WorkEvent::new).collect(),
+        })
+    }
+
+    /// Returns the fields that follow from other records.
+    fn derived(&self, record: &WorkRecord) -> Result<Fields, Error> {
+        let mut found: BTreeMap<&str, Vec<FieldValue>> = BTreeMap::new();
+        let mut waits = Fields::new();
+        let is_named = |other: &WorkRecord, field: &str| {
+            other
+                .texts(field)
+                .iter()
+                .any(|text| text.parse().is_ok_and(|id: WorkId| id == record.id))
+        };
+        let rows = match record.kind {
+            WorkKind::Sprint | WorkKind::Feature => self.all()?,
+            WorkKind::Task | WorkKind::Bug => Vec::new(),
+        };
+        for WorkRow { record: other, .. } in &rows {
+            let id = FieldValue::Text(other.id.to_string());
+            match (record.kind, other.kind) {
+                (WorkKind::Sprint, WorkKind::Task) if is_named(other, "sprintId") => {
+                    found.entry("taskIds").or_default().push(id);
+                    if let Some(first) = other.fields.get("dependencies") {
+                        waits.insert(other.id.to_string(), first.clone());
+                    }
+                }
+                (WorkKind::Feature, WorkKind::Task) if is_named(other, "feature_id") => {
+                    found.entry("tasks").or_default().push(id);
+                }
+                (WorkKind::Feature, WorkKind::Sprint)
+                    if is_named(other, "feature_id") || is_named(other, "features") =>
+                {
+                    found.entry("sprints").or_default().push(id);
+                }
+                (_, _) => {}
+            }
+        }
+        let found = found.into_iter().map(|(name, ids)| (name.to_owned(), FieldValue::List(ids)));
+        let waits =
+            (!waits.is_empty()).then_some(("dependencies".to_owned(), FieldValue::Table(waits)));
+        Ok(found.chain(waits).collect())
+    }
+
+    /// Returns the beginning of new ids: that of the first sprint or bug, or else the name of the folder.
+    fn prefix(&self) -> Result<String, Error> {
+        let rows = self.all()?;
+        let known = rows.iter().find_map(|row| {
+            let id = row.record.id.as_str();
+            let (prefix, number) = match row.record.kind {
+                WorkKind::Sprint => id.rsplit_once("-S")?,
+                WorkKind::Bug => id.rsplit_once("-BUG-")?,
+                WorkKind::Task | WorkKind::Feature => return None,
+            };
+            number.bytes().all(|digit| digit.is_ascii_digit()).then(|| prefix.to_owned())
+        });
+        let repository = &self.forge.home.repository;
+        let folder = repository.common_dir.parent().and_then(|folder| folder.file_name());
+        let name = folder.unwrap_or_default().to_string_lossy().to_ascii_uppercase();
+        let name: String =
+            name.chars().filter(char::is_ascii_alphanumeric).take(PREFIX_CHARS_MAX).collect();
+        Ok(known.unwrap_or(if name.is_empty() { "WORK".to_owned() } else { name }))
+    }
+}
+
+impl WorkLine {
+    fn new(row: &WorkRow) -> Self {
+        let WorkRow { record, at } = row;
+        Self {
+            kind: record.kind,
+            id: record.id.clone(),
+            status: record.state,
+            title: record.title().to_owned(),
+            rev: record.rev,
+            changed_at: *at,
+        }
+    }
+}
+
+impl WorkEvent {
+    fn new(logged: LoggedFact) -> Self {
+        let LoggedFact { rev, at, entry, .. } = logged;
+        Self { rev, at, by: entry.by, fact: entry.fact }
+    }
+}

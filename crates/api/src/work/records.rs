@@ -1,0 +1,58 @@
+//! The records of a repository, and the little that everything about them needs: reading a row, changing one, naming the user.
+
+use forge_core::work::{WorkAuthor, WorkCommand, WorkId};
+use forge_driver::{Error, clock::now, person::person};
+use forge_store::work::{WorkError, WorkMoment, WorkRow, WorkStore};
+
+use super::refusals;
+use crate::forge::Forge;
+
+/// The records of a repository.
+pub struct WorkRecords<'a> {
+    pub(super) forge: &'a Forge,
+    pub(super) store: WorkStore,
+    pub(super) access: Access,
+    /// What a person should know about files that were taken in or written again.
+    pub notes: Vec<String>,
+}
+
+/// The right to take in and to write files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Change,
+    /// Agents, and people on a disk that cannot be written, only look.
+    Look,
+}
+
+impl WorkRecords<'_> {
+    pub(super) fn submit(
+        &mut self,
+        by: &WorkAuthor,
+        command: &WorkCommand,
+    ) -> Result<(WorkRow, bool), WorkError> {
+        let at = now();
+        let time = i64::try_from(at).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
+        let time = time.unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let place = self.place();
+        let moment = WorkMoment { at, now: &time, by, place: place.as_deref() };
+        self.store.change(&moment, command)
+    }
+
+    pub(super) fn all(&self) -> Result<Vec<WorkRow>, Error> {
+        self.store.all().map_err(|error| refusals::store(&error))
+    }
+
+    pub(super) fn row(&self, id: &WorkId) -> Result<Option<WorkRow>, Error> {
+        self.store.get(id).map_err(|error| refusals::store(&error))
+    }
+
+    /// Names the user as git does, or else as the system does.
+    pub(super) fn who(&self) -> String {
+        self.forge.home.repository.user_name().unwrap_or_else(|| person().who)
+    }
+
+    /// Names the checkout.
+    pub(super) fn place(&self) -> Option<String> {
+        Some(self.forge.home.repository.top.as_deref()?.to_string_lossy().into_owned())
+    }
+}
