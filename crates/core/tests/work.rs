@@ -450,6 +450,17 @@ fn a_file_of_another_clone_may_be_several_legal_moves_ahead() {
 }
 
 #[test]
+fn a_file_of_another_clone_that_says_the_same_keeps_its_higher_number() {
+    let mut rows = Rows::new();
+    let base = rows.get("A-S01-T01").clone();
+    let numbered = |rev: u64| move |file: &mut WorkFile| file.rev = Some(rev);
+    rows.take(&base, FileOrigin::OtherClone, numbered(9)).unwrap();
+    assert_eq!(rows.get("A-S01-T01").rev, 9);
+    rows.take(&base, FileOrigin::OtherClone, numbered(9)).unwrap();
+    assert_eq!(rows.get("A-S01-T01").rev, 9, "once");
+}
+
+#[test]
 fn a_file_without_a_record_makes_one_and_by_hand_only_at_its_beginning() {
     let mut rows = Rows::new();
     let mut new = |name: &str, origin, state: &str| {

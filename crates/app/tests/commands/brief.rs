@@ -169,7 +169,8 @@ fn an_agent_that_lists_items_is_told_which_tags_they_have() {
     );
     assert_eq!(world.run("triage", &[]).code, DONE);
     let run = world.latest();
-    let told = "tags: area is \"core\" or \"app\"; route is \"A\" or \"B\" (\"B\" if you leave it out)";
+    let told =
+        "tags: area is \"core\" or \"app\"; route is \"A\" or \"B\" (\"B\" if you leave it out)";
     has(&world.brief(&run, "triage#1"), &[told]);
     has(&world.brief(&run, "triage#2"), &["`B1` has no tag `area`; possible: core, app"]);
 }

@@ -54,7 +54,9 @@ pub(super) fn take(
     let base = base.filter(|base| base.rev <= record.rev).unwrap_or(record);
     let changes = taken_fields(record, file, base)?;
     let to = taken_state(record, file, base)?;
-    if changes.is_empty() && to.is_none() {
+    // What another clone numbered higher keeps its number, so that its file stays as it is.
+    let is_newer = file.origin == FileOrigin::OtherClone && rev > record.rev;
+    if changes.is_empty() && to.is_none() && !is_newer {
         return Ok(None);
     }
     let mut fields = WorkRecord::apply(
