@@ -105,7 +105,10 @@ impl ResumeArgs {
         }
         let takeover = if self.as_it_is { Takeover::AsItIs } else { Takeover::Resume { budget } };
         let is_changed = budget.is_some() || !wanted.is_empty();
-        if row.standing == Standing::Waiting && !is_changed && takeover != Takeover::AsItIs {
+        // A process in the background has nobody to tell; the card in its log says what is asked.
+        let is_told = !self.drive_args.own_session;
+        let asks = row.standing == Standing::Waiting && !is_changed;
+        if is_told && asks && takeover != Takeover::AsItIs {
             return self.resume_asking(&forge, &run, takeover);
         }
         if let DriveMode::Here(form) = self.drive_args.mode() {

@@ -208,14 +208,15 @@ fn what_landed_stays(machine: &Machine, records: &[Record]) {
     }
 }
 
-/// Agents here change one file that is not theirs, when they stray.
+/// Agents here leave the files of other tasks alone.
 fn nobody_is_blamed_for_files_of_others(machine: &Machine, records: &[Record]) {
     for fact in records.iter().flat_map(|record| &record.facts) {
         let Event::Judged { judgement, ruling: Ruling::Verdict(verdict), .. } = fact else {
             continue;
         };
         for finding in verdict.findings() {
-            if finding.what.contains("outside") && finding.path.as_deref() != Some("other.txt") {
+            let is_of_others = finding.path.as_deref().is_some_and(|path| path.starts_with("src/"));
+            if finding.what.contains("outside") && is_of_others {
                 machine.breaks(format!("{judgement} blames {finding:?}"));
             }
         }
