@@ -4,6 +4,7 @@
 //!
 //! In a run that waits where others work, a unit that changes code claims its paths by a fact before it begins, and nobody
 //! else can claim them until that work has landed or failed. It claims nothing while it waits, so runs never wait for each other.
+//! What a person changes there by hand is not claimed: they were not asked to wait.
 //!
 //! Invariant: work that was begun and may still land is claimed, also between two of its rows and
 //! while the run is held. What has landed, failed, or waits for what failed is not.
