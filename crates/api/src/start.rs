@@ -22,6 +22,7 @@ mod params;
 mod plan;
 mod prompts;
 mod ready;
+mod record;
 mod request;
 mod triage;
 mod validate_text;
@@ -75,7 +76,7 @@ pub use estimate::Estimate;
 pub use flow_outline::Runs;
 pub use plan::{BudgetFrom, PlannedAgent, StartPlan};
 pub use prompts::{AgentOffer, Allowed, AskCommands, Asks, BranchChoice, Nobody, Presence, Reply};
-pub use request::{Discussion, OnMissing, PullRequest, QUICK_FLOW, Request, quoted};
+pub use request::{AboutRecord, Discussion, OnMissing, PullRequest, QUICK_FLOW, Request, quoted};
 
 /// The parameter that says where a request comes from.
 const SOURCE: &str = "source";
@@ -130,6 +131,7 @@ impl Forge {
     /// Begins a run, up to and with its first record. Who drives it is for the caller to say.
     pub fn begin(&self, request: &Request, asks: &mut dyn Asks) -> Result<StartedRun, Error> {
         self.refuse_agents()?;
+        let request = &self.with_record(request)?;
         let ready = self.ready(request, asks)?;
         if let Some(left_out) = &ready.left_out {
             asks.know(left_out);
@@ -335,6 +337,8 @@ impl Forge {
                 Claims::Defer => OnOverlap::Defer,
                 Claims::Block => OnOverlap::Block,
             }),
+            about: request.about.as_ref().map(|about| Box::new(about.subject.clone())),
+            lists: request.about.as_ref().map(|about| about.lists.clone()).unwrap_or_default(),
             ending_key: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             by: person(),
@@ -349,11 +353,15 @@ impl Forge {
             notes.push("what looks like a secret in your request was taken out of it".to_owned());
         }
         notes.extend(chosen.notes);
+        notes.extend(request.about.iter().flat_map(|about| about.notes.clone()));
         notes.extend(settings.notes_on_roles(&roles_of_flow));
         if ready.lands && frozen.claims == Claims::Warn {
             notes.extend(self.unfinished_note()?);
         }
         let plan = self.plan(&found.flow, &start, &frozen, ready.picked, budget_from);
+        if let Some(about) = &start.about {
+            self.take_record(about, &id)?;
+        }
         let driver = {
             let machine = Machine::local(&self.home)?;
             Driver::begin(&self.home, machine, Box::new(store), &id, start, frozen)?
@@ -435,7 +443,15 @@ impl Forge {
         };
         // Git will say itself what is wrong with a repository that it cannot read.
         let mut changed = repository.uncommitted_paths().unwrap_or_default();
-        changed.retain(|path| path != LOCAL_FILE && !is_read(path));
+        // Records of work are no part of any run: it knows them from their store.
+        let is_record = |path: &String| {
+            let only_records = || {
+                let inside = std::fs::read_dir(top.join(path)).into_iter().flatten().flatten();
+                inside.map(|entry| entry.file_name()).all(|name| name == "work")
+            };
+            path.starts_with(".forge/work/") || (path == ".forge/" && only_records())
+        };
+        changed.retain(|path| path != LOCAL_FILE && !is_read(path) && !is_record(path));
         let few: Vec<&str> = changed.iter().take(LEFT_OUT_NAMED).map(String::as_str).collect();
         let more = if changed.len() > few.len() { ", ..." } else { "" };
         let (files, are) = match changed.len() {

@@ -10,7 +10,7 @@
 mod assignments;
 mod files;
 mod records;
-mod refusals;
+pub(crate) mod refusals;
 
 use std::collections::BTreeMap;
 

@@ -38,5 +38,6 @@ pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod usage_errors;
+pub(crate) mod verdict;
 pub(crate) mod watch;
 pub(crate) mod work;

@@ -55,6 +55,8 @@ mod notify;
 mod pages;
 #[path = "commands/reads.rs"]
 mod reads;
+#[path = "commands/record_runs.rs"]
+mod record_runs;
 #[path = "commands/records.rs"]
 mod records;
 #[path = "commands/rendered.rs"]

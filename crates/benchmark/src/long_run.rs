@@ -45,6 +45,8 @@ pub(crate) fn start(flow: &str, text: &str) -> Start {
         detail: Detail::Plain,
         coherence: None,
         on_overlap: None,
+        about: None,
+        lists: BTreeMap::new(),
         ending_key: None,
         version: "bench".to_owned(),
         by: Person { who: "bench".to_owned(), channel: "cli".to_owned() },

@@ -18,5 +18,6 @@ pub use receipt::{
 };
 pub use reference::{Blob, Person};
 pub use start::{
-    Approvals, Before, Coherence, Detail, Limits, OnOverlap, SettingsChange, Start, TriageOutcome,
+    Approvals, Before, Coherence, Detail, Limits, OnOverlap, RunSubject, SettingsChange, Start,
+    TriageOutcome,
 };

@@ -8,7 +8,7 @@
 //! 4. [`decide`](mod@decide): what an input means now. The only place with rules.
 //! 5. [`wanted`](mod@wanted): what should be under way outside, given the state of the run.
 //! 6. [`view`]: what a user interface may show. Made from a run, never turned back into one.
-//! 7. [`work`]: records of features, sprints, tasks and bugs. It knows nothing of runs.
+//! 7. [`work`]: records of features, sprints, tasks and bugs. It knows nothing of runs; what a run means for them is in [`followed`](mod@followed).
 //!
 //! What is not here: files, processes, git, a database, agents, the time of day. Everything that
 //! happens outside arrives as an [`Input`] that carries its time, and everything that should
@@ -25,6 +25,7 @@ pub mod flow;
 pub mod hex;
 pub mod id;
 pub mod item;
+pub mod item_list;
 pub mod ledger;
 pub mod money;
 pub mod path_claims;
@@ -35,6 +36,7 @@ mod time;
 pub mod verdict;
 
 pub mod decide;
+pub mod followed;
 pub mod inbox;
 pub mod rewind;
 pub mod view;

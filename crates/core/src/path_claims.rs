@@ -51,7 +51,8 @@ pub fn claims(run: &Run) -> Vec<PathClaim> {
         Some(OnOverlap::Defer) => has_claimed,
         Some(OnOverlap::Warn | OnOverlap::Block) | None => has_begun,
     };
-    collect(has_claim, &Scope::root(), &[], (stages, root), &mut found);
+    let writes = run.item(&Scope::root()).map_or(&[][..], |item| &item.writes);
+    collect(has_claim, &Scope::root(), writes, (stages, root), &mut found);
     found
 }
 

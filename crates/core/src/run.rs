@@ -19,11 +19,11 @@ mod tree;
 pub use call_kind::CallKind;
 pub(crate) use fold::command_failure;
 pub use fold::{EffectMark, Phase, Run, RunDefinition};
-pub(crate) use history::COHERENCE;
 pub use history::{
     AskedQuestion, CallEnding, DoneEffect, EndedCall, FailedUnit, GivenAnswer, History, LandedUnit,
     ManualEdit, PassedGate, ReopenedUnit, RunNote, SharedLog, WaivedGate,
 };
+pub(crate) use history::{COHERENCE, items_left};
 pub use said::{Occasion, Said};
 pub use tree::{
     AllReviewsClean, Authorship, CommittedCode, Due, FilesState, Inner, LookState, PathsState,

@@ -28,13 +28,13 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use flows::flow_by_chance;
+use flows::{flow_by_chance, plain_item, wants_items};
 use forge_core::{
     Command, Input, Report, Run, Time, decide,
     event::{
         Answer, Approvals, Blob, Choice, Coherence, Colour, Detail, End, Evidence, Limits,
-        OnOverlap, Outcome, Person, ProofStart, QuestionReason, Receipt, Record, Ruling, Start,
-        TriageOutcome,
+        OnOverlap, Outcome, Person, ProofStart, QuestionReason, Receipt, Record, Ruling,
+        RunSubject, Start, TriageOutcome,
     },
     failure::FaultClass,
     flow::{Check, Delivery, Flow, Stage, Work},
@@ -44,6 +44,7 @@ use forge_core::{
     run::Phase,
     verdict::{BlockerClass, Finding, Severity, Verdict},
     view, wanted,
+    work::WorkKind,
 };
 use invariants::Watch;
 use sometimes::SOMETIMES;
@@ -163,6 +164,16 @@ impl Game {
             summary: String::new(),
             came_to: TriageOutcome::Pass,
         });
+        // A list that is known at the start; tags of items have a value that all flows take.
+        let given = parsed.lists.iter().filter(|_| chance.one_in(3)).map(|list| {
+            let tags = [("risk".to_owned(), "high".to_owned())].into();
+            (list.clone(), vec![Item { tags, ..plain_item() }])
+        });
+        let lists: BTreeMap<String, Vec<Item>> = given.collect();
+        let about = chance.one_in(4).then(|| {
+            let kinds = [WorkKind::Task, WorkKind::Sprint, WorkKind::Bug, WorkKind::Feature];
+            Box::new(RunSubject { kind: *chance.of(&kinds), item: plain_item() })
+        });
         let overlap = [OnOverlap::Warn, OnOverlap::Defer, OnOverlap::Block];
         let on_overlap = chance.one_in(2).then(|| *chance.of(&overlap));
         Start {
@@ -185,6 +196,8 @@ impl Game {
             detail: Detail::Plain,
             coherence,
             on_overlap,
+            about,
+            lists,
             ending_key: None,
             version: "0.1.0".to_owned(),
             by: somebody(),
@@ -722,29 +735,6 @@ impl Game {
             }
         }
         panic!("the run never ends, although the world is kind");
-    }
-}
-
-/// Whether a flow wants something to be done with a list.
-fn wants_items(run: &Run, list: &str) -> bool {
-    fn wants(stages: &[Stage], list: &str) -> bool {
-        stages.iter().any(|stage| {
-            let own = matches!(&stage.work, Work::Each { list: other, items_min, .. }
-                if other == list && *items_min > 0);
-            own || wants(stage.inner(), list)
-        })
-    }
-    wants(&run.definition().flow.stages, list)
-}
-
-fn plain_item() -> Item {
-    Item {
-        id: "I0".to_owned(),
-        title: String::new(),
-        after: vec![],
-        writes: vec!["a".to_owned()],
-        tags: BTreeMap::new(),
-        must: vec![],
     }
 }
 

@@ -18,7 +18,10 @@ use std::{
 };
 
 use folder::{Folder, real_files};
-use forge_core::item::{Item, PLACES_MAX, flaw, overlap, resolved};
+use forge_core::{
+    item::{Item, PLACES_MAX, overlap, resolved},
+    item_list::flaw,
+};
 
 /// All files and folders of a small tree, three levels of two names.
 fn tree() -> Vec<Vec<&'static str>> {

@@ -503,3 +503,70 @@ fn no_field_has_the_name_of_what_every_file_has() {
         assert_eq!(unique.len(), names.len(), "{kind}");
     }
 }
+
+#[test]
+fn a_record_follows_a_run_by_legal_moves_alone_or_stays() {
+    for (kind, name) in
+        WorkKind::ALL.into_iter().zip(["FEAT-001", "A-S01", "A-S01-T01", "A-BUG-001"])
+    {
+        let table = table(kind);
+        for from in kind.states() {
+            for to in kind.states() {
+                let mut rows = Rows::new();
+                let record = rows.0.records.get_mut(&id(name)).unwrap();
+                record.state = from;
+                record.left = from.is_stop().then_some(kind.first_state());
+                let why = Some("question Q1 is open".to_owned());
+                let facts = rows.run(&WorkCommand::Follow { kind, id: id(name), to, why }).unwrap();
+                let mut at = from;
+                for fact in &facts {
+                    let WorkFact::Moved { from, to, .. } = fact else { panic!("{fact:?}") };
+                    let is_back = at == WorkState::Escalated && *to == kind.first_state();
+                    let is_legal = table[at.as_str()].contains(&to.as_str().to_owned());
+                    assert!(*from == at && (is_back || is_legal), "{kind}: {at} → {to}");
+                    at = *to;
+                }
+                let stays = facts.is_empty() && rows.get(name).state == from;
+                assert!(stays || at == to, "{kind}: {from} to {to} ended at {at}");
+                if from == WorkState::Blocked {
+                    assert!(stays, "what a person blocked stays");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_record_follows_by_way_of_all_states_between() {
+    let mut rows = Rows::new();
+    let follow = |to| WorkCommand::Follow {
+        kind: WorkKind::Task,
+        id: id("A-S01-T01"),
+        to,
+        why: Some("it asks".to_owned()),
+    };
+    assert_eq!(rows.run(&follow(WorkState::Implementing)).unwrap().len(), 3);
+    assert_eq!(rows.run(&follow(WorkState::Implementing)).unwrap().len(), 0, "it is there");
+    rows.run(&follow(WorkState::Escalated)).unwrap();
+    rows.run(&follow(WorkState::Committed)).unwrap();
+    assert_eq!(rows.get("A-S01-T01").state, WorkState::Committed);
+    assert_eq!(rows.run(&follow(WorkState::Implementing)).unwrap().len(), 0, "no way leads back");
+}
+
+#[test]
+fn a_record_is_taken_on_by_one_run_at_a_time() {
+    let mut rows = Rows::new();
+    let take = |run: &str, over: Option<&str>| WorkCommand::Take {
+        kind: WorkKind::Task,
+        id: id("A-S01-T01"),
+        run: run.to_owned(),
+        over: over.map(str::to_owned),
+    };
+    assert_eq!(rows.run(&take("r1", None)).unwrap().len(), 1);
+    assert_eq!(rows.run(&take("r1", None)).unwrap().len(), 0);
+    let refusal = rows.run(&take("r2", None)).unwrap_err().to_string();
+    assert_eq!(refusal, "`A-S01-T01` is worked on by the run r1");
+    assert!(rows.run(&take("r2", Some("r0"))).is_err(), "another run has ended, not this one");
+    rows.run(&take("r2", Some("r1"))).unwrap();
+    assert_eq!(rows.get("A-S01-T01").run.as_deref(), Some("r2"));
+}

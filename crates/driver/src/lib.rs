@@ -8,7 +8,7 @@
 //! 3. `call_plan`, `gates`, [`deliver`] and `plan`: what a call goes through, step by step.
 //! 4. `checkouts`, `setup` and `agent_call`: where a call works, what it is given, and what becomes
 //!    of what it left.
-//! 5. [`layout`], [`projection`], `refs`, [`notify`]: places, and what shows the journal to others.
+//! 5. [`layout`], [`projection`], `refs`, [`notify`], [`work_records`]: places, and what shows the journal to others.
 //!
 //! Not here: user interfaces, and what they can ask for (`api`).
 //!
@@ -52,5 +52,6 @@ pub mod signals;
 pub mod snapshot;
 pub mod summary_file;
 pub mod trusted_folders;
+pub mod work_records;
 
 pub use error::Error;

@@ -18,6 +18,7 @@ pub fn refused(run: &str, refusal: &Refusal) -> Error {
             format!("forge resume {id}")
         }
         Refusal::Flow(_) | Refusal::Param(_) => "forge flow show NAME".to_owned(),
+        Refusal::List(_) => "forge sprint list".to_owned(),
         Refusal::Manual => "remove --auto, or choose a smaller effort".to_owned(),
         Refusal::UnderWay(_) => format!("forge stop {id}"),
         Refusal::WhyMissing => format!("forge edit {id} --why \"REASON\""),

@@ -48,6 +48,7 @@ use crate::{
     signals::{Signals, drain},
     snapshot::frozen,
     trusted_folders::{self, TrustedFolders},
+    work_records::FollowedRecords,
 };
 
 /// How often the driver looks for commands from other interfaces.
@@ -88,6 +89,7 @@ pub struct Driver {
     redactor: Redactor,
     /// Tells people who are elsewhere.
     notifier: Option<Notifier>,
+    records: FollowedRecords,
 }
 
 /// What a driver acts through: this machine, or a simulated one.
@@ -239,7 +241,9 @@ impl Driver {
         let first = run.units().first().map(|(unit, _, _)| unit.clone());
         let first = first.expect("a run that started has units");
         let notices = refs::follow(&*machine.code, &home.repository.common_dir, id, &run)?;
-        let notices = notices.map(|what| (first, what));
+        let mut records = FollowedRecords::default();
+        let unkept = records.follow(&home.dir, id, machine.executor.now(), &run);
+        let notices = notices.into_iter().chain(unkept).map(|what| (first.clone(), what));
         let trusted = TrustedFolders::found(&*machine.executor, home.attempts(id), &run);
         let KnownSecrets { values: secrets, redactor } = match &machine.secrets {
             Some(secrets) => secrets.clone(),
@@ -253,7 +257,8 @@ impl Driver {
             redactor,
             secrets,
             checkouts: home.checkouts(id, &frozen)?,
-            notices: notices.into_iter().collect(),
+            notices: notices.collect(),
+            records,
             blobs: Blobs::open_on(machine.disk.clone(), &home.dir)
                 .map_err(|error| Error::file(&home.dir, &error))?,
             projector: Projector::new(machine.disk.clone(), home, id),
@@ -325,6 +330,9 @@ impl Driver {
                 self.notices.extend(what.map(|what| (unit.clone(), what)));
             }
         }
+        let unkept = self.records.follow(&self.home.dir, &self.id, record.at, &self.run);
+        let about = record.facts.iter().find_map(Event::unit);
+        self.notices.extend(about.zip(unkept));
         self.publish(&record, tell);
         if let Some(notifier) = &mut self.notifier {
             notifier.record(self.writer.seq(), &record, before, &self.run);

@@ -58,12 +58,15 @@ fn case(seed: u64, number: u64) -> Case {
     let flow = match number % 20 {
         0..13 => Flow::Draft,
         13..16 => Flow::Change,
+        16..19 => Flow::Feature,
+        // A sprint takes as long as ten others.
+        _ if number % 200 == 19 => Flow::Sprint,
         _ => Flow::Feature,
     };
     let mut known = Fault::EVERYWHERE.to_vec();
     match flow {
         Flow::Draft | Flow::Commands => {}
-        Flow::Change | Flow::Feature => known.extend(Fault::WITH_CODE),
+        Flow::Change | Flow::Feature | Flow::Sprint => known.extend(Fault::WITH_CODE),
     }
     let mut chance = Chance::new(seed.wrapping_mul(1_000_003).wrapping_add(number));
     let at = |place: u64| known[usize::try_from(place).expect("a place") % known.len()];
@@ -231,6 +234,7 @@ fn a_crash_after_any_write_breaks_no_promise_with_the_power_or_without() {
     let mut cases = Vec::new();
     for flow in Flow::ALL {
         let n_writes = simulate(&Template::new(flow), &Case::new(1, flow, &[])).n_writes;
+        let every = if flow == Flow::Sprint { every * every.min(8) } else { every };
         for write in (1..=n_writes).filter(|write| (write + seed).is_multiple_of(every)) {
             for (fault, power) in
                 [(DiskFault::CrashAfter, Power::Goes), (DiskFault::CrashBefore, Power::Stays)]

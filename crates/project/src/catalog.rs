@@ -34,59 +34,29 @@ struct Shipped {
     roles: &'static [(&'static str, &'static str)],
 }
 
+/// A flow of ours: its name, and the roles that it has in its own folder and in those of others.
+macro_rules! shipped {
+    ($flow:literal: $($folder:literal / $role:literal),*) => {
+        Shipped {
+            name: $flow,
+            text: include_str!(concat!("../../../flows/", $flow, "/flow.toml")),
+            roles: &[$((
+                $role,
+                include_str!(concat!("../../../flows/", $folder, "/roles/", $role, ".md")),
+            )),*],
+        }
+    };
+}
+
 /// The flows that come with Forge.
 const SHIPPED: &[Shipped] = &[
-    Shipped {
-        name: "change",
-        text: include_str!("../../../flows/change/flow.toml"),
-        roles: &[
-            ("planner", include_str!("../../../flows/change/roles/planner.md")),
-            ("implementer", include_str!("../../../flows/change/roles/implementer.md")),
-            ("reviewer", include_str!("../../../flows/change/roles/reviewer.md")),
-        ],
-    },
-    Shipped {
-        name: "feature",
-        text: include_str!("../../../flows/feature/flow.toml"),
-        roles: &[
-            ("architect", include_str!("../../../flows/feature/roles/architect.md")),
-            (
-                "coherence-checker",
-                include_str!("../../../flows/feature/roles/coherence-checker.md"),
-            ),
-            (
-                "comprehensive-reviewer",
-                include_str!("../../../flows/feature/roles/comprehensive-reviewer.md"),
-            ),
-            ("design-reviewer", include_str!("../../../flows/feature/roles/design-reviewer.md")),
-            ("impl-reviewer", include_str!("../../../flows/feature/roles/impl-reviewer.md")),
-            ("implementer", include_str!("../../../flows/feature/roles/implementer.md")),
-            ("investigator", include_str!("../../../flows/feature/roles/investigator.md")),
-            (
-                "situation-analyst",
-                include_str!("../../../flows/feature/roles/situation-analyst.md"),
-            ),
-            ("task-decomposer", include_str!("../../../flows/feature/roles/task-decomposer.md")),
-            ("task-reviewer", include_str!("../../../flows/feature/roles/task-reviewer.md")),
-            ("verifier", include_str!("../../../flows/feature/roles/verifier.md")),
-        ],
-    },
-    Shipped {
-        name: "quick",
-        text: include_str!("../../../flows/quick/flow.toml"),
-        roles: &[
-            ("implementer", include_str!("../../../flows/quick/roles/implementer.md")),
-            ("reviewer", include_str!("../../../flows/quick/roles/reviewer.md")),
-        ],
-    },
-    Shipped {
-        name: "draft",
-        text: include_str!("../../../flows/draft/flow.toml"),
-        roles: &[
-            ("writer", include_str!("../../../flows/draft/roles/writer.md")),
-            ("reviewer", include_str!("../../../flows/draft/roles/reviewer.md")),
-        ],
-    },
+    shipped!("change": "change" / "planner", "change" / "implementer", "change" / "reviewer"),
+    shipped!("feature": "feature" / "architect", "feature" / "coherence-checker", "feature" / "comprehensive-reviewer", "feature" / "design-reviewer", "feature" / "impl-reviewer", "feature" / "implementer", "feature" / "investigator", "feature" / "situation-analyst", "feature" / "task-decomposer", "feature" / "task-reviewer", "feature" / "verifier"),
+    shipped!("quick": "quick" / "implementer", "quick" / "reviewer"),
+    shipped!("draft": "draft" / "writer", "draft" / "reviewer"),
+    shipped!("task": "task" / "architect", "task" / "engineer", "task" / "engineer-plan", "task" / "qa-engineer", "task" / "supervisor", "task" / "supervisor-plan"),
+    shipped!("sprint": "sprint" / "architect-plan", "sprint" / "architect-retrospective", "sprint" / "architect-review", "sprint" / "product-manager", "sprint" / "verifier", "task" / "architect", "task" / "engineer", "task" / "engineer-plan", "task" / "qa-engineer", "task" / "supervisor", "task" / "supervisor-plan"),
+    shipped!("bug": "bug" / "architect", "bug" / "bug-fixer", "bug" / "engineer-plan", "bug" / "supervisor", "bug" / "supervisor-plan", "bug" / "triager", "bug" / "verifier"),
 ];
 
 /// Where the flows of a project lie.

@@ -175,6 +175,7 @@ pub struct DryGate {
 impl Forge {
     /// Says what would run. Nothing is written, and nobody is asked or called.
     pub fn dry_run(&self, request: &Request) -> Result<DryRun, Error> {
+        let request = &self.with_record(request)?;
         let ready = self.ready(request, &mut Nobody)?;
         let estimate = |params: &BTreeMap<String, String>, frozen: &Frozen| {
             self.estimate(&ready.name, &ready.found.flow, params, frozen)
@@ -199,8 +200,16 @@ impl Forge {
         let looker = ready.looker();
         let mut stages = Vec::new();
         ready.collect(&flow.stages, &params, "", Runs::Yes, &mut stages);
+        let lists = request.about.iter().flat_map(|about| about.lists.keys());
+        for row in lists.filter_map(|list| flow.rows_for_list(list)).flatten() {
+            let known = |stage: &&mut DryStage| stage.stage == flow.stages[row].name;
+            for stage in stages.iter_mut().filter(known) {
+                stage.runs = Runs::Skipped;
+            }
+        }
         let mut notes = settings.notes();
         notes.extend(ready.left_out.clone());
+        notes.extend(request.about.iter().flat_map(|about| about.notes.clone()));
         notes.extend(super::ready::about_variables(settings));
         // What is only proposed is asked about, and not said.
         if asked.is_empty() {

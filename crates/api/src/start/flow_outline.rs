@@ -17,7 +17,7 @@ pub(super) const EFFORT: &str = "effort";
 pub enum Runs {
     /// It runs.
     Yes,
-    /// It does not run, because of the parameters.
+    /// It does not run, because of the parameters, or because its list is known.
     Skipped,
     /// It depends on the items.
     Perhaps,

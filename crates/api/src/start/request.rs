@@ -5,7 +5,8 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use forge_core::{
-    event::{Approvals, Detail},
+    event::{Approvals, Detail, RunSubject},
+    item::Item,
     money::Money,
 };
 
@@ -21,6 +22,8 @@ pub struct Request {
     pub text: String,
     /// The file of an issue that says it.
     pub issue: Option<PathBuf>,
+    /// The record of work that it is about, and the tasks of that.
+    pub about: Option<Box<AboutRecord>>,
     /// The folder of an older run that it is taken from.
     pub older: Option<PathBuf>,
     /// Which flow, if not the one that is set.
@@ -49,6 +52,16 @@ pub struct Request {
     pub detail: Detail,
     /// What was typed after `forge`, to say it again with more.
     pub typed: Vec<String>,
+}
+
+/// A record of work as the subject of a run.
+#[derive(Clone, Debug)]
+pub struct AboutRecord {
+    pub subject: RunSubject,
+    /// Tasks that are known already, by the name of their list.
+    pub lists: BTreeMap<String, Vec<Item>>,
+    /// What a person should know about tasks that are not in them.
+    pub notes: Vec<String>,
 }
 
 /// The treatment of a choice that the person did not make.
@@ -82,6 +95,7 @@ impl Request {
         Self {
             text: text.into(),
             issue: None,
+            about: None,
             older: None,
             flow: None,
             params: BTreeMap::new(),

@@ -1,7 +1,11 @@
 //! The records of a repository, and the little that everything about them needs: reading a row, changing one, naming the user.
 
-use forge_core::work::{WorkAuthor, WorkCommand, WorkId};
-use forge_driver::{Error, clock::now, person::person};
+use forge_core::work::{WorkAuthor, WorkCommand, WorkId, WorkKind, WorkRecord};
+use forge_driver::{
+    Error,
+    clock::{file_time, now},
+    person::person,
+};
 use forge_store::work::{WorkError, WorkMoment, WorkRow, WorkStore};
 
 use super::refusals;
@@ -31,11 +35,27 @@ impl WorkRecords<'_> {
         command: &WorkCommand,
     ) -> Result<(WorkRow, bool), WorkError> {
         let at = now();
-        let time = i64::try_from(at).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
-        let time = time.unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let time = file_time(at);
         let place = self.place();
         let moment = WorkMoment { at, now: &time, by, place: place.as_deref() };
         self.store.change(&moment, command)
+    }
+
+    /// Returns a record of any kind, after what people changed in files was taken in.
+    pub fn find(&mut self, id: &WorkId) -> Result<Option<WorkRecord>, Error> {
+        self.note_findings()?;
+        Ok(self.row(id)?.map(|row| row.record))
+    }
+
+    /// Returns the tasks of a sprint, by id.
+    pub fn tasks_of(&self, sprint: &WorkId) -> Result<Vec<WorkRecord>, Error> {
+        let is_of = |record: &WorkRecord| {
+            let named = record.texts("sprintId");
+            record.kind == WorkKind::Task
+                && named.iter().any(|text| text.parse().is_ok_and(|id: WorkId| id == *sprint))
+        };
+        let all = self.all()?.into_iter().map(|row| row.record);
+        Ok(all.filter(is_of).collect())
     }
 
     pub(super) fn all(&self) -> Result<Vec<WorkRow>, Error> {

@@ -3,7 +3,7 @@
 use forge_core::work::{
     FieldFlaw, FieldShape, WorkId, WorkKind, WorkRefusal, WorkState, rule, settable,
 };
-use forge_driver::Error;
+use forge_driver::{Error, run_id::short_id};
 use forge_project::{error::Kind, suggest::nearest};
 use forge_store::work::WorkError;
 
@@ -20,6 +20,14 @@ pub(super) fn parse_id(kind: WorkKind, text: &str) -> Result<WorkId, Error> {
 pub(super) fn store(error: &WorkError) -> Error {
     let next = error.next_step().unwrap_or_else(|| "forge work check".to_owned());
     Error { kind: Kind::Surroundings, what: error.to_string(), next: Some(next) }
+}
+
+/// Converts what went wrong with a record.
+pub(crate) fn about(kind: WorkKind, id: &WorkId, error: &WorkError) -> Error {
+    match error {
+        WorkError::Refused(refusal) => refused(kind, Some(id), refusal, None),
+        WorkError::Store(_) => store(error),
+    }
 }
 
 /// Converts a refusal. `value` is what was to be set.
@@ -57,6 +65,9 @@ pub(super) fn refused(
         },
         WorkRefusal::NeedsReason { to, .. } => {
             Error::usage(what, format!("forge {kind} move {name} {to} --why \"WHY\""))
+        }
+        WorkRefusal::TakenBy { run, .. } => {
+            Error::usage(what, format!("forge status {}", short_id(run)))
         }
         WorkRefusal::NotBlocked { .. } | WorkRefusal::NotAtItsBeginning { .. } => {
             Error::usage(what, next)

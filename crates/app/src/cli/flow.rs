@@ -9,8 +9,8 @@ use forge_api::{
 };
 use forge_core::{
     flow::{
-        self, Check, Condition, Delivery, Exhausted, Gate, GateWeight, Stage, StageOrder, When,
-        Work,
+        self, Check, Condition, Delivery, Exhausted, Gate, GateWeight, ItemOrder, Stage,
+        StageOrder, StuckItems, When, Work,
     },
     id::gate_label,
 };
@@ -155,7 +155,7 @@ fn origin_text(origin: &Origin) -> String {
 }
 
 fn flow_text(found: &FoundFlow, width: usize) -> String {
-    let flow::Flow { name, description, params, manual, coherence, stages } = &found.flow;
+    let flow::Flow { name, description, params, manual, coherence, lists, stages } = &found.flow;
     let mut text = format::hanging_indent(&format!("{name}  "), description, width);
     for (name, param) in params {
         let _ = write!(
@@ -167,6 +167,9 @@ fn flow_text(found: &FoundFlow, width: usize) -> String {
     }
     if let Some(role) = coherence {
         let _ = write!(text, "\n  an agent checks your request first, as {role}");
+    }
+    if !lists.is_empty() {
+        let _ = write!(text, "\n  {} that exist already are taken as they are", lists.join(", "));
     }
     if !manual.0.is_empty() {
         let _ = write!(text, "\n  --auto is refused{}", condition_text(manual));
@@ -181,8 +184,19 @@ fn push_stages(text: &mut String, stages: &[Stage], depth: usize, width: usize) 
         let work = match &stage.work {
             Work::Agent { role } => format!("agent as {role}"),
             Work::Command { run } => format!("command: {run}"),
-            Work::Each { list, at_once, items_max, .. } => {
-                format!("for each of {list}, {at_once} in parallel, at most {items_max}")
+            Work::Each { list, at_once, items_max, order, stuck, .. } => {
+                let order = match order {
+                    ItemOrder::Paths => "",
+                    ItemOrder::Waves => ", in waves",
+                };
+                let stuck = match stuck {
+                    StuckItems::Fail => "",
+                    StuckItems::PassWithNotes => ", without those that cannot be finished",
+                    StuckItems::Hold => ", stops where one needs you",
+                };
+                format!(
+                    "for each of {list}, {at_once} in parallel{order}, at most {items_max}{stuck}"
+                )
             }
             Work::Flow { name, .. } => format!("the flow {name}"),
             Work::Deliver { what } => format!("delivers {}", delivery_text(*what)),

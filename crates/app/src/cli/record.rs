@@ -8,7 +8,7 @@ use forge_api::{
     clock::now,
     work::{WorkEvent, WorkLine, WorkRecords, WorkView},
 };
-use forge_core::work::{FieldValue, WorkFact, WorkKind, WorkState, rules};
+use forge_core::work::{FieldValue, WorkAuthor, WorkFact, WorkKind, WorkState, rules};
 
 use super::common::{open_forge, print_json};
 use crate::{format, terminal_info, terminal_output};
@@ -295,6 +295,7 @@ fn sentence(event: &WorkEvent) -> String {
             let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
             format!("moved from {from} to {to}{why}")
         }
+        WorkFact::Taken { run } => return format!("taken on by {}", format::short_id(run)),
         WorkFact::FileTaken { to, fields, .. } => {
             let state = to.map(|to| format!("status to {to}"));
             let fields = Some(names(fields)).filter(|names| !names.is_empty());
@@ -302,7 +303,10 @@ fn sentence(event: &WorkEvent) -> String {
             format!("changed in the file: {}", all.join(", "))
         }
     };
-    format!("{what} ({})", event.by.who())
+    match &event.by {
+        WorkAuthor::Person { who } | WorkAuthor::File { who, .. } => format!("{what} ({who})"),
+        WorkAuthor::Run { run } => format!("{what} ({})", format::short_id(run)),
+    }
 }
 
 pub(super) fn print_notes(notes: &[String]) {

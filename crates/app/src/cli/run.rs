@@ -179,6 +179,7 @@ impl RunArgs {
 
     fn request(&self) -> Result<Request, Error> {
         Ok(Request {
+            about: None,
             older: None,
             text: self.text()?,
             issue: self.issue.clone(),

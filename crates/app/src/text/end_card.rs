@@ -8,7 +8,8 @@ use forge_api::merge::FileStat;
 use forge_core::{
     event::Colour,
     view::{
-        ProofState, RemainingFinding, ResultView, RunView, Standing, capitalized, serious_counts,
+        ProofState, RemainingFinding, ResultView, RunRow, RunView, Standing, capitalized,
+        serious_counts,
     },
 };
 
@@ -152,7 +153,7 @@ fn title(view: &RunView, result: &ResultView, end: CardEnd, width: usize) -> Str
     let row = &view.row;
     let id = format::short_id(&row.run);
     let took = format::time_at_work(row, row.changed_at);
-    let doubt = doubt(result).filter(|_| row.standing == Standing::Done);
+    let doubt = doubt(row, result).filter(|_| row.standing == Standing::Done);
     let (symbol, standing) = match (doubt, end) {
         (Some(doubt), _) => ("!", format!("Done, {doubt}")),
         (None, CardEnd::NextCommands(MergeState::Merged)) if has_result(row) => {
@@ -176,8 +177,12 @@ fn title(view: &RunView, result: &ResultView, end: CardEnd, width: usize) -> Str
 }
 
 /// Returns what keeps a result from being trusted, if anything does.
-fn doubt(result: &ResultView) -> Option<String> {
+fn doubt(row: &RunRow, result: &ResultView) -> Option<String> {
     match result.proof {
+        ProofState::Verified | ProofState::NothingLanded if row.unfinished > 0 => {
+            let tasks = count(usize::try_from(row.unfinished).unwrap_or(usize::MAX), "task");
+            tasks.map(|tasks| format!("{tasks} not finished"))
+        }
         ProofState::Verified | ProofState::NothingLanded => {
             serious_counts(result.noted.iter().map(|left| &left.finding))
                 .map(|counts| format!("{counts} open"))

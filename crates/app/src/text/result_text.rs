@@ -36,7 +36,7 @@ pub(crate) fn result_text(
     let row = &view.row;
     let (symbol, _, word) = listed_mark(row, driven_by, &BTreeSet::new());
     let state = match merged_into {
-        Some(branch) if row.doubt.is_some() || row.serious_findings > 0 => {
+        Some(branch) if row.doubt.is_some() || row.serious_findings > 0 || row.unfinished > 0 => {
             format!("merged into {branch}, {word}")
         }
         Some(branch) => format!("merged into {branch}"),

@@ -119,6 +119,7 @@ pub(crate) fn row_mark(row: &RunRow, driven_by: DrivenBy) -> (&'static str, Hue,
         }
         Some(ProofState::Red) => ("!", Hue::Yellow, "check failed"),
         Some(ProofState::Unverified) => ("!", Hue::Yellow, "unverified"),
+        _ if row.unfinished > 0 => ("!", Hue::Yellow, "tasks left"),
         _ if row.serious_findings > 0 => ("!", Hue::Yellow, "finding open"),
         _ if row.standing == Standing::Done && !has_result(row) => (symbol, hue, "done, no change"),
         Some(ProofState::Verified | ProofState::NothingLanded) | None => {
@@ -205,7 +206,9 @@ pub(crate) fn fact_symbol(fact: &Event) -> (&'static str, Option<Hue>) {
         | Event::RunEnded { .. } => ("✗", bad),
         Event::QuestionAsked(_) => ("?", needs_you),
         Event::RunHeld { .. } => ("■", needs_you),
-        Event::Noticed { .. } | Event::GateWaived { .. } => ("!", needs_you),
+        Event::Noticed { .. } | Event::ItemsLeft { .. } | Event::GateWaived { .. } => {
+            ("!", needs_you)
+        }
         Event::AttemptEnded { .. }
         | Event::Judged { ruling: Ruling::Lost | Ruling::Interrupted, .. }
         | Event::BudgetRaised { .. }

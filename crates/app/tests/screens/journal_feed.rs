@@ -386,6 +386,8 @@ fn start() -> Start {
         detail: Detail::Plain,
         coherence: None,
         on_overlap: None,
+        about: None,
+        lists: BTreeMap::new(),
         ending_key: None,
         version: "test".to_owned(),
         by: person(),

@@ -7,11 +7,12 @@
 use super::{draft::Draft, refusal::Refusal};
 use crate::{
     event::{
-        Answer, Approval, Choice, Event, FailureKind, Person, Question, QuestionReason, SentBack,
-        Waiver,
+        Answer, Approval, Choice, Event, FailureKind, Hold, Person, Question, QuestionReason,
+        SentBack, Waiver,
     },
-    flow::Work,
+    flow::{StuckItems, Work},
     id::{QuestionId, UnitId},
+    run::Phase,
     verdict::Finding,
 };
 
@@ -82,8 +83,34 @@ impl Draft {
             options.retain(|choice| *choice != Choice::Revise);
         }
         let id = QuestionId(self.run.n_questions() + 1);
-        let (unit, gate) = (unit.clone(), gate.map(str::to_owned));
-        self.record(Event::QuestionAsked(Box::new(Question { id, unit, gate, why, options })));
+        let is_checkpoint = matches!(why, QuestionReason::Checkpoint { .. });
+        let (asks, gate) = (unit.clone(), gate.map(str::to_owned));
+        self.record(Event::QuestionAsked(Box::new(Question {
+            id,
+            unit: asks,
+            gate,
+            why,
+            options,
+        })));
+        if !is_checkpoint {
+            self.hold_if_stuck(unit);
+        }
+    }
+
+    /// Holds the run where an item needs a person, if its flow says so. What was planned as a checkpoint is no such need.
+    pub(super) fn hold_if_stuck(&mut self, unit: &UnitId) {
+        let mut around = unit.scope.clone();
+        while let Some((outer, group)) = around.origin() {
+            let item = around.item().unwrap_or_default().to_owned();
+            let stage = self.run.stage(&outer.unit(&group));
+            let holds = matches!(stage.work, Work::Each { stuck: StuckItems::Hold, .. });
+            if holds && *self.run.phase() == Phase::Going {
+                let what =
+                    format!("`{item}` needs you, and this flow does not continue without it");
+                self.record(Event::RunHeld { hold: Hold::Escalated { what } });
+            }
+            around = outer;
+        }
     }
 
     /// Returns true if sending back from this gate would reset work that has landed, or do nothing at all. Without a gate

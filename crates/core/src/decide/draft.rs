@@ -10,8 +10,9 @@ use crate::{
     },
     failure::{FaultClass, IDENTICAL_FAILURES_MAX, main_line},
     flow::{Delivery, Flow, Stage, TagRule, Work},
-    id::{AttemptId, CallId, JudgementId, UnitId},
-    item::{ITEMS_MAX, Item, flaw},
+    id::{AttemptId, CallId, JudgementId, Scope, UnitId},
+    item::{ITEMS_MAX, Item},
+    item_list::flaw,
     money::Money,
     run::{LookState, PathsState, Phase, Run, State, Table, Unit},
     slug::retitled,
@@ -125,8 +126,36 @@ impl Draft {
         if start.approvals == Approvals::Automatic && flow.is_manual(&start.params) {
             return Err(Refusal::Manual);
         }
+        let lists = start.lists.clone();
         self.record(Event::RunStarted(Box::new(start)));
         self.skip_by_params();
+        for (list, items) in lists {
+            self.take_list(&flow, list, &items)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a list that is known at the start in the place of the stage that would report it, and of what comes before that.
+    fn take_list(&mut self, flow: &Flow, list: String, items: &[Item]) -> Result<(), Refusal> {
+        let Some(rows) = flow.rows_for_list(&list) else {
+            return Err(Refusal::List(format!(
+                "the flow `{}` cannot be started with the list `{list}`",
+                flow.name
+            )));
+        };
+        let row = rows.iter().next_back().copied().unwrap_or_default();
+        let unit = Scope::root().unit(&flow.stages[row].name);
+        let reported = [(list, items.to_vec())];
+        let listed = self.listed(&unit, &reported).map_err(Refusal::List)?;
+        for row in rows {
+            let unit = Scope::root().unit(&flow.stages[row].name);
+            if self.run.unit(&unit).state != State::Skipped {
+                self.record(Event::UnitSkipped { unit });
+            }
+        }
+        if let Some((list, items)) = listed {
+            self.record(Event::ItemsListed { scope: Scope::root(), list, items });
+        }
         Ok(())
     }
 

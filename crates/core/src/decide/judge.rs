@@ -351,6 +351,7 @@ impl Draft {
             Exhausted::Fail => {
                 let reason = format!("`{}` {}", gate.name, no_more.reason());
                 self.fail(unit, FailureKind::Failed, reason);
+                self.hold_if_stuck(unit);
             }
             Exhausted::PassWithNotes if !gate.is_proof() => waive(self),
             // The person at the gate that follows decides; no person is asked twice.

@@ -30,6 +30,9 @@ pub enum Refusal {
     /// A parameter cannot have its value.
     #[error("{0}")]
     Param(String),
+    /// A list that was given at the start cannot be used.
+    #[error("{0}")]
+    List(String),
     #[error("there is no open question {question}{}", still_open(open))]
     NoSuchQuestion {
         /// The name that was given.

@@ -6,7 +6,7 @@
 use super::{budget::Reserve, draft::Draft};
 use crate::{
     event::{Approval, Approvals, Call, End, Event, FailureKind, Outcome, QuestionReason},
-    flow::{Auto, Check, Condition, Delivery, StageOrder, When, Work},
+    flow::{Auto, Check, Condition, Delivery, ItemOrder, StageOrder, StuckItems, When, Work},
     id::{CallId, Scope, UnitId},
     item::overlap,
     path_claims::waits_for_paths,
@@ -184,13 +184,13 @@ impl Draft {
 
     /// Moves the items of an `each` on, in the order of the list.
     fn walk_items(&mut self, unit: &UnitId, arrivals: &mut Vec<Arrival>) {
-        let at_once = match &self.run.stage(unit).work {
-            Work::Each { at_once, .. } => *at_once,
+        let (at_once, order) = match &self.run.stage(unit).work {
+            Work::Each { at_once, order, .. } => (*at_once, *order),
             Work::Flow { .. }
             | Work::Agent { .. }
             | Work::Command { .. }
             | Work::Deliver { .. }
-            | Work::Nothing => 1,
+            | Work::Nothing => (1, ItemOrder::Paths),
         };
         let standing = |draft: &Self, position| draft.run.unit(unit).inner.standing(position);
         let of = |draft: &Self, wanted: TableStatus| -> Vec<usize> {
@@ -204,7 +204,13 @@ impl Draft {
         }
         open.retain(|item| standing(self, *item) == TableStatus::Open);
         if *self.run.phase() == Phase::Going {
-            for item in of(self, TableStatus::Waiting) {
+            let mut waiting = of(self, TableStatus::Waiting);
+            if order == ItemOrder::Waves {
+                let inner = &self.run.unit(unit).inner;
+                let wave = inner.wave();
+                waiting.retain(|item| wave.is_some_and(|wave| inner.layer(*item) <= wave));
+            }
+            for item in waiting {
                 if open.len() >= at_once {
                     break;
                 }
@@ -243,12 +249,33 @@ impl Draft {
             return;
         }
         let stuck = inner.stuck();
-        if unfinished.iter().all(|item| stuck.contains(item)) {
-            let ids: Vec<&str> =
-                stuck.iter().map(|item| inner.member(*item).0.id.as_str()).collect();
-            let kind = self.worst_inside(unit);
-            let reason = format!("these tasks cannot continue: {}", ids.join(", "));
-            self.fail(unit, kind, reason);
+        if !unfinished.iter().all(|item| stuck.contains(item)) {
+            return;
+        }
+        let items: Vec<String> =
+            stuck.iter().map(|item| inner.member(*item).0.id.clone()).collect();
+        let (n_done, n_least, on_stuck) = match self.run.stage(unit).work {
+            Work::Each { items_min, stuck, .. } => {
+                (inner.len() - unfinished.len(), items_min.max(1), stuck)
+            }
+            Work::Flow { .. }
+            | Work::Agent { .. }
+            | Work::Command { .. }
+            | Work::Deliver { .. }
+            | Work::Nothing => (0, 1, StuckItems::Fail),
+        };
+        match on_stuck {
+            StuckItems::PassWithNotes | StuckItems::Hold if n_done >= n_least => {
+                self.record(Event::ItemsLeft { unit: unit.clone(), items });
+                let attempt = self.run.current(unit);
+                let outcome = Outcome::Done;
+                self.record(Event::AttemptEnded { attempt, outcome, receipt: None });
+            }
+            StuckItems::Fail | StuckItems::PassWithNotes | StuckItems::Hold => {
+                let kind = self.worst_inside(unit);
+                let reason = format!("these tasks cannot continue: {}", items.join(", "));
+                self.fail(unit, kind, reason);
+            }
         }
     }
 

@@ -54,6 +54,12 @@ pub enum Event {
         /// The items, in order.
         items: Vec<Item>,
     },
+    /// The stage is done as far as it can be: these items are not finished, and cannot go on.
+    ItemsLeft {
+        unit: UnitId,
+        /// Their ids, in the order of the list.
+        items: Vec<String>,
+    },
     /// The stage was skipped, because it does not apply to this run or item.
     UnitSkipped { unit: UnitId },
     /// The gate was skipped, because it does not apply to this run or item.
@@ -201,7 +207,8 @@ pub enum Event {
 impl Event {
     /// Returns the unit that a fact is about. An answer names its question only, and the run as a whole is no unit.
     pub fn unit(&self) -> Option<UnitId> {
-        if let Self::UnitSkipped { unit }
+        if let Self::ItemsLeft { unit, .. }
+        | Self::UnitSkipped { unit }
         | Self::GateSkipped { unit, .. }
         | Self::PathsWanted { unit }
         | Self::PathsTaken { unit, .. }

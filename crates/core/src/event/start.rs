@@ -9,7 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reference::{Blob, Person};
-use crate::money::{Money, Spent, Used};
+use crate::{
+    item::Item,
+    money::{Money, Spent, Used},
+    work::WorkKind,
+};
 
 /// Everything that is fixed when a run starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,12 +68,26 @@ pub struct Start {
     /// What happens where other work may change the same files. Older versions of Forge did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_overlap: Option<OnOverlap>,
+    /// The record of work that the run is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Box<RunSubject>>,
+    /// Lists that are known at the start, by name. The stages that would report them are skipped.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lists: BTreeMap<String, Vec<Item>>,
     /// The public key that verifies the endings of the first driver's calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending_key: Option<String>,
     /// The version of Forge that started the run.
     pub version: String,
     pub by: Person,
+}
+
+/// The record of work that a run is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSubject {
+    pub kind: WorkKind,
+    /// Its id, its title, the paths that may be changed for it, and what must hold when it is done.
+    pub item: Item,
 }
 
 /// What happens where other work may change the same files.

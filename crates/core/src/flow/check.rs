@@ -48,6 +48,11 @@ pub(super) fn check(flow: &Flow) -> Result<(), FlowError> {
             "its `coherence` is `{role}`, which is not a plain name of a role"
         )));
     }
+    let reports =
+        |list: &&String| flow.stages.iter().any(|stage| stage.list.as_ref() == Some(*list));
+    if let Some(list) = flow.lists.iter().find(|list| !reports(list)) {
+        return Err(wrong(format!("its `lists` name `{list}`, which no stage reports")));
+    }
     table(flow, &flow.stages, &known)?;
     let mut files: BTreeSet<String> = flow.stages.iter().flat_map(all_writes).collect();
     files.insert(REQUEST.to_owned());

@@ -1,23 +1,30 @@
-//! A number in a flow: written there, or the value of a parameter.
+//! A number or a word in a flow: written there, or the value of a parameter.
 //!
-//! It is settled when the flow is read for a run, so that everything after that sees numbers only.
+//! It is settled when the flow is read for a run, so that everything after that sees numbers and words only.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::table::Param;
+use super::table::{ItemOrder, Param, StuckItems};
 
 #[derive(Clone, Deserialize)]
 #[serde(untagged, expecting = "a whole number, or { param = \"…\" }")]
 pub(super) enum RawCount {
     Number(u32),
-    Param(RawCountParam),
+    Param(RawParamName),
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(untagged, expecting = "a word, or { param = \"…\" }")]
+pub(super) enum RawWord {
+    Word(String),
+    Param(RawParamName),
 }
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RawCountParam {
+pub(super) struct RawParamName {
     param: String,
 }
 
@@ -43,7 +50,7 @@ impl RawCount {
                     format!("has {key} = {number}, which is not between {least} and {most}")
                 });
             }
-            Self::Param(RawCountParam { param }) => param,
+            Self::Param(RawParamName { param }) => param,
         };
         let Some(param) = values.params.get(name) else {
             return Err(format!(
@@ -60,4 +67,51 @@ impl RawCount {
         let chosen = values.chosen.get(name).and_then(number);
         Ok(chosen.or_else(|| number(&param.default)).unwrap_or(least))
     }
+}
+
+/// The words of a key.
+pub(super) trait Words: Copy + 'static {
+    /// All of them, the first one where none is written.
+    const ALL: &'static [(&'static str, Self)];
+}
+
+impl Words for ItemOrder {
+    const ALL: &'static [(&'static str, Self)] = &[("paths", Self::Paths), ("waves", Self::Waves)];
+}
+
+impl Words for StuckItems {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("fail", Self::Fail), ("pass-with-notes", Self::PassWithNotes), ("hold", Self::Hold)];
+}
+
+/// Returns what a word stands for. Each value of a parameter that it is taken from is such a word.
+pub(super) fn word<T: Words>(
+    word: Option<&RawWord>,
+    key: &str,
+    values: &CountValues<'_>,
+) -> Result<T, String> {
+    let find =
+        |word: &str| T::ALL.iter().find(|(known, _)| *known == word).map(|(_, value)| *value);
+    let known = || T::ALL.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+    let name = match word {
+        None => return Ok(T::ALL[0].1),
+        Some(RawWord::Word(word)) => {
+            return find(word)
+                .ok_or_else(|| format!("has {key} = \"{word}\"; possible: {}", known()));
+        }
+        Some(RawWord::Param(RawParamName { param })) => param,
+    };
+    let Some(param) = values.params.get(name) else {
+        return Err(format!(
+            "takes {key} from the parameter `{name}`, which the flow does not have"
+        ));
+    };
+    if let Some(value) = param.values.iter().find(|value| find(value).is_none()) {
+        return Err(format!(
+            "takes {key} from the parameter `{name}`, whose value `{value}` is not one of {}",
+            known()
+        ));
+    }
+    let chosen = values.chosen.get(name).and_then(|value| find(value));
+    Ok(chosen.or_else(|| find(&param.default)).unwrap_or(T::ALL[0].1))
 }

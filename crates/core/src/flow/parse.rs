@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::check;
-use super::count::{CountValues, RawCount};
+use super::count::{CountValues, RawCount, RawWord, word};
 use super::table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, Condition, DEPTH_MAX, Delivery, Exhausted,
     FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX,
@@ -57,6 +57,8 @@ struct RawFlow {
     params: BTreeMap<String, RawParam>,
     manual: Option<RawWhen>,
     coherence: Option<String>,
+    #[serde(default)]
+    lists: Vec<String>,
     #[serde(default)]
     stage: Vec<RawStage>,
 }
@@ -110,6 +112,8 @@ struct RawStage {
     at_once: Option<RawCount>,
     items_max: Option<usize>,
     items_min: Option<usize>,
+    order: Option<RawWord>,
+    stuck: Option<RawWord>,
     #[serde(default)]
     stage: Vec<RawStage>,
     #[serde(default)]
@@ -253,6 +257,7 @@ impl FlowReader<'_> {
             params,
             manual,
             coherence: raw.coherence,
+            lists: raw.lists,
             stages,
         })
     }
@@ -389,10 +394,11 @@ impl FlowReader<'_> {
             && (row.at_once.is_some()
                 || row.items_max.is_some()
                 || row.items_min.is_some()
+                || row.order.is_some()
+                || row.stuck.is_some()
                 || !row.stage.is_empty())
         {
-            let problem =
-                "has `at_once`, `items_max`, `items_min` or a table inside, but no `each`";
+            let problem = "has `at_once`, `items_max`, `items_min`, `order`, `stuck` or a table inside, but no `each`";
             return Err(self.wrong(Some(&name), problem));
         }
         match kinds {
@@ -413,6 +419,9 @@ impl FlowReader<'_> {
                     let number = count.settle("at_once", (1, AT_ONCE_MAX), &counts);
                     number.map_err(|problem| self.wrong(Some(&name), problem))
                 })?;
+                let wrong = |problem| self.wrong(Some(&name), problem);
+                let order = word(row.order.as_ref(), "order", &counts).map_err(wrong)?;
+                let stuck = word(row.stuck.as_ref(), "stuck", &counts).map_err(wrong)?;
                 let items_max = row.items_max.unwrap_or(ITEMS_MAX_DEFAULT);
                 if !(1..=ITEMS_MAX).contains(&items_max) {
                     let problem = format!(
@@ -433,7 +442,7 @@ impl FlowReader<'_> {
                 }
                 let stages = self.table(std::mem::take(&mut row.stage), params, depth + 1)?;
                 let at_once = usize::try_from(at_once).unwrap_or(usize::MAX);
-                Ok(Work::Each { list, at_once, items_max, items_min, stages })
+                Ok(Work::Each { list, at_once, items_max, items_min, order, stuck, stages })
             }
             (None, None, None, Some(used), None) => {
                 let inner = self.flow(&used, depth + 1)?;

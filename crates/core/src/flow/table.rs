@@ -45,6 +45,8 @@ pub struct Flow {
     pub manual: When,
     /// The role that looks at a request before anything is created.
     pub coherence: Option<String>,
+    /// Lists that may be known at the start.
+    pub lists: Vec<String>,
     /// In reading order.
     pub stages: Vec<Stage>,
 }
@@ -114,6 +116,8 @@ pub enum Work {
         items_max: usize,
         /// With fewer than these nothing worth the name would be done.
         items_min: usize,
+        order: ItemOrder,
+        stuck: StuckItems,
         /// The inner table.
         stages: Vec<Stage>,
     },
@@ -340,6 +344,26 @@ pub enum Exhausted {
     Fail,
 }
 
+/// The order in which the items of an `each` are begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemOrder {
+    /// Each as soon as what it comes after is done, and no open item writes the same paths.
+    Paths,
+    /// Besides, only when nothing of an earlier wave can go on. The first wave is what comes after nothing.
+    Waves,
+}
+
+/// The consequence of items that cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StuckItems {
+    /// Their stage fails.
+    Fail,
+    /// Their stage is done if any item is, and the others are named.
+    PassWithNotes,
+    /// The same, but the run is held at the first item that asks or fails.
+    Hold,
+}
+
 /// The reason why a text is not a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowError {
@@ -374,6 +398,14 @@ impl Flow {
         roles.sort_unstable();
         roles.dedup();
         roles
+    }
+
+    /// Returns the rows that are skipped where a list is known at the start: the one that reports it, and what comes before that.
+    pub fn rows_for_list(&self, list: &str) -> Option<BTreeSet<usize>> {
+        let row = self.stages.iter().position(|stage| stage.list.as_deref() == Some(list))?;
+        let mut rows = firsts(&self.stages, row);
+        rows.insert(row);
+        self.lists.iter().any(|known| known == list).then_some(rows)
     }
 
     /// Returns the table that is in use in a scope.

@@ -212,6 +212,10 @@ impl Run {
             Event::ItemsListed { scope, list, items } => {
                 self.lists.insert((scope.clone(), list.clone()), Arc::new(items.clone()));
             }
+            // What is left must be seen by a person before anything of this stage passes.
+            Event::ItemsLeft { unit, .. } => {
+                self.unit_mut(unit).1.reviews_clean = AllReviewsClean::No;
+            }
             Event::UnitSkipped { unit } => self.unit_mut(unit).1.state = State::Skipped,
             Event::GateSkipped { unit, gate } => {
                 let (stage, unit) = self.unit_mut(unit);

@@ -371,6 +371,10 @@ impl History {
                 let (unit, what) = (unit.clone(), what.clone());
                 Arc::make_mut(history).notes.push(RunNote::Noticed { unit, what });
             }
+            Event::ItemsLeft { unit, items } => {
+                let what = items_left(items);
+                Arc::make_mut(history).notes.push(RunNote::Noticed { unit: unit.clone(), what });
+            }
             Event::RunResumed { .. }
             | Event::BudgetRaised { .. }
             | Event::ItemsListed { .. }
@@ -403,4 +407,9 @@ impl History {
     pub fn question(&self, id: QuestionId) -> Option<&AskedQuestion> {
         self.asked.iter().rev().find(|asked| asked.question.id == id)
     }
+}
+
+/// Returns what a person is told of items that are left.
+pub(crate) fn items_left(items: &[String]) -> String {
+    format!("not finished, and not in the result: {}", items.join(", "))
 }

@@ -200,9 +200,11 @@ impl Run {
         found
     }
 
-    /// Returns the item that a scope belongs to.
+    /// Returns the item that a scope belongs to: that of a list, or the record of work that the run is about.
     pub fn item(&self, scope: &Scope) -> Option<&Item> {
-        let scope = self.definition().flow.item_scope(scope)?;
+        let Some(scope) = self.definition().flow.item_scope(scope) else {
+            return self.definition().start.about.as_ref().map(|about| &about.item);
+        };
         let (outer, group) = scope.origin()?;
         let (stages, table) = self.table(&outer);
         table.units[position(stages, &group)].inner.item(scope.item()?)

@@ -309,6 +309,8 @@ struct Members {
     after: Vec<Vec<usize>>,
     /// All positions, what comes first before what waits for it.
     order: Vec<usize>,
+    /// For each item, how many come one after the other before it, at most.
+    layers: Vec<usize>,
     index: BTreeMap<String, usize>,
 }
 
@@ -374,6 +376,12 @@ impl Table {
     pub fn has_landed(&self) -> bool {
         let inside = |unit: &Unit| unit.inner.tables.iter().any(|inside| inside.table.has_landed());
         self.units.iter().any(|unit| unit.landed.is_some() || inside(unit))
+    }
+
+    /// Returns true if something in it waits for an answer.
+    fn is_asking(&self) -> bool {
+        let inside = |unit: &Unit| unit.inner.tables.iter().any(|inside| inside.table.is_asking());
+        self.units.iter().any(|unit| matches!(unit.state, State::Asking { .. }) || inside(unit))
     }
 
     /// Lets no call continue an earlier session.
@@ -569,7 +577,12 @@ impl Inner {
         };
         let after: Vec<Vec<usize>> = items.iter().map(positions).collect();
         let order = in_order(&after);
-        self.members = Arc::new(Members { items: items.to_vec(), after, order, index });
+        let mut layers = vec![0; items.len()];
+        for position in &order {
+            let firsts = after[*position].iter().map(|first| layers[*first] + 1);
+            layers[*position] = firsts.max().unwrap_or(0);
+        }
+        self.members = Arc::new(Members { items: items.to_vec(), after, order, layers, index });
         self.tables = tables;
         self.retired = Arc::new(retired);
     }
@@ -632,15 +645,35 @@ impl Inner {
 
     /// Returns the positions of items that failed, or wait for one that did.
     pub fn stuck(&self) -> BTreeSet<usize> {
+        self.stuck_by(|position| self.standing(position) == TableStatus::Failed)
+    }
+
+    /// Returns the positions of items for which this holds, or that wait for such a one.
+    fn stuck_by(&self, is_stuck: impl Fn(usize) -> bool) -> BTreeSet<usize> {
         let mut stuck = BTreeSet::new();
         for position in &self.members.order {
             let waits = self.members.after[*position].iter().any(|first| stuck.contains(first));
-            let standing = self.standing(*position);
-            if standing == TableStatus::Failed || (waits && standing != TableStatus::Closed) {
+            let is_closed = self.standing(*position) == TableStatus::Closed;
+            if is_stuck(*position) || (waits && !is_closed) {
                 stuck.insert(*position);
             }
         }
         stuck
+    }
+
+    /// Returns the layer of the item at a position: how many items come one after the other before it, at most.
+    pub fn layer(&self, position: usize) -> usize {
+        self.members.layers[position]
+    }
+
+    /// Returns the lowest layer in which something can go on without a person.
+    pub fn wave(&self) -> Option<usize> {
+        let stuck = self.stuck_by(|item| {
+            self.standing(item) == TableStatus::Failed || self.tables[item].table.is_asking()
+        });
+        let can_go_on =
+            |item: &usize| self.standing(*item) != TableStatus::Closed && !stuck.contains(item);
+        (0..self.len()).filter(can_go_on).map(|item| self.layer(item)).min()
     }
 
     /// Returns the item with this id.

@@ -50,6 +50,7 @@ impl LogLevel {
             | Event::BudgetRaised { .. }
             | Event::SettingsChanged { .. }
             | Event::ItemsListed { .. }
+            | Event::ItemsLeft { .. }
             | Event::PathsTaken { .. }
             | Event::GateWaived { .. }
             | Event::QuestionAsked(_)

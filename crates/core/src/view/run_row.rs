@@ -10,7 +10,7 @@ use crate::{
     id::{Scope, UnitId},
     money::Money,
     path_claims::{PathClaim, claims},
-    run::{LookState, Phase, Run, State, Unit},
+    run::{LookState, Phase, Run, State, TableStatus, Unit},
     wanted,
 };
 
@@ -121,6 +121,9 @@ pub struct RunRow {
     /// Critical and major findings that are left in the result of a run that is done.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub serious_findings: u32,
+    /// Tasks that are not in the result of a run that is done.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unfinished: u32,
     /// Paths that its open work may write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<PathClaim>,
@@ -134,6 +137,14 @@ fn n_serious(run: &Run) -> u32 {
     let left = open_findings(run);
     let serious = left.iter().filter(|left| left.finding.is_serious());
     u32::try_from(serious.count()).unwrap_or(u32::MAX)
+}
+
+/// Counts the items that a stage was accepted without.
+fn n_unfinished(run: &Run) -> u32 {
+    let accepted = run.units().into_iter().filter(|(_, _, unit)| unit.state == State::Accepted);
+    let left = accepted.flat_map(|(_, _, unit)| unit.inner.standings());
+    let left = left.filter(|standing| *standing != TableStatus::Closed);
+    u32::try_from(left.count()).unwrap_or(u32::MAX)
 }
 
 impl RunRow {
@@ -175,6 +186,7 @@ impl RunRow {
             waited_ms: run.waited_ms(),
             held_ms: run.held_ms(),
             serious_findings: if standing == Standing::Done { n_serious(run) } else { 0 },
+            unfinished: if standing == Standing::Done { n_unfinished(run) } else { 0 },
             claims: claims(run),
         }
     }

@@ -306,7 +306,7 @@ impl RunView {
                 unit: id.to_string(),
                 phase: stage.phase.clone(),
                 depth: u32::try_from(id.scope.steps().count()).unwrap_or(u32::MAX),
-                title: run.item(&id.scope).map(|item| item.title.clone()).unwrap_or_default(),
+                title: title(run, &id.scope),
                 state: unit_state(run, unit),
                 gate,
                 attempt: unit.attempt,
@@ -563,4 +563,10 @@ pub fn describe_call(run: &Run, call: &CallId) -> String {
             }
         }
     }
+}
+
+/// Returns the title of the item that a unit is in. That of the record which the run is about stands above all of them.
+fn title(run: &Run, scope: &Scope) -> String {
+    let item = run.definition().flow.item_scope(scope).and_then(|scope| run.item(&scope));
+    item.map(|item| item.title.clone()).unwrap_or_default()
 }

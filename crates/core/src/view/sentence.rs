@@ -9,6 +9,7 @@ use crate::{
     failure::{FaultClass, main_line},
     id::{AttemptId, CallId, JudgementId, UnitId, gate_does, gate_label},
     money::{Cost, Spent},
+    run::items_left,
     verdict::{BlockerClass, Finding, Verdict, VerdictWord},
 };
 
@@ -102,6 +103,9 @@ pub fn sentence(event: &Event, names: Names) -> String {
                 1 => format!("{list}: {}", ids.join(", ")),
                 n => format!("{n} {list}: {}{more}", ids.join(", ")),
             }
+        }
+        Event::ItemsLeft { unit, items } => {
+            format!("{}: {}", names.unit(unit), items_left(items))
         }
         Event::UnitSkipped { unit } => format!("{} skipped", names.unit(unit)),
         Event::GateSkipped { unit, gate } => {

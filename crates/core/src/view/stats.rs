@@ -13,10 +13,11 @@ use super::format::day;
 
 use crate::{
     Time,
-    event::{Coherence, Event, Outcome},
+    event::{Coherence, Event, Outcome, Ruling, TriageOutcome},
     flow::Flow,
     money::{Cost, ModelUse, Money, Spent, Tokens},
     run::{COHERENCE, CallEnding, CallKind, EndedCall},
+    verdict::Verdict,
 };
 
 pub use types::{Axis, CallEnd, Spending, StatsRow, StatsView};
@@ -187,4 +188,36 @@ pub fn stats(spendings: &[Spending], by: Axis) -> StatsView {
         }
     }
     StatsView { by, rows, total }
+}
+
+impl CallEnd {
+    /// Returns how a call of a run ended.
+    pub(crate) fn from_ending(ending: &CallEnding) -> Self {
+        match ending {
+            CallEnding::Work(outcome) => match outcome {
+                Outcome::Done => Self::Done,
+                Outcome::Partial { .. } => Self::Partial,
+                Outcome::Blocked { .. } => Self::Blocked,
+                Outcome::Fault { .. } => Self::Fault,
+                Outcome::Limited { .. } => Self::Limited,
+                Outcome::Deferred { .. } => Self::Deferred,
+                Outcome::Lost => Self::Lost,
+                Outcome::Interrupted => Self::Interrupted,
+            },
+            CallEnding::Look(ruling) => match ruling {
+                Ruling::Verdict(Verdict::Pass { .. }) => Self::Passed,
+                Ruling::Verdict(Verdict::Revise { .. }) => Self::SentBack,
+                Ruling::Verdict(Verdict::Block { .. }) | Ruling::Blocked { .. } => Self::Blocked,
+                Ruling::Fault { .. } => Self::Fault,
+                Ruling::Unverified { .. } => Self::Unverified,
+                Ruling::Limited { .. } => Self::Limited,
+                Ruling::Lost => Self::Lost,
+                Ruling::Interrupted => Self::Interrupted,
+            },
+            CallEnding::Triage(TriageOutcome::Pass) => Self::Passed,
+            CallEnding::Triage(TriageOutcome::Block) => Self::Blocked,
+            CallEnding::Triage(TriageOutcome::Nothing) => Self::Fault,
+            CallEnding::Overtaken => Self::Overtaken,
+        }
+    }
 }

@@ -44,6 +44,8 @@ pub enum WorkRefusal {
     NeedsReason { id: WorkId, to: WorkState },
     #[error("`{id}` is {state}, not blocked")]
     NotBlocked { id: WorkId, state: WorkState },
+    #[error("`{id}` is worked on by the run {run}")]
+    TakenBy { id: WorkId, run: String },
     #[error("a {kind} has no field `{field}`; fields: {}", settable(*kind).join(", "))]
     UnknownField { kind: WorkKind, field: String },
     #[error(transparent)]

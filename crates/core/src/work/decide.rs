@@ -40,6 +40,21 @@ pub enum WorkCommand {
         id: WorkId,
         why: String,
     },
+    /// To where a run means it to be.
+    Follow {
+        kind: WorkKind,
+        id: WorkId,
+        to: WorkState,
+        why: Option<String>,
+    },
+    /// On behalf of a run.
+    Take {
+        kind: WorkKind,
+        id: WorkId,
+        run: String,
+        /// The run that had it, if that no longer works on it.
+        over: Option<String>,
+    },
     /// A file that differs from what Forge wrote.
     TakeFile {
         kind: WorkKind,
@@ -127,6 +142,22 @@ pub fn decide(rows: &WorkRows, command: &WorkCommand, now: &str) -> Result<Decid
             };
             Ok((record.id.clone(), vec![moved(record, to, Some(why), now)?]))
         }
+        WorkCommand::Follow { kind, id, to, why } => {
+            let record = rows.find(*kind, id)?;
+            Ok((record.id.clone(), follow(record, *to, why.as_deref(), now)?))
+        }
+        WorkCommand::Take { kind, id, run, over } => {
+            let record = rows.find(*kind, id)?;
+            let facts = match &record.run {
+                Some(has) if has == run => Vec::new(),
+                Some(has) if over.as_ref() != Some(has) => {
+                    let (id, run) = (record.id.clone(), has.clone());
+                    return Err(WorkRefusal::TakenBy { id, run });
+                }
+                Some(_) | None => vec![WorkFact::Taken { run: run.clone() }],
+            };
+            Ok((record.id.clone(), facts))
+        }
         WorkCommand::TakeFile { kind, id, file, base } => {
             if rows.records.contains_key(id) {
                 let record = rows.find(*kind, id)?;
@@ -149,6 +180,8 @@ impl WorkCommand {
             Self::Set { id, .. }
             | Self::Move { id, .. }
             | Self::Unblock { id, .. }
+            | Self::Follow { id, .. }
+            | Self::Take { id, .. }
             | Self::TakeFile { id, .. } => Some(id),
         }
     }
@@ -167,7 +200,9 @@ impl WorkCommand {
                 let values = changes.iter();
                 values.filter_map(|(name, change)| Some((name.clone(), value(change)?))).collect()
             }
-            Self::Move { .. } | Self::Unblock { .. } => Fields::new(),
+            Self::Move { .. } | Self::Unblock { .. } | Self::Follow { .. } | Self::Take { .. } => {
+                Fields::new()
+            }
         }
     }
 
@@ -178,6 +213,8 @@ impl WorkCommand {
             | Self::Set { kind, .. }
             | Self::Move { kind, .. }
             | Self::Unblock { kind, .. }
+            | Self::Follow { kind, .. }
+            | Self::Take { kind, .. }
             | Self::TakeFile { kind, .. } => *kind,
         }
     }
@@ -294,6 +331,59 @@ fn moved(
     let times = entered.map(|(_, name)| ((*name).to_owned(), Some(FieldValue::Text(now.into()))));
     let fields = stamped(CHANGED, record.kind, times.collect(), now);
     Ok(WorkFact::Moved { from: record.state, to, why: why.map(str::to_owned), fields })
+}
+
+/// Returns the moves that lead a record to where a run means it to be, each of them legal. What a person blocked, or what is
+/// at its end, stays: a person's move counts more than a run's. So does a record to which no way leads.
+fn follow(
+    record: &WorkRecord,
+    to: WorkState,
+    why: Option<&str>,
+    now: &str,
+) -> Result<Vec<WorkFact>, WorkRefusal> {
+    if record.state == WorkState::Blocked {
+        return Ok(Vec::new());
+    }
+    let mut facts = Vec::new();
+    let mut at = record.clone();
+    let mut step = |at: &mut WorkRecord, to, why: Option<&str>| -> Result<(), WorkRefusal> {
+        let fact = moved(at, to, why, now)?;
+        *at = WorkRecord::apply(Some(at.clone()), &at.id, &fact);
+        facts.push(fact);
+        Ok(())
+    };
+    if let (WorkState::Escalated, Some(left)) = (at.state, at.left)
+        && to != WorkState::Escalated
+    {
+        step(&mut at, left, None)?;
+    }
+    for next in way(at.kind, at.state, to) {
+        step(&mut at, next, why.filter(|_| next.is_stop()))?;
+    }
+    // Where it was stopped is where it stays, unless it gets to where it is meant to be.
+    Ok(if at.state == to { facts } else { Vec::new() })
+}
+
+/// Returns the shortest way from one state to another, by way of none in which a record is stopped or given up.
+fn way(kind: WorkKind, from: WorkState, to: WorkState) -> Vec<WorkState> {
+    let mut ways = vec![(from, Vec::new())];
+    let mut next = 0;
+    while let Some((at, way)) = ways.get(next).cloned() {
+        if at == to {
+            return way;
+        }
+        next += 1;
+        for follows in kind.next_states(at) {
+            let ends = follows.is_stop() || *follows == kind.retired_state();
+            let is_known = ways.iter().any(|(known, _)| known == follows);
+            if !is_known && (!ends || *follows == to) {
+                let mut way = way.clone();
+                way.push(*follows);
+                ways.push((*follows, way));
+            }
+        }
+    }
+    Vec::new()
 }
 
 /// Adds the times that Forge notes for a kind.

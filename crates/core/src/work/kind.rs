@@ -8,8 +8,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::id::NotAName;
-
 /// A kind of record. In this order records can name those of earlier kinds.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -241,10 +239,10 @@ impl From<WorkState> for &'static str {
 }
 
 impl TryFrom<String> for WorkState {
-    type Error = NotAName;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Self, NotAName> {
+    fn try_from(text: String) -> Result<Self, String> {
         let found = TRANSITIONS.iter().find(|(_, state, _)| state.as_str() == text);
-        found.map(|(_, state, _)| *state).ok_or(NotAName { text, expected: "a state" })
+        found.map(|(_, state, _)| *state).ok_or_else(|| format!("`{text}` is not a state"))
     }
 }

@@ -24,6 +24,9 @@ pub struct WorkRecord {
     /// The state that it left when it was blocked or needed a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<WorkState>,
+    /// The run that last took it on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     pub fields: Fields,
 }
 
@@ -54,6 +57,10 @@ pub enum WorkFact {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         fields: FieldChanges,
     },
+    /// A run took it on.
+    Taken {
+        run: String,
+    },
     /// A changed file was taken in.
     FileTaken {
         /// The revision that the file was made from.
@@ -77,6 +84,8 @@ pub enum WorkAuthor {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
     },
+    /// A run, by what happened in it.
+    Run { run: String },
 }
 
 /// A fact with its origin, as the log keeps it.
@@ -87,10 +96,11 @@ pub struct WorkEntry {
 }
 
 impl WorkAuthor {
-    /// Returns the name of the person.
+    /// Returns the name of the person, or of the run.
     pub fn who(&self) -> &str {
         match self {
             Self::Person { who } | Self::File { who, .. } => who,
+            Self::Run { run } => run,
         }
     }
 }
@@ -104,6 +114,7 @@ impl WorkRecord {
             rev: 0,
             state: WorkState::Draft,
             left: None,
+            run: None,
             fields: Fields::new(),
         });
         record.rev += 1;
@@ -115,6 +126,7 @@ impl WorkRecord {
                 record.fields.clone_from(fields);
             }
             WorkFact::FieldsSet { fields } => record.change(fields),
+            WorkFact::Taken { run } => record.run = Some(run.clone()),
             WorkFact::Moved { from: _, to, why: _, fields } => {
                 record.enter(*to);
                 record.change(fields);

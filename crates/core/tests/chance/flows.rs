@@ -1,12 +1,18 @@
-//! Flows by chance.
+//! Flows by chance, and what they want of items.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
+
+use forge_core::{
+    Run,
+    flow::{Stage, Work},
+    item::Item,
+};
 
 use super::Chance;
 
 /// The text of a flow that can be read, with rows, gates and tables as they come.
 pub(crate) fn flow_by_chance(chance: &mut Chance) -> String {
-    let mut text = "name = \"any\"\n[params]\np = { values = [\"a\", \"b\"], default = \"a\" }\n\
+    let mut text = "name = \"any\"\nlists = [\"things\"]\n[params]\np = { values = [\"a\", \"b\"], default = \"a\" }\n\
          n = { values = [\"0\", \"2\"], default = \"0\" }\n"
         .to_owned();
     text.push_str("[[stage]]\nname = \"first\"\nagent = \"lister\"\nlist = \"things\"\n");
@@ -48,7 +54,15 @@ fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
             2 => writeln!(text, "command = \"true\""),
             3 if depth == 1 => writeln!(text, "deliver = \"summary\""),
             3 => writeln!(text, "command = \"make\""),
-            _ => writeln!(text, "each = \"things\"\nat_once = {}", 1 + chance.below(3)),
+            _ => {
+                let stuck = chance.of(&["fail", "pass-with-notes", "hold"]);
+                let order = chance.of(&["paths", "waves"]);
+                let at_once = 1 + chance.below(3);
+                writeln!(
+                    text,
+                    "each = \"things\"\nat_once = {at_once}\nstuck = \"{stuck}\"\norder = \"{order}\""
+                )
+            }
         }
         .unwrap();
         if kind == 0 && chance.one_in(4) {
@@ -97,5 +111,29 @@ fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
             table_by_chance(chance, text, depth + 1);
         }
         names.push(name);
+    }
+}
+
+/// Whether a flow wants something to be done with a list.
+pub(crate) fn wants_items(run: &Run, list: &str) -> bool {
+    fn wants(stages: &[Stage], list: &str) -> bool {
+        stages.iter().any(|stage| {
+            let own = matches!(&stage.work, Work::Each { list: other, items_min, .. }
+                if other == list && *items_min > 0);
+            own || wants(stage.inner(), list)
+        })
+    }
+    wants(&run.definition().flow.stages, list)
+}
+
+/// An item that any flow takes.
+pub(crate) fn plain_item() -> Item {
+    Item {
+        id: "I0".to_owned(),
+        title: String::new(),
+        after: vec![],
+        writes: vec!["a".to_owned()],
+        tags: BTreeMap::new(),
+        must: vec![],
     }
 }

@@ -51,6 +51,8 @@ pub(super) const SOMETIMES: &[&str] = &[
     "paths that others have",
     "paths that are claimed",
     "noticed",
+    "items that are left",
+    "a list that was known at the start",
     "an edited artifact",
     "edited code",
     "an edit inside an item",
@@ -118,7 +120,11 @@ impl Game {
             Refusal::NotItsTurn(_) => "refused: not its turn",
             Refusal::Landed(_) => "refused: landed",
             Refusal::WhyMissing => "refused: why missing",
-            Refusal::NotStarted | Refusal::Flow(_) | Refusal::Param(_) | Refusal::Manual => {
+            Refusal::NotStarted
+            | Refusal::Flow(_)
+            | Refusal::Param(_)
+            | Refusal::List(_)
+            | Refusal::Manual => {
                 panic!("{refusal}")
             }
         });
@@ -174,6 +180,7 @@ impl Game {
             } => "a flawed list",
             Event::AttemptEnded { outcome: Outcome::Deferred { .. }, .. } => "made way",
             Event::Noticed { .. } => "noticed",
+            Event::ItemsLeft { .. } => "items that are left",
             Event::Edited { attempt, edit, .. } => {
                 if !attempt.unit.scope.is_root() {
                     self.count("an edit inside an item");
@@ -189,10 +196,13 @@ impl Game {
                     matches!(fact, Event::ItemsListed { list: l, items: i, scope: s }
                         if l == list && s == scope && i != items)
                 });
-                if !before {
+                if !before && self.run.definition().start.lists.contains_key(list) {
+                    "a list that was known at the start"
+                } else if !before {
                     return;
+                } else {
+                    "listed again with a change"
                 }
-                "listed again with a change"
             }
             Event::AttemptStarted { attempt, .. } => {
                 return self.began(&CallId::Attempt(attempt.clone()));

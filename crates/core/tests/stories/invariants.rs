@@ -519,9 +519,8 @@ pub(crate) fn check(run: &Run) {
         }
     }
     for claim in claims(run) {
-        assert_eq!(run.item(&claim.scope).map(|item| &item.writes), {
-            (!claim.scope.is_root()).then_some(&claim.writes)
-        });
+        let writes = run.item(&claim.scope).map(|item| item.writes.clone());
+        assert_eq!(writes.unwrap_or_default(), claim.writes, "{} claims other paths", claim.scope);
     }
     let effects = wanted(run);
     let unique: BTreeSet<&Effect> = effects.iter().collect();

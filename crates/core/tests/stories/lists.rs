@@ -3,7 +3,8 @@
 use forge_core::{
     event::{Choice, End, Outcome},
     id::UnitId,
-    item::{Item, flaw},
+    item::Item,
+    item_list::flaw,
     run::Phase,
 };
 

@@ -67,6 +67,7 @@ fn rows() -> Vec<String> {
         head("manual = { item = \"risk\", is = [\"high\"] }"),
         head("manual = { param = \"p\", is = [] }"),
         head("coherence = \"a b\""),
+        head("lists = [\"l\"]"),
         // Stages.
         stage("agnet = \"x\""),
         "name = \"f\"\n[[stage]]\nname = \"a.b\"\nagent = \"x\"".to_owned(),
@@ -81,6 +82,10 @@ fn rows() -> Vec<String> {
         stage("each = \"l\"\nitems_max = 3001"),
         stage("each = \"l\"\nitems_max = 3\nitems_min = 4"),
         stage("each = \"l\"\n[[stage.stage]]\nname = \"t\"\nagent = \"x\""),
+        stage("each = \"l\"\norder = \"none\"\n[[stage.stage]]\nname = \"t\"\nagent = \"x\""),
+        stage("each = \"l\"\norder = 3"),
+        stage("each = \"l\"\nstuck = { param = \"nope\" }\n[[stage.stage]]\nname = \"t\"\nagent = \"x\""),
+        format!("name = \"f\"\n{PARAM}[[stage]]\nname = \"s\"\neach = \"l\"\nstuck = {{ param = \"p\" }}"),
         stage("agent = \"x\"\nrounds = 21"),
         stage("agent = \"x\"\nmisses = 0"),
         stage("agent = \"x\"\nbudget = \"two\""),

@@ -85,6 +85,8 @@ pub(crate) fn start_of(flow: &str, texts: &[(&str, &str)], params: &[(&str, &str
         detail: Detail::Plain,
         coherence: None,
         on_overlap: None,
+        about: None,
+        lists: BTreeMap::new(),
         ending_key: None,
         version: "0.1.0".to_owned(),
         by: person("ada"),

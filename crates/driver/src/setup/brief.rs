@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use forge_core::result::ResultKey;
 use forge_core::{
     Run,
-    event::{Answer, Colour, Ruling, Waiver},
+    event::{Answer, Colour, Ruling, SentBack, Waiver},
     flow::{Check, Gate, Stage, TagRule},
     id::{CallId, Scope, UnitId},
     inbox::{InboxEntry, artifact_name},
@@ -213,7 +213,8 @@ pub fn brief(
             CallId::Attempt(_) => "Findings to deal with",
             CallId::Judgement(_) => "Findings of the previous attempt",
         };
-        section(&mut text, title, &findings(&unit.findings));
+        let body = iteration(run, call) + &findings(&unit.findings);
+        section(&mut text, title, &body);
     }
     let open = open_findings(run);
     if !open.is_empty() && sees_whole_change(call, run.stage(call.unit())) {
@@ -323,13 +324,21 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
              `$FORGE_OUTBOX`.)",
         ),
     }
+    let status = match call {
+        CallId::Attempt(_) => {
+            "\"done\", or \"partial\" (summary says what is left), or \"blocked\" (blocker says why)"
+        }
+        CallId::Judgement(_) => {
+            "\"done\", whatever the verdict; \"blocked\" only if you could not review (blocker says why)"
+        }
+    };
     let _ = write!(
         leave,
         "\n\n\
          ```text\n\
          forge    1\n\
          attempt  \"{call}\"\n\
-         status   \"done\", or \"partial\" (summary says what is left), or \"blocked\" (blocker says why)\n\
+         status   {status}\n\
          summary  at most 500 characters\n\
          blocker  {{class, what}}, only if blocked; class is context_overflow, scope_exceeded,\n\
          \u{20}        model_refusal, tooling_failure, external_dependency or unknown\n"
@@ -353,7 +362,8 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
     let may = |key: &&ResultKey| match key {
         ResultKey::Settled => sees_whole_change(call, stage),
         ResultKey::Must => {
-            let item = run.item(&call.unit().scope);
+            // Who only plans or reads has met nothing yet.
+            let item = run.item(&call.unit().scope).filter(|_| role.code == Code::Writes);
             !needed.contains(key) && item.is_some_and(|item| !item.must.is_empty())
         }
         ResultKey::Shown => {
@@ -586,6 +596,21 @@ fn said_in_words(said: &Said, call: &CallId) -> String {
     format!("{when}:\n\n{}", quoted(words))
 }
 
+/// Says which revision this is, how many there may be, and who asked for it.
+fn iteration(run: &Run, call: &CallId) -> String {
+    let unit = call.unit();
+    let last = run.history().sent_back.iter().rev().find(|reopened| reopened.unit == *unit);
+    let Some(SentBack::Gate { unit: judged, gate }) = last.map(|last| &last.by) else {
+        return String::new();
+    };
+    let own = run.definition().flow.gate(judged, gate).and_then(|gate| gate.rounds);
+    let (n, most) = match own {
+        Some(most) => (run.rounds_of_gate(unit, judged, gate), most),
+        None => (run.unit(unit).round, run.stage(unit).rounds),
+    };
+    format!("Sent back by `{gate}`: revision {n} of at most {most}.\n\n")
+}
+
 fn section(text: &mut String, title: &str, body: &str) {
     let _ = write!(text, "\n## {title}\n\n{}\n", body.trim());
 }
@@ -614,7 +639,7 @@ fn item_in_words(item: &Item, call: &CallId) -> String {
     if !item.writes.is_empty() {
         let may = match call {
             CallId::Attempt(_) => "It may change",
-            CallId::Judgement(_) => "It was allowed to change",
+            CallId::Judgement(_) => "It is allowed to change",
         };
         let _ = write!(text, "\n\n{may}: `{}`", set_in(&item.writes.join("`, `")));
     }

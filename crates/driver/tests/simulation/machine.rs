@@ -513,7 +513,7 @@ impl Machine {
                 }
                 if matches!(
                     step.role.as_str(),
-                    "implementer" | "verifier" | "comprehensive-reviewer"
+                    "implementer" | "engineer" | "verifier" | "comprehensive-reviewer"
                 ) {
                     result["commit"] = json!(format!("Work of {name}"));
                     let has_test = scope.item() == Some("T2");
@@ -523,7 +523,7 @@ impl Machine {
                     let is_bad = self.is_time(Fault::ChecksRed);
                     let is_alone = self.is_time(Fault::RedTogether);
                     let strays = self.is_time(Fault::StrayWrite);
-                    let is_fix = step.role == "implementer";
+                    let is_fix = matches!(step.role.as_str(), "implementer" | "engineer");
                     self.history.edit(&step.spec.dir, |tree| {
                         for text in tree.values_mut() {
                             *text = text.replace("BUG", "fixed").replace("<<<<<<<", "resolved");

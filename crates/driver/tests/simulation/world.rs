@@ -56,6 +56,8 @@ pub(crate) enum Flow {
     Draft,
     Change,
     Feature,
+    /// Eight tasks, each through seven roles.
+    Sprint,
     /// Commands that only read, one after the other, in a project without a set-up.
     Commands,
 }
@@ -63,13 +65,15 @@ pub(crate) enum Flow {
 const COMMANDS: &str = "name = 'commands'\n[[stage]]\nname = 'a'\ncommand = 'check'\n[[stage]]\nname = 'b'\ncommand = 'check'\n[[stage]]\nname = 'c'\ncommand = 'check'\n";
 
 impl Flow {
-    pub(crate) const ALL: [Flow; 4] = [Flow::Draft, Flow::Change, Flow::Feature, Flow::Commands];
+    pub(crate) const ALL: [Flow; 5] =
+        [Flow::Draft, Flow::Change, Flow::Feature, Flow::Sprint, Flow::Commands];
 
     fn name(self) -> &'static str {
         match self {
             Flow::Draft => "draft",
             Flow::Change => "change",
             Flow::Feature => "feature",
+            Flow::Sprint => "sprint",
             Flow::Commands => "commands",
         }
     }
@@ -171,7 +175,7 @@ impl Template {
             (name.to_owned(), text)
         };
         let params: &[(&str, &str)] = match flow {
-            Flow::Draft | Flow::Change | Flow::Commands => &[],
+            Flow::Draft | Flow::Change | Flow::Sprint | Flow::Commands => &[],
             Flow::Feature => &[("effort", "S"), ("pr", "yes"), ("source", "text")],
         };
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
@@ -210,6 +214,7 @@ pub(crate) fn simulate(template: &Template, case: &Case) -> Simulated {
         Flow::Draft | Flow::Commands => 0,
         Flow::Change => 2,
         Flow::Feature => 3,
+        Flow::Sprint => 8,
     };
     let journal = template.home.dir.join("journal.log");
     let machine = Machine::new(case.seed, tasks, case.faults.clone(), history, journal);
@@ -336,6 +341,7 @@ impl World<'_> {
             Flow::Draft | Flow::Commands => 60,
             Flow::Change => 200,
             Flow::Feature => 400,
+            Flow::Sprint => 1_500,
         };
         let mut chance = Chance::new(self.case.seed.wrapping_mul(31));
         for fault in &self.case.faults {
@@ -461,6 +467,8 @@ impl World<'_> {
             detail: Detail::default(),
             coherence: None,
             on_overlap: None,
+            about: None,
+            lists: BTreeMap::new(),
             ending_key: None,
             version: "0".into(),
             by: person(),

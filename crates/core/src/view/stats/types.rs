@@ -6,12 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::format::Amount;
 
-use crate::{
-    event::{Outcome, Ruling, TriageOutcome},
-    money::{Cost, Money, Tokens},
-    run::CallEnding,
-    verdict::Verdict,
-};
+use crate::money::{Cost, Money, Tokens};
 
 /// The use of one model in one call of an agent.
 ///
@@ -137,36 +132,6 @@ impl CallEnd {
             Self::Lost => "lost",
             Self::Interrupted => "interrupted",
             Self::Overtaken => "overtaken",
-        }
-    }
-
-    /// Returns how a call of a run ended.
-    pub(crate) fn from_ending(ending: &CallEnding) -> Self {
-        match ending {
-            CallEnding::Work(outcome) => match outcome {
-                Outcome::Done => Self::Done,
-                Outcome::Partial { .. } => Self::Partial,
-                Outcome::Blocked { .. } => Self::Blocked,
-                Outcome::Fault { .. } => Self::Fault,
-                Outcome::Limited { .. } => Self::Limited,
-                Outcome::Deferred { .. } => Self::Deferred,
-                Outcome::Lost => Self::Lost,
-                Outcome::Interrupted => Self::Interrupted,
-            },
-            CallEnding::Look(ruling) => match ruling {
-                Ruling::Verdict(Verdict::Pass { .. }) => Self::Passed,
-                Ruling::Verdict(Verdict::Revise { .. }) => Self::SentBack,
-                Ruling::Verdict(Verdict::Block { .. }) | Ruling::Blocked { .. } => Self::Blocked,
-                Ruling::Fault { .. } => Self::Fault,
-                Ruling::Unverified { .. } => Self::Unverified,
-                Ruling::Limited { .. } => Self::Limited,
-                Ruling::Lost => Self::Lost,
-                Ruling::Interrupted => Self::Interrupted,
-            },
-            CallEnding::Triage(TriageOutcome::Pass) => Self::Passed,
-            CallEnding::Triage(TriageOutcome::Block) => Self::Blocked,
-            CallEnding::Triage(TriageOutcome::Nothing) => Self::Fault,
-            CallEnding::Overtaken => Self::Overtaken,
         }
     }
 }

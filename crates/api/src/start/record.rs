@@ -1,0 +1,222 @@
+//! `forge run ID`: a record of work as the subject of a run.
+//!
+//! The request is the record in words, the flow is that of its kind, and the tasks of a sprint that are there already are its list.
+//!
+//! Not here: how the record follows the run (`driver::work_records`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use forge_core::{
+    event::RunSubject,
+    id::is_item_id,
+    item::Item,
+    view::Course,
+    work::{FieldValue, WorkId, WorkKind, WorkRecord, WorkRefusal, WorkState, waits_for},
+};
+use forge_driver::{Error, clock::now, work_records::take};
+use forge_store::work::WorkError;
+
+use super::request::{AboutRecord, Request};
+use crate::{forge::Forge, work::refusals};
+
+/// The list that the tasks of a sprint are.
+const TASKS: &str = "tasks";
+/// The flow of a sprint that was not given one.
+const SPRINT_FLOW: &str = "sprint";
+
+impl Forge {
+    /// Returns the request with what it says, if it is the id of a record. A single word is never a request of its own.
+    pub(super) fn with_record(&self, request: &Request) -> Result<Request, Error> {
+        let id: Option<WorkId> = request.text.trim().parse().ok();
+        let (Some(id), None) = (id, &request.about) else { return Ok(request.clone()) };
+        let Some(mut records) = self.work_to_read()? else { return Ok(request.clone()) };
+        let Some(record) = records.find(&id)? else { return Ok(request.clone()) };
+        if let Some(holder) = record.run.clone().filter(|holder| self.is_open(holder)) {
+            let (id, run) = (record.id.clone(), holder);
+            let refusal = WorkError::Refused(WorkRefusal::TakenBy { id, run });
+            return Err(refusals::about(record.kind, &record.id, &refusal));
+        }
+        refuse_state(&record)?;
+        let flow = request.flow.clone().unwrap_or_else(|| record.kind.as_str().to_owned());
+        let mut text = in_words(&record);
+        let mut about = AboutRecord {
+            subject: RunSubject { kind: record.kind, item: item(&record, &BTreeSet::new()) },
+            lists: BTreeMap::new(),
+            notes: Vec::new(),
+        };
+        if record.kind == WorkKind::Sprint && flow == SPRINT_FLOW {
+            let tasks = records.tasks_of(&record.id)?;
+            let (items, left) = list(&tasks)?;
+            about.notes = left;
+            for task in
+                tasks.iter().filter(|task| items.iter().any(|item| task.id.as_str() == item.id))
+            {
+                text.push_str("\n\n");
+                text.push_str(&in_words(task));
+            }
+            if items.is_empty() && !tasks.is_empty() {
+                return Err(Error::usage(
+                    format!(
+                        "no task of `{}` can be worked on: {}",
+                        record.id,
+                        about.notes.join("; ")
+                    ),
+                    "forge task list",
+                ));
+            }
+            if !items.is_empty() {
+                about.lists.insert(TASKS.to_owned(), items);
+            }
+        }
+        let mut params = request.params.clone();
+        if flow == SPRINT_FLOW {
+            for (name, value) in modes(&record) {
+                params.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+            }
+        }
+        let (flow, about) = (Some(flow), Some(Box::new(about)));
+        Ok(Request { text, about, flow, params, ..request.clone() })
+    }
+
+    /// Takes the record on for a run. Another run that still works on it is named.
+    pub(super) fn take_record(&self, about: &RunSubject, run: &str) -> Result<(), Error> {
+        let (kind, id) = (about.kind, &about.item.id);
+        let id: WorkId =
+            id.parse().map_err(|_| Error::usage(format!("`{id}` is not an id"), ""))?;
+        let holder = self.work_to_read()?.map(|mut records| records.find(&id)).transpose()?;
+        let holder = holder.flatten().and_then(|record| record.run);
+        let over = holder.filter(|holder| !self.is_open(holder));
+        let taken = take(&self.home.dir, now(), run, (kind, &id), over);
+        taken.map_err(|error| refusals::about(kind, &id, &error))
+    }
+
+    /// Returns true if a run is neither over nor failed. One that is not known never began.
+    fn is_open(&self, run: &str) -> bool {
+        let Ok((rows, _)) = self.rows_to_list() else { return true };
+        let row = rows.iter().find(|row| row.run == run);
+        row.is_some_and(|row| match row.standing.course() {
+            Course::Driven | Course::Asking | Course::Held => true,
+            Course::Failed | Course::Over => false,
+        })
+    }
+}
+
+/// Returns the parameters that the mode of a sprint means.
+fn modes(sprint: &WorkRecord) -> &'static [(&'static str, &'static str)] {
+    match sprint.fields.get("executionMode").and_then(FieldValue::as_text) {
+        Some("sequential") => &[("at_once", "1")],
+        Some("wave-parallel") => &[("order", "waves")],
+        // As parallel as paths and dependencies allow, which is how it is anyway.
+        Some(_) | None => &[],
+    }
+}
+
+/// Refuses a record that is at its end, or waits for a person.
+fn refuse_state(record: &WorkRecord) -> Result<(), Error> {
+    let WorkRecord { id, kind, state, .. } = record;
+    let next = match state {
+        WorkState::Blocked | WorkState::Escalated => format!("forge {kind} unblock {id} \"WHY\""),
+        WorkState::Committed
+        | WorkState::Abandoned
+        | WorkState::RetrospectiveDone
+        | WorkState::Fixed
+        | WorkState::Shipped
+        | WorkState::Retired => format!("forge {kind} show {id}"),
+        WorkState::Draft
+        | WorkState::Planned
+        | WorkState::PlanApproved
+        | WorkState::Implementing
+        | WorkState::Implemented
+        | WorkState::ReviewApproved
+        | WorkState::Approved
+        | WorkState::PlanRevisionRequired
+        | WorkState::CodeRevisionRequired
+        | WorkState::Planning
+        | WorkState::Active
+        | WorkState::Completed
+        | WorkState::PartiallyCompleted
+        | WorkState::Reported
+        | WorkState::Triaged
+        | WorkState::InProgress => return Ok(()),
+    };
+    Err(Error::usage(format!("`{id}` is {state}, so no run can work on it"), next))
+}
+
+/// Returns the tasks that can be worked on, and why the others are left out.
+fn list(tasks: &[WorkRecord]) -> Result<(Vec<Item>, Vec<String>), Error> {
+    let is_done = |state: WorkState| state == WorkState::Committed;
+    let open = tasks.iter().filter(|task| !is_done(task.state));
+    let (mut out, mut why) = (BTreeSet::new(), Vec::new());
+    for task in open.clone().filter(|task| refuse_state(task).is_err()) {
+        out.insert(task.id.clone());
+        why.push(format!("`{}` is {} and is skipped", task.id, task.state));
+    }
+    let done: BTreeSet<WorkId> =
+        tasks.iter().filter(|task| is_done(task.state)).map(|task| task.id.clone()).collect();
+    loop {
+        let before = out.len();
+        for task in open.clone().filter(|task| !out.contains(&task.id)).collect::<Vec<_>>() {
+            if let Some(first) =
+                waits_for(&task.fields).into_iter().find(|first| out.contains(first))
+            {
+                out.insert(task.id.clone());
+                why.push(format!("`{}` waits for `{first}` and is skipped", task.id));
+            }
+        }
+        if out.len() == before {
+            break;
+        }
+    }
+    let mut items = Vec::new();
+    for task in open.filter(|task| !out.contains(&task.id)) {
+        if !is_item_id(task.id.as_str()) {
+            return Err(Error::usage(
+                format!(
+                    "`{}` is too long for the task of a run: at most 40 characters, without a dot",
+                    task.id
+                ),
+                format!("forge task show {}", task.id),
+            ));
+        }
+        items.push(item(task, &done));
+    }
+    Ok((items, why))
+}
+
+/// Returns a record as the engine sees it. It waits for nothing that is done.
+fn item(record: &WorkRecord, done: &BTreeSet<WorkId>) -> Item {
+    let texts = |field: &str| record.texts(field).into_iter().map(str::to_owned).collect();
+    let first = |id: &WorkId| (!done.contains(id)).then(|| id.to_string());
+    Item {
+        id: record.id.to_string(),
+        title: record.title().to_owned(),
+        after: match record.kind {
+            WorkKind::Task => waits_for(&record.fields).iter().filter_map(first).collect(),
+            WorkKind::Sprint | WorkKind::Bug | WorkKind::Feature => Vec::new(),
+        },
+        writes: texts("writes"),
+        must: texts("must"),
+        tags: BTreeMap::new(),
+    }
+}
+
+/// Returns a record as a request.
+fn in_words(record: &WorkRecord) -> String {
+    let kind = match record.kind {
+        WorkKind::Feature => "Feature",
+        WorkKind::Sprint => "Sprint",
+        WorkKind::Task => "Task",
+        WorkKind::Bug => "Bug",
+    };
+    let words = |field: &str| record.fields.get(field).and_then(FieldValue::as_text);
+    let mut parts = vec![format!("{kind} {}: {}", record.id, record.title())];
+    parts.extend(["description", "goal"].into_iter().filter_map(words).map(str::to_owned));
+    for (field, title) in [("requirements", "Requirements"), ("must", "Done when")] {
+        let lines = record.texts(field);
+        if !lines.is_empty() {
+            parts.push(format!("{title}:\n\n- {}", lines.join("\n- ")));
+        }
+    }
+    parts.extend(words("severity").map(|severity| format!("Severity: {severity}")));
+    parts.join("\n\n")
+}

@@ -1,0 +1,39 @@
+//! `forge verdict`: the recorded verdict of a phase, for scripts.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use forge_api::Error;
+use forge_core::view::PhaseVerdict;
+
+use super::common::open_forge;
+use crate::terminal_output;
+
+/// Print the verdict of a phase: approved, revision, n/a or unknown
+#[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 approved; 1 revision, n/a or unknown; 2 no such run, record or phase."
+)]
+pub(crate) struct VerdictArgs {
+    /// Name a run, or a task, sprint or bug
+    #[arg(value_name = "RUN|ID")]
+    target: String,
+    /// Name a review or another check, such as review-code, or a stage
+    phase: String,
+}
+
+/// The exit code for everything but approved.
+const NOT_APPROVED: u8 = 1;
+
+impl VerdictArgs {
+    pub(crate) fn run(self) -> Result<ExitCode, Error> {
+        let verdict = open_forge()?.verdict(&self.target, &self.phase)?;
+        terminal_output::print(verdict.as_str());
+        Ok(match verdict {
+            PhaseVerdict::Approved => ExitCode::SUCCESS,
+            PhaseVerdict::Revision | PhaseVerdict::NotApplicable | PhaseVerdict::Unknown => {
+                ExitCode::from(NOT_APPROVED)
+            }
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! What a run means for the records of work that it is about.
+
+use forge_core::{
+    event::{Answer, RunSubject, Start},
+    followed::{FollowedRecord, followed},
+    item::Item,
+    work::{WorkKind, WorkState},
+};
+
+use crate::world::{World, after, block, item, revise, start_of, writes};
+
+const TASK: &str = include_str!("../../../../flows/task/flow.toml");
+const SPRINT: &str = include_str!("../../../../flows/sprint/flow.toml");
+const BUG: &str = include_str!("../../../../flows/bug/flow.toml");
+
+fn about(kind: WorkKind, text: &str) -> Start {
+    let name = kind.as_str();
+    let mut start = start_of(name, &[(name, text)], &[]);
+    let item = Item { id: "ACME-S01".to_owned(), ..Item::default() };
+    start.about = Some(Box::new(RunSubject { kind, item }));
+    start
+}
+
+/// All states that a record was meant to be in, one after the other.
+fn states(world: &World, id: &str) -> Vec<&'static str> {
+    let mut states: Vec<&'static str> = Vec::new();
+    for kept in 1..=world.journal.len() {
+        let run = world.cut(kept).run;
+        let of = |record: &FollowedRecord| record.id == id;
+        let state = followed(&run).into_iter().find(of).and_then(|record| record.to);
+        if let Some(state) = state.map(WorkState::as_str)
+            && states.last() != Some(&state)
+        {
+            states.push(state);
+        }
+    }
+    states
+}
+
+#[test]
+fn a_task_goes_through_its_states_as_its_run_goes_on() {
+    let world = World::of(about(WorkKind::Task, TASK)).played();
+    assert_eq!(
+        states(&world, "ACME-S01"),
+        ["planned", "implementing", "implemented", "review-approved", "approved", "committed"]
+    );
+}
+
+#[test]
+fn what_is_sent_back_must_be_revised() {
+    let world = World::of(about(WorkKind::Task, TASK))
+        .verdict("plan#1/review-plan#1", revise(1))
+        .verdict("implement#1/validate#1", revise(1))
+        .played();
+    let states = states(&world, "ACME-S01");
+    assert_eq!(states[..3], ["planned", "plan-revision-required", "planned"]);
+    let validated = states.iter().position(|state| *state == "review-approved").unwrap();
+    assert_eq!(
+        states[validated..validated + 3],
+        ["review-approved", "implementing", "implemented"]
+    );
+}
+
+#[test]
+fn a_task_that_asks_is_escalated_until_it_is_answered() {
+    let mut world = World::of(about(WorkKind::Task, TASK))
+        .verdict("implement#1/review-code#1", block("no licence"))
+        .played();
+    let of = |world: &World| followed(&world.run).remove(0);
+    assert_eq!(of(&world).to, Some(WorkState::Escalated));
+    assert_eq!(of(&world).why.as_deref(), Some("question Q1 of its run is open"));
+    world.say(1, Answer::Revise, "use another one");
+    assert_eq!(of(&world).to, Some(WorkState::Implementing));
+}
+
+#[test]
+fn a_sprint_and_its_tasks_follow_their_run() {
+    let tasks = vec![writes("T1", "a"), after(writes("T2", "b"), "T1"), writes("T3", "c")];
+    let world = World::of(about(WorkKind::Sprint, SPRINT))
+        .auto()
+        .list("plan", tasks)
+        .verdict("tasks.T1/implement#1/approve#1", block("no licence"))
+        .answer(1, Answer::GiveUp, "")
+        .played();
+    assert_eq!(states(&world, "ACME-S01"), ["active", "partially-completed", "retrospective-done"]);
+    assert_eq!(states(&world, "ACME-S01-T3").last(), Some(&"committed"));
+    assert_eq!(states(&world, "ACME-S01-T1").last(), Some(&"escalated"));
+    assert_eq!(states(&world, "ACME-S01-T2"), [""; 0]);
+    let planned = followed(&world.run).into_iter().filter_map(|record| record.planned);
+    assert_eq!(planned.count(), 3, "tasks that the run has planned get records");
+}
+
+#[test]
+fn tasks_that_were_known_keep_their_records() {
+    let mut start = about(WorkKind::Sprint, SPRINT);
+    start.lists.insert("tasks".to_owned(), vec![writes("ACME-S01-T07", "a")]);
+    let world = World::of(start).played();
+    assert_eq!(states(&world, "ACME-S01"), ["active", "completed", "retrospective-done"]);
+    assert_eq!(states(&world, "ACME-S01-T07").last(), Some(&"committed"));
+    assert!(followed(&world.run).iter().all(|record| record.planned.is_none()));
+}
+
+#[test]
+fn a_bug_is_in_progress_once_it_was_triaged_and_fixed_when_the_run_is_done() {
+    let world = World::of(about(WorkKind::Bug, BUG)).list("triage", vec![item("B1")]).played();
+    assert_eq!(states(&world, "ACME-S01"), ["in-progress", "fixed"]);
+}
+
+#[test]
+fn the_paths_of_a_task_bind_its_run_although_it_has_no_list() {
+    let mut start = about(WorkKind::Task, TASK);
+    let writes = vec!["src/a".to_owned()];
+    let item = Item { id: "ACME-S01-T01".to_owned(), writes: writes.clone(), ..Item::default() };
+    start.about = Some(Box::new(RunSubject { kind: WorkKind::Task, item }));
+    let mut world = World::of(start).begin();
+    world.end("plan#1");
+    let claims = forge_core::path_claims::claims(&world.run);
+    assert_eq!(claims.iter().map(|claim| &claim.writes).collect::<Vec<_>>(), [&writes]);
+}

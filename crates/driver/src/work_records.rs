@@ -1,0 +1,100 @@
+//! Records of work follow the runs that are about them.
+//!
+//! What a run means for its records is a level ([`mod@forge_core::followed`]): after each record of the journal the rows are moved
+//! there, and after a crash the next driver does it before anything starts.
+//!
+//! Invariant: a run never waits for its records. What cannot be written is a note, and is tried again at the next change.
+
+use std::path::Path;
+
+use forge_core::{
+    Run, Time,
+    followed::{FollowedRecord, followed},
+    item::Item,
+    work::{FieldValue, Fields, WorkAuthor, WorkCommand, WorkId, WorkKind},
+};
+use forge_store::work::{WorkError, WorkMoment, WorkStore};
+
+use crate::clock::file_time;
+
+/// The records of one run, as they were last moved.
+#[derive(Debug, Default)]
+pub struct FollowedRecords {
+    last: Vec<FollowedRecord>,
+}
+
+impl FollowedRecords {
+    /// Moves the records to where the run means them to be. Returns what a person should know.
+    pub fn follow(&mut self, dir: &Path, id: &str, at: Time, run: &Run) -> Option<String> {
+        let now = followed(run);
+        if now == self.last {
+            return None;
+        }
+        let by = WorkAuthor::Run { run: id.to_owned() };
+        let moved = move_all(dir, at, &by, &now);
+        // Also where it failed: the note about that is a record of its own, and must not be the cause of another.
+        self.last = now;
+        let error = moved.err()?;
+        Some(format!("the records of this run cannot be kept up to date: {error}"))
+    }
+}
+
+fn move_all(
+    dir: &Path,
+    at: Time,
+    by: &WorkAuthor,
+    records: &[FollowedRecord],
+) -> Result<(), WorkError> {
+    let mut store = WorkStore::open(dir)?;
+    let time = file_time(at);
+    let moment = WorkMoment { at, now: &time, by, place: None };
+    let sprint = records.first().map(|record| record.id.clone()).unwrap_or_default();
+    for FollowedRecord { kind, id, to, why, planned } in records {
+        // What no id can be has no record.
+        let Ok(id) = id.parse::<WorkId>() else { continue };
+        if let Some(item) = planned
+            && store.get(&id)?.is_none()
+        {
+            let fields = fields(&sprint, item);
+            let (id, prefix) = (Some(id.clone()), String::new());
+            store.change(&moment, &WorkCommand::Create { kind: *kind, id, prefix, fields })?;
+        }
+        if let Some(to) = to {
+            let why = why.clone();
+            store.change(&moment, &WorkCommand::Follow { kind: *kind, id, to: *to, why })?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns what the record of a task says that a run has planned.
+fn fields(sprint: &str, item: &Item) -> Fields {
+    let text = |text: &str| FieldValue::Text(text.to_owned());
+    let list = |texts: &[String]| FieldValue::List(texts.iter().map(|one| text(one)).collect());
+    let title = if item.title.is_empty() { &item.id } else { &item.title };
+    let mut fields =
+        Fields::from([("sprintId".to_owned(), text(sprint)), ("title".to_owned(), text(title))]);
+    if !item.writes.is_empty() {
+        fields.insert("writes".to_owned(), list(&item.writes));
+    }
+    if !item.must.is_empty() {
+        fields.insert("must".to_owned(), list(&item.must));
+    }
+    fields
+}
+
+/// Takes a record on for a run, in the place of one that is over.
+pub fn take(
+    dir: &Path,
+    at: Time,
+    run: &str,
+    (kind, id): (WorkKind, &WorkId),
+    over: Option<String>,
+) -> Result<(), WorkError> {
+    let by = WorkAuthor::Run { run: run.to_owned() };
+    let time = file_time(at);
+    let moment = WorkMoment { at, now: &time, by: &by, place: None };
+    let command = WorkCommand::Take { kind, id: id.clone(), run: run.to_owned(), over };
+    WorkStore::open(dir)?.change(&moment, &command)?;
+    Ok(())
+}
