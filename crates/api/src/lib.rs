@@ -17,6 +17,7 @@ pub mod edit;
 pub mod fast_forward;
 pub mod follow;
 pub mod forge;
+pub mod gate;
 pub mod import_run;
 pub mod init;
 pub mod merge;

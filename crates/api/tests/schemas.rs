@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use forge_api::{
     agents::{check::Probed, list::AgentRow},
     doctor::{HealthFinding, Salvaged},
+    gate::GateCheck,
     spending::SpendingView,
     start::DryRun,
     watch::{Briefing, events::UnitEvent},
@@ -45,6 +46,7 @@ fn all() -> Vec<(&'static str, String)> {
     schemas.push(("notify.schema.json", schemars::schema_for!(Notice)));
     schemas.push(("record.schema.json", schemars::schema_for!(WorkView)));
     schemas.push(("records.schema.json", schemars::schema_for!(Vec<WorkLine>)));
+    schemas.push(("gate-check.schema.json", schemars::schema_for!(GateCheck)));
     schemas.push(("work-check.schema.json", schemars::schema_for!(Vec<WorkFinding>)));
     let text = |schema: &schemars::Schema| {
         serde_json::to_string_pretty(schema).expect("a schema can be written") + "\n"

@@ -18,6 +18,7 @@ mod drive_mode;
 mod dry_run_text;
 pub(crate) mod edit;
 pub(crate) mod flow;
+pub(crate) mod gate;
 pub(crate) mod global_args;
 pub(crate) mod help;
 pub(crate) mod home;

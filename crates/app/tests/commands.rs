@@ -39,6 +39,8 @@ mod decides;
 mod edits;
 #[path = "commands/fixes.rs"]
 mod fixes;
+#[path = "commands/gates.rs"]
+mod gates;
 #[path = "commands/goes.rs"]
 mod goes;
 #[path = "commands/holds.rs"]

@@ -113,7 +113,10 @@ fn drive(n_items: usize) -> (Vec<Duration>, Vec<Duration>) {
                 ruling: Ruling::Verdict(Verdict::Pass { findings: vec![] }),
                 receipt,
             },
-            Effect::Ask { .. } | Effect::Claim { .. } | Effect::Wake { .. } => {
+            Effect::Ask { .. }
+            | Effect::Claim { .. }
+            | Effect::Need { .. }
+            | Effect::Wake { .. } => {
                 unreachable!("nobody asks or waits")
             }
         });

@@ -150,6 +150,8 @@ fn answer(effect: Effect, n_items: usize) -> Option<Input> {
             let ruling = Ruling::Verdict(Verdict::Pass { findings: Vec::new() });
             Some(Input::Report(Report::Judged { judgement, ruling, receipt }))
         }
-        Effect::Ask { .. } | Effect::Claim { .. } | Effect::Wake { .. } => None,
+        Effect::Ask { .. } | Effect::Claim { .. } | Effect::Need { .. } | Effect::Wake { .. } => {
+            None
+        }
     }
 }

@@ -9,6 +9,7 @@ mod question;
 mod receipt;
 mod reference;
 mod start;
+mod unmet_need;
 
 pub use fact::{Event, Record};
 pub use outcome::{End, FailureKind, Hold, Outcome, Ruling};
@@ -21,3 +22,4 @@ pub use start::{
     Approvals, Before, Coherence, Detail, Limits, OnOverlap, RunSubject, SettingsChange, Start,
     TriageOutcome,
 };
+pub use unmet_need::{UnmetKind, UnmetNeed};

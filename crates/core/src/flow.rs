@@ -9,10 +9,17 @@
 
 mod check;
 mod count;
+mod directive;
+mod gate_text;
 mod parse;
+mod phases;
 mod table;
 
 pub use check::{CallsMax, matches_name};
+pub use directive::{Directive, FieldTest, RecordField};
+pub(crate) use gate_text::{PLACEHOLDERS, STATUS};
+pub use gate_text::{only_blocks, without_blocks};
+pub use phases::role_blocks_key;
 pub use table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, CHANGE, Check, Condition, DEPTH_MAX, Delivery,
     Exhausted, FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, ItemOrder,

@@ -63,8 +63,7 @@ fn tasks<'r>(
     stages: &'r [Stage],
     root: &'r Table,
 ) -> impl Iterator<Item = FollowedRecord> + 'r {
-    let lists = &run.definition().start.lists;
-    let is_given = |list: &str| lists.contains_key(list);
+    let is_given = |list: &str| run.definition().start.lists.contains_key(list);
     let each = stages.iter().zip(&root.units).filter_map(move |(stage, unit)| match &stage.work {
         Work::Each { list, stages, .. } => Some((is_given(list), stages, unit)),
         Work::Flow { .. }
@@ -76,11 +75,31 @@ fn tasks<'r>(
     each.flat_map(move |(is_given, stages, unit)| {
         unit.inner.members().map(move |(item, table)| {
             let (to, why) = task(run, stages, table);
-            let id = if is_given { item.id.clone() } else { format!("{sprint}-{}", item.id) };
+            let id = record_id(sprint, is_given, &item.id);
             let planned = (!is_given).then(|| item.clone());
             FollowedRecord { kind: WorkKind::Task, id, to, why, planned }
         })
     })
+}
+
+/// Returns the id of the record of an item of a sprint.
+fn record_id(sprint: &str, is_given: bool, item: &str) -> String {
+    if is_given { item.to_owned() } else { format!("{sprint}-{item}") }
+}
+
+/// Returns the id of the record that the item of a scope is, in a run about a sprint.
+pub(crate) fn record_of_item(run: &Run, scope: &Scope) -> Option<String> {
+    let start = &run.definition().start;
+    let (outer, group) = scope.origin()?;
+    let is_given = match &run.stage(&outer.unit(&group)).work {
+        Work::Each { list, .. } => start.lists.contains_key(list),
+        Work::Flow { .. }
+        | Work::Agent { .. }
+        | Work::Command { .. }
+        | Work::Deliver { .. }
+        | Work::Nothing => return None,
+    };
+    Some(record_id(&start.about.as_ref()?.item.id, is_given, scope.item()?))
 }
 
 /// Returns how a task stands: by the row that changes code, or by those before it.

@@ -42,6 +42,15 @@ pub fn entries(run: &Run, unit: &UnitId, gate: Option<&str>) -> Vec<InboxEntry> 
     found
 }
 
+/// Returns the artifact of a name that a unit would find, its own or the nearest before it.
+pub fn newest_artifact(run: &Run, unit: &UnitId, name: &str) -> Option<Blob> {
+    let found = find(run, unit, &artifact_name(run, name, &unit.scope));
+    found.into_iter().find_map(|entry| match entry.source {
+        InboxSource::Blob(blob) => Some(blob),
+        InboxSource::Request => None,
+    })
+}
+
 /// Returns the name of an artifact in a scope: `{item}` is the id of its innermost item.
 pub fn artifact_name(run: &Run, pattern: &str, scope: &Scope) -> String {
     let scope = run.definition().flow.item_scope(scope);

@@ -38,6 +38,8 @@ pub mod verdict;
 pub mod decide;
 pub mod followed;
 pub mod inbox;
+pub mod needs;
+pub mod phase_verdict;
 pub mod rewind;
 pub mod view;
 pub mod wanted;

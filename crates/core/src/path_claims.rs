@@ -79,6 +79,7 @@ fn changes_code(stage: &Stage) -> bool {
         Check::BuiltIn { check } => *check == BuiltIn::Changes,
         Check::Land => true,
         Check::Artifact { .. }
+        | Check::Outputs { .. }
         | Check::Command { .. }
         | Check::Review { .. }
         | Check::Verify

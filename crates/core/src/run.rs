@@ -6,6 +6,7 @@
 //! Invariant: a run is never serialised, and nothing but [`Run::apply_record`] and [`Run::apply`]
 //! changes it.
 
+mod before_start;
 mod call_kind;
 mod calls;
 mod code;
@@ -16,6 +17,7 @@ mod lookup;
 mod said;
 mod tree;
 
+pub use before_start::{NeedsState, PathsState};
 pub use call_kind::CallKind;
 pub(crate) use fold::command_failure;
 pub use fold::{EffectMark, Phase, Run, RunDefinition};
@@ -26,6 +28,6 @@ pub use history::{
 pub(crate) use history::{COHERENCE, items_left};
 pub use said::{Occasion, Said};
 pub use tree::{
-    AllReviewsClean, Authorship, CommittedCode, Due, FilesState, Inner, LookState, PathsState,
-    ReviewTally, State, Table, TableOpened, TableStatus, Unit,
+    AllReviewsClean, Authorship, CommittedCode, Due, FilesState, Inner, LookState, ReviewTally,
+    State, Table, TableOpened, TableStatus, Unit,
 };

@@ -313,3 +313,34 @@ impl Verdict {
         }
     }
 }
+
+/// The recorded verdict of a phase of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseVerdict {
+    /// It passed, or a person approved it.
+    Approved,
+    /// Changes were requested.
+    Revision,
+    /// It has no verdict: work that was accepted.
+    NotApplicable,
+    /// Nothing was recorded.
+    Unknown,
+}
+
+impl PhaseVerdict {
+    /// Returns the word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Revision => "revision",
+            Self::NotApplicable => "n/a",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Returns the verdict that a gate can ask for, in any case. Unknown is none.
+    pub fn parse(word: &str) -> Option<Self> {
+        let known = [Self::Approved, Self::Revision, Self::NotApplicable];
+        known.into_iter().find(|verdict| verdict.as_str().eq_ignore_ascii_case(word))
+    }
+}

@@ -9,7 +9,7 @@ use crate::{
     event::{Call, Hold},
     flow::Stage,
     id::{AttemptId, CallId, JudgementId, QuestionId, Scope, UnitId},
-    run::{LookState, PathsState, Phase, Run, State, Table, Unit},
+    run::{LookState, NeedsState, PathsState, Phase, Run, State, Table, Unit},
 };
 
 /// An effect that should be running.
@@ -32,6 +32,8 @@ pub enum Effect {
     Ask { question: QuestionId },
     /// A look whether other work has the paths of this unit.
     Claim { unit: UnitId },
+    /// A look whether what must hold before a unit, or a gate of it, begins does hold.
+    Need { unit: UnitId, gate: Option<String> },
     /// A tick at this moment.
     Wake { at: Time },
 }
@@ -115,6 +117,19 @@ fn collect(
                 ) = (unit.state, &unit.paths, run.phase())
                 {
                     effects.push(Effect::Claim { unit: scope.unit(&stage.name) });
+                }
+                if unit.needs == NeedsState::Asked && *run.phase() == Phase::Going {
+                    let gate = match unit.state {
+                        State::Judging { gate, .. } => stage.gates.get(gate),
+                        State::Waiting
+                        | State::Working
+                        | State::Asking { .. }
+                        | State::Accepted
+                        | State::Skipped
+                        | State::Failed { .. } => None,
+                    };
+                    let gate = gate.map(|gate| gate.name.clone());
+                    effects.push(Effect::Need { unit: scope.unit(&stage.name), gate });
                 }
                 wake_later(run, unit, wake);
             }

@@ -20,6 +20,8 @@ mod edits;
 mod flows;
 #[path = "stories/invariants.rs"]
 mod invariants;
+#[path = "chance/numbers.rs"]
+mod numbers;
 #[path = "chance/sometimes.rs"]
 mod sometimes;
 
@@ -34,10 +36,10 @@ use forge_core::{
     event::{
         Answer, Approvals, Blob, Choice, Coherence, Colour, Detail, End, Evidence, Limits,
         OnOverlap, Outcome, Person, ProofStart, QuestionReason, Receipt, Record, Ruling,
-        RunSubject, Start, TriageOutcome,
+        RunSubject, Start, TriageOutcome, UnmetNeed,
     },
     failure::FaultClass,
-    flow::{Check, Delivery, Flow, Stage, Work},
+    flow::{Check, Delivery, Flow, Work},
     id::{CallId, QuestionId},
     item::Item,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
@@ -47,6 +49,7 @@ use forge_core::{
     work::WorkKind,
 };
 use invariants::Watch;
+use numbers::Chance;
 use sometimes::SOMETIMES;
 
 const STEPS_DEFAULT: u64 = 50_000;
@@ -70,24 +73,6 @@ const FLOWS: &[(&str, &[(&str, &str)])] = &[
     ("odd", &[("odd", include_str!("flows/odd.toml"))]),
     ("odd", &[("odd", include_str!("flows/odd.toml"))]),
 ];
-
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from((self.0 >> 33) % n as u64).unwrap()
-    }
-
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[self.below(all.len())]
-    }
-}
 
 /// How a run of the world is inclined, so that rare things happen often in some runs.
 #[derive(Clone, Copy, PartialEq)]
@@ -623,6 +608,20 @@ impl Game {
                 Report::PathsFree { unit }
             });
         }
+        let needs = |effect| match effect {
+            forge_core::Effect::Need { unit, gate } => Some((unit, gate)),
+            _ => None,
+        };
+        if let Some((unit, gate)) = wanted(&self.run).into_iter().find_map(needs)
+            && (calls.is_empty() || self.chance.one_in(3))
+        {
+            return Input::Report(if !self.is_kind && self.chance.one_in(4) {
+                let unmet = vec![UnmetNeed::misconfigured("task.status", "it cannot be read")];
+                Report::NeedsUnmet { unit, gate, unmet }
+            } else {
+                Report::NeedsMet { unit, gate }
+            });
+        }
         if !calls.is_empty() {
             let call = self.chance.of(&calls).clone();
             return Input::Report(self.ending(&call));
@@ -674,8 +673,16 @@ impl Game {
             let again = decide(&self.run, self.now, input).unwrap();
             assert_eq!(again.facts, [], "a report counted twice");
             // Nobody else claims anything between a look at paths and its report, so none is old.
-            if !matches!(input, Input::Report(Report::PathsTaken { .. } | Report::PathsFree { .. }))
-            {
+            let is_look = matches!(
+                input,
+                Input::Report(
+                    Report::PathsTaken { .. }
+                        | Report::PathsFree { .. }
+                        | Report::NeedsMet { .. }
+                        | Report::NeedsUnmet { .. }
+                )
+            );
+            if !is_look {
                 self.inputs.push(input.clone());
             }
         }

@@ -143,6 +143,7 @@ impl Worked {
             }
             CallKind::Command { .. } => plan.command(dir).map(Self::Command),
             CallKind::Artifact { .. }
+            | CallKind::Outputs { .. }
             | CallKind::Verify
             | CallKind::Land
             | CallKind::BuiltIn { .. }
@@ -412,6 +413,8 @@ pub fn receipt(report: &mut Report) -> &mut Receipt {
         Report::Noticed { .. }
         | Report::PathsTaken { .. }
         | Report::PathsFree { .. }
+        | Report::NeedsMet { .. }
+        | Report::NeedsUnmet { .. }
         | Report::Signs { .. }
         | Report::Intends { .. }
         | Report::Did { .. } => {

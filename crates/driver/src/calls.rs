@@ -35,6 +35,7 @@ use crate::{
     deliver,
     executor::{StepState, StopRequest},
     gates::{declared_changes, land, new_tests, protected_files, verify},
+    needs,
     outcome::{EndedWithoutResult, read_all, report_without, without_result},
     plan::{
         Pending, Plan,
@@ -73,16 +74,28 @@ impl Calls {
         context.trusted.forget_all_but(run.calls().values().map(|call| call.ordinal).collect());
         for (call, Call { ordinal, .. }) in run.calls() {
             let want = if wanted.contains(call) { Want::GoesOn } else { Want::Stops };
-            if let CallKind::Artifact { name } = run.call_kind(call) {
-                reports.push(match (call, want) {
-                    (CallId::Judgement(judgement), Want::GoesOn) => {
-                        look_for_artifact(context, run, judgement, &name)?
-                    }
-                    (_, _) => report_without(run, call, EndedWithoutResult::NeverBegan),
-                });
-            } else {
-                reports.extend(self.follow(context, run, call, *ordinal, want)?);
-            }
+            let kind = run.call_kind(call);
+            reports.extend(match (call, want, &kind) {
+                (CallId::Judgement(judgement), Want::GoesOn, CallKind::Artifact { name }) => {
+                    vec![look_for_artifact(context, run, judgement, name)?]
+                }
+                (CallId::Judgement(judgement), Want::GoesOn, CallKind::Outputs { directives }) => {
+                    vec![needs::look_at_outputs(context, run, judgement, directives)]
+                }
+                (_, _, CallKind::Artifact { .. } | CallKind::Outputs { .. }) => {
+                    vec![report_without(run, call, EndedWithoutResult::NeverBegan)]
+                }
+                (
+                    _,
+                    _,
+                    CallKind::Agent { .. }
+                    | CallKind::Command { .. }
+                    | CallKind::Verify
+                    | CallKind::Land
+                    | CallKind::BuiltIn { .. }
+                    | CallKind::Deliver { .. },
+                ) => self.follow(context, run, call, *ordinal, want)?,
+            });
         }
         Ok(reports)
     }
@@ -198,7 +211,9 @@ fn next_step(plan: &Plan<'_>) -> Result<Report, Pending> {
         CallKind::BuiltIn { check: BuiltIn::Guarded } => protected_files::plan(plan)?,
         CallKind::BuiltIn { check: BuiltIn::NewTests } => new_tests::plan(plan)?,
         CallKind::Deliver { what } => deliver::plan(plan, what)?,
-        CallKind::Artifact { .. } => unreachable!("we look for artifacts ourselves"),
+        CallKind::Artifact { .. } | CallKind::Outputs { .. } => {
+            unreachable!("we look for artifacts ourselves")
+        }
     };
     // All that Forge did itself, set-up included.
     if let Report::Worked { receipt, .. } | Report::Judged { receipt, .. } = &mut report {
@@ -300,6 +315,8 @@ fn call_of(effect: Effect) -> Option<CallId> {
     match effect {
         Effect::Work { attempt, .. } => Some(CallId::Attempt(attempt)),
         Effect::Judge { judgement, .. } => Some(CallId::Judgement(judgement)),
-        Effect::Ask { .. } | Effect::Claim { .. } | Effect::Wake { .. } => None,
+        Effect::Ask { .. } | Effect::Claim { .. } | Effect::Need { .. } | Effect::Wake { .. } => {
+            None
+        }
     }
 }

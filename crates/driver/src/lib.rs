@@ -33,6 +33,7 @@ pub mod gates;
 pub mod layout;
 pub mod local_executor;
 pub mod missing_variables;
+pub mod needs;
 pub mod notify;
 pub mod optional_keys;
 pub mod outcome;

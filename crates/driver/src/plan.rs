@@ -422,6 +422,12 @@ impl Plan<'_> {
         let (baseline, reuse) = (format!("{prefix}setup-baseline"), format!("{prefix}setup-reuse"));
         // An older Forge began with the commands.
         let has_run = self.step_was_prepared(&format!("{prefix}setup-1"));
+        let steps = [&baseline, &reuse];
+        let has_steps = has_run || steps.into_iter().any(|name| self.step_was_prepared(name));
+        // It was set up before this call, and only the mark is gone: what the call has changed by now is not the set-up's.
+        if !has_steps && self.was_prepared() {
+            return Ok(());
+        }
         let reused = match &shared {
             Some(shared) if self.step_was_prepared(&reuse) || !has_run => {
                 Some(self.reused_setup(&reuse, shared)?)

@@ -39,6 +39,7 @@ use crate::{
     executor::Executor,
     layout::Home,
     local_executor::{LocalExecutor, own_program},
+    needs,
     notify::Notifier,
     path_claims::Looker,
     projection::Projector,
@@ -439,7 +440,8 @@ impl Driver {
                 secrets: &self.secrets,
                 redactor: &self.redactor,
             };
-            let reports = self.calls.reconcile(&context, &self.run)?;
+            let mut reports = self.calls.reconcile(&context, &self.run)?;
+            reports.extend(needs::look(&context, &self.run));
             if !reports.is_empty() {
                 for report in reports {
                     self.hear(&Input::Report(report), tell)?;
@@ -484,6 +486,7 @@ impl Driver {
             Effect::Work { .. }
             | Effect::Judge { .. }
             | Effect::Ask { .. }
+            | Effect::Need { .. }
             | Effect::Wake { .. } => None,
         };
         let units: Vec<UnitId> = wanted(&self.run).into_iter().filter_map(claimed).collect();
@@ -559,7 +562,8 @@ impl Driver {
             Effect::Work { .. }
             | Effect::Judge { .. }
             | Effect::Ask { .. }
-            | Effect::Claim { .. } => None,
+            | Effect::Claim { .. }
+            | Effect::Need { .. } => None,
         });
         wake.filter(|at| self.ticked != Some(*at))
     }

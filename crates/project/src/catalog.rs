@@ -13,7 +13,8 @@ use std::{
 
 use forge_core::result::ResultKey;
 use forge_core::{
-    flow::{Flow, FlowError},
+    flow::{Flow, FlowError, only_blocks, role_blocks_key, without_blocks},
+    id::is_plain_name,
     view::short_commit,
 };
 use forge_workspace::{GitError, Repository};
@@ -229,7 +230,9 @@ pub enum Code {
 impl FoundFlow {
     /// Returns true if all of it comes with Forge, with no word of the project's.
     pub fn is_shipped(&self) -> bool {
-        self.texts.iter().all(|(name, text)| {
+        // Gates of roles go by the roles, which are looked at for themselves.
+        let mut flows = self.texts.iter().filter(|(name, _)| is_plain_name(name));
+        flows.all(|(name, text)| {
             SHIPPED.iter().any(|shipped| shipped.name == name && shipped.text == text)
         })
     }
@@ -273,12 +276,22 @@ impl Catalog {
         let mut texts = BTreeMap::new();
         let origin = self.collect(name, &mut texts)?;
         let flow = Flow::parse(name, &texts).map_err(|error| wrong_flow(name, error))?;
-        let found = FoundFlow { flow, texts, origin };
-        let mut writers = BTreeSet::new();
+        let mut found = FoundFlow { flow, texts, origin };
+        let (mut writers, mut blocks) = (BTreeSet::new(), BTreeMap::new());
         for role in found.flow.roles() {
-            if self.role(&found, role)?.code == Code::Writes {
+            let (text, parsed) = self.role_text(&found, role)?;
+            if parsed.code == Code::Writes {
                 writers.insert(role.to_owned());
             }
+            let own = only_blocks(&text);
+            if !own.is_empty() {
+                blocks.insert(role_blocks_key(role), own);
+            }
+        }
+        if !blocks.is_empty() {
+            found.texts.extend(blocks);
+            found.flow =
+                Flow::parse(name, &found.texts).map_err(|error| wrong_flow(name, error))?;
         }
         flow_rules::check(&found.flow, &writers).map_err(|problem| {
             let what = format!("flow `{name}`: {problem}");
@@ -301,7 +314,7 @@ impl Catalog {
 
     /// Returns the text of a flow.
     pub fn text(&self, name: &str) -> Result<(String, Origin), Error> {
-        if forge_core::id::is_plain_name(name) {
+        if is_plain_name(name) {
             for path in [format!("{FLOWS}/{name}.toml"), format!("{FLOWS}/{name}/flow.toml")] {
                 if let Some(text) = self.source.read(&path)? {
                     return Ok((text, Origin::Project(PathBuf::from(path))));
@@ -341,10 +354,6 @@ impl Catalog {
         let parsed = Role::parse(role, &text)?;
         Ok((text, parsed))
     }
-
-    fn role(&self, found: &FoundFlow, role: &str) -> Result<Role, Error> {
-        self.role_text(found, role).map(|(_, role)| role)
-    }
 }
 
 #[derive(Default, Deserialize)]
@@ -378,6 +387,7 @@ impl Role {
         if prompt.trim().is_empty() {
             return Err(wrong("it is empty".to_owned()));
         }
-        Ok(Self { must, tier: raw.tier, code: raw.code, prompt: prompt.trim().to_owned() })
+        let prompt = without_blocks(prompt.trim());
+        Ok(Self { must, tier: raw.tier, code: raw.code, prompt })
     }
 }

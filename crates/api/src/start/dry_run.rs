@@ -358,6 +358,7 @@ fn does(stage: &Stage) -> String {
 fn wants(gate: &Gate) -> String {
     match &gate.check {
         Check::Artifact { name } => format!("{name} exists"),
+        Check::Outputs { .. } => "what was written is as asked for".to_owned(),
         Check::Command { run } => format!("`{run}` succeeds"),
         Check::Review { role } => format!("by an agent as {role}"),
         Check::Human { question, .. } => format!("you are asked: {question}"),

@@ -232,6 +232,7 @@ const fn delivery_text(what: Delivery) -> &'static str {
 fn gate_line(stage: &Stage, gate: &Gate) -> String {
     let check = match &gate.check {
         Check::Artifact { name } => format!("{name} exists"),
+        Check::Outputs { .. } => "what was written is as asked for".to_owned(),
         Check::Command { run } => format!("`{run}` succeeds"),
         Check::Review { role } => format!("by an agent as {role}"),
         Check::Human { question, .. } => format!("you are asked: {question}"),

@@ -51,7 +51,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Take over", &["diff", "open", "merge", "pr", "clean"]),
-    ("Plan", &["feature", "sprint", "task", "bug", "work", "verdict"]),
+    ("Plan", &["feature", "sprint", "task", "bug", "work", "verdict", "gate"]),
     ("Set up", &["agents", "config", "flow", "doctor", "completions", "man", "help", "version"]),
 ];
 
@@ -77,7 +77,7 @@ Exit codes:
 const GLOBAL: &str = "All commands take -C, -q, -v and --color; see forge --help.";
 
 /// An example or more for each command.
-const EXAMPLES: [(&str, &[&str]); 61] = [
+const EXAMPLES: [(&str, &[&str]); 63] = [
     (
         "forge",
         &[
@@ -134,6 +134,11 @@ const EXAMPLES: [(&str, &[&str]); 61] = [
     ("sprint", &["forge sprint new \"First release\"", "forge sprint show ACME-S01"]),
     ("task", &["forge task new \"Parse the header\" sprintId=ACME-S01", "forge task list"]),
     ("bug", &["forge bug new \"Empty file crashes\" severity=major", "forge bug list"]),
+    ("gate", &["forge gate check implement ACME-S01-T01"]),
+    (
+        "gate check",
+        &["forge gate check implement ACME-S01-T01", "forge gate check commit oqmd --json"],
+    ),
     ("verdict", &["forge verdict ACME-S01-T01 review-code", "forge verdict oqmd approve"]),
     ("work", &["forge work check", "forge work write ACME-S01-T01"]),
     ("feature new", &["forge feature new \"CSV export\" requirements+=\"quotes are kept\""]),

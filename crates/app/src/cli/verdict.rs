@@ -4,16 +4,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::Error;
-use forge_core::view::PhaseVerdict;
+use forge_core::verdict::PhaseVerdict;
 
 use super::common::open_forge;
 use crate::terminal_output;
 
 /// Print the verdict of a phase: approved, revision, n/a or unknown
 #[derive(Args)]
-#[command(
-    after_help = "Exit codes: 0 approved; 1 revision, n/a or unknown; 2 no such run, record or phase."
-)]
 pub(crate) struct VerdictArgs {
     /// Name a run, or a task, sprint or bug
     #[arg(value_name = "RUN|ID")]

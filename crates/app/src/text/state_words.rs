@@ -222,6 +222,8 @@ pub(crate) fn fact_symbol(fact: &Event) -> (&'static str, Option<Hue>) {
         | Event::JudgementStarted { .. }
         | Event::UnitSkipped { .. }
         | Event::GateSkipped { .. }
+        | Event::NeedsAsked { .. }
+        | Event::NeedsMet { .. }
         | Event::PathsWanted { .. }
         | Event::PathsTaken { .. }
         | Event::PathsClaimed { .. }

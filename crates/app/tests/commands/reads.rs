@@ -47,7 +47,7 @@ fn what_is_printed_as_json_fits_its_published_schema() {
         assert_eq!(serde_json::to_value(facts.unwrap()).unwrap(), record["facts"]);
     }
     let flows: Value = serde_json::from_str(&world.ok(&["flow", "list", "--json"])).unwrap();
-    assert_eq!((&flows[0]["name"], &flows[1]["name"]), (&json!("change"), &json!("draft")));
+    assert_eq!((&flows[0]["name"], &flows[1]["name"]), (&json!("bug"), &json!("change")));
     let checked: Value = serde_json::from_str(&world.ok(&["flow", "check", "--json"])).unwrap();
     assert_eq!(checked[0]["calls_max"], flows[0]["calls_max"]);
 }

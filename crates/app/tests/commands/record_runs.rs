@@ -4,11 +4,13 @@ use std::fmt::Write as _;
 
 use crate::world::{DONE, FAILED, Said, WAITS, WRONG, World, finish, has};
 
+/// What makes a document long enough to be one.
+const LONG: &str = "It says what is to be done, where, and how anybody can see that it is done. It says what is to be done, where, and how anybody can see that it is done. It says what is to be done, and no more.";
 /// Every role does its work well.
 const GOOD: &str = include_str!("pipeline.toml");
 
 /// A repository in a folder `acme` with a check, in which the engineer writes these paths for these units. Some plays come first.
-fn project(first: &str, writes: &[(&str, &str)]) -> World {
+pub(crate) fn project(first: &str, writes: &[(&str, &str)]) -> World {
     let world = World::named("acme");
     world.write("check.sh", "echo 'ok 1 - it is green'\n");
     world.write("src/main", "a program\n");
@@ -17,7 +19,7 @@ fn project(first: &str, writes: &[(&str, &str)]) -> World {
         let _ = write!(
             plays,
             "[[play]]\nrole = \"engineer\"\nunit = \"{unit}\"\nappend = {{ \"{path}\" = \"a word\\n\" }}\n\
-             artifacts = {{ \"PROGRESS.md\" = \"## Done\\n\" }}\nresult = {{ summary = \"a word\", commit = \"Say a word\" }}\n"
+             artifacts = {{ \"PROGRESS.md\" = \"## Done\\n{LONG}\" }}\nresult = {{ summary = \"a word\", commit = \"Say a word\" }}\n"
         );
     }
     world.write("play.toml", format!("{plays}{GOOD}"));
@@ -30,7 +32,7 @@ fn project(first: &str, writes: &[(&str, &str)]) -> World {
 }
 
 /// Runs a record, without naming a flow.
-fn run(world: &World, id: &str, more: &[&str]) -> Said {
+pub(crate) fn run(world: &World, id: &str, more: &[&str]) -> Said {
     world.approve("task");
     finish(&mut world.command_as_it_is(&[&["run", "-v", id, "--auto", "--yes"], more].concat()))
 }
@@ -140,7 +142,7 @@ fn a_sprint_plans_its_tasks_and_is_done_without_one_that_was_given_up() {
         &["has no phase `review-cod`", "forge verdict ACME-S01-T1 review-code"],
     );
     has(&world.refused(&["verdict", "ACME-S01", "review-code"]), &["several tasks"]);
-    let done = world.forge(&["reject", "--yes"]);
+    let done = world.forge(&["reject"]);
     assert_eq!(done.code, DONE, "{done}");
     has(&done.all(), &["Done, 2 tasks not finished", "not in the result: T1, T2"]);
     has(&world.ok(&["status"]), &["tasks left"]);

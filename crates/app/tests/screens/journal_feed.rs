@@ -225,6 +225,7 @@ impl Journal {
                 Effect::Work { .. }
                 | Effect::Judge { .. }
                 | Effect::Ask { .. }
+                | Effect::Need { .. }
                 | Effect::Claim { .. } => due,
             };
             let at = all.iter().map(moment).min().unwrap_or(due);
@@ -287,6 +288,10 @@ impl Journal {
             }
             Effect::Ask { question } => Input::Command(self.said_to(question)),
             Effect::Claim { unit } => Input::Report(Report::PathsFree { unit: unit.clone() }),
+            Effect::Need { unit, gate } => {
+                let (unit, gate) = (unit.clone(), gate.clone());
+                Input::Report(Report::NeedsMet { unit, gate })
+            }
             Effect::Wake { .. } => Input::Tick,
         }
     }
@@ -297,7 +302,7 @@ impl Journal {
             Effect::Work { attempt, .. } => Some(attempt.unit.clone()),
             Effect::Judge { judgement, .. } => Some(judgement.attempt.unit.clone()),
             Effect::Ask { question } => Some(self.asked(*question)),
-            Effect::Claim { .. } | Effect::Wake { .. } => None,
+            Effect::Claim { .. } | Effect::Need { .. } | Effect::Wake { .. } => None,
         }
     }
 

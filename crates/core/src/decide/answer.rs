@@ -29,6 +29,8 @@ impl Draft {
             QuestionReason::LandedAlready | QuestionReason::NothingToRedo => {
                 vec![Choice::Approve, Choice::GiveUp]
             }
+            // Nothing was done that could be approved, or changed.
+            QuestionReason::NotReady { .. } => vec![Choice::Retry, Choice::GiveUp],
             // The cause may be outside the code, and fixed by now.
             QuestionReason::RoundsUsedUp
             | QuestionReason::NotShrinking
@@ -214,6 +216,7 @@ impl Draft {
                     | QuestionReason::Objected { .. }
                     | QuestionReason::Doubted { .. }
                     | QuestionReason::Unfinished { .. }
+                    | QuestionReason::NotReady { .. }
                     | QuestionReason::Blocked { .. } => {
                         let why = Waiver::Person { question: id };
                         self.record(Event::GateWaived { unit, gate, why });

@@ -14,7 +14,7 @@ use crate::{
     item::{ITEMS_MAX, Item},
     item_list::flaw,
     money::Money,
-    run::{LookState, PathsState, Phase, Run, State, Table, Unit},
+    run::{LookState, NeedsState, PathsState, Phase, Run, State, Table, Unit},
     slug::retitled,
 };
 
@@ -268,6 +268,18 @@ impl Draft {
                     self.record(Event::PathsClaimed { unit: unit.clone() });
                 }
             }
+            Report::NeedsMet { unit, gate } => {
+                if self.needs_asked(unit, gate.as_deref()) {
+                    let (unit, gate) = (unit.clone(), gate.clone());
+                    self.record(Event::NeedsMet { unit, gate });
+                }
+            }
+            Report::NeedsUnmet { unit, gate, unmet } => {
+                if self.needs_asked(unit, gate.as_deref()) {
+                    let unmet = unmet.clone();
+                    self.ask(unit, gate.as_deref(), QuestionReason::NotReady { unmet });
+                }
+            }
             Report::Noticed { unit, what } => {
                 if self.run.has(unit) {
                     let (unit, what) = (unit.clone(), what.clone());
@@ -301,6 +313,28 @@ impl Draft {
         let waits = |unit: &&Unit| unit.state == State::Waiting;
         let unit = self.run.has(unit).then(|| self.run.unit(unit));
         unit.filter(|_| is_going).filter(waits).map(|unit| &unit.paths)
+    }
+
+    /// Returns true if a unit, or this gate of it, waits for a look at what it needs.
+    fn needs_asked(&self, unit: &UnitId, gate: Option<&str>) -> bool {
+        if *self.run.phase() != Phase::Going || !self.run.has(unit) {
+            return false;
+        }
+        let now = self.run.unit(unit);
+        let is_here = match now.state {
+            State::Waiting => gate.is_none(),
+            State::Judging { gate: at, look: LookState::Pending } => {
+                let name = self.run.stage(unit).gates.get(at).map(|gate| gate.name.as_str());
+                gate.is_some() && name == gate
+            }
+            State::Judging { look: LookState::UnderWay(_), .. }
+            | State::Working
+            | State::Asking { .. }
+            | State::Accepted
+            | State::Skipped
+            | State::Failed { .. } => false,
+        };
+        is_here && now.needs == NeedsState::Asked
     }
 
     /// Returns true if an attempt is the latest one of its unit. In a run that is over, none is.

@@ -1,7 +1,7 @@
 //! What can come in: commands of persons, reports of workers, time.
 
 use crate::{
-    event::{Answer, Edit, Outcome, Person, Receipt, Ruling, SettingsChange, Start},
+    event::{Answer, Edit, Outcome, Person, Receipt, Ruling, SettingsChange, Start, UnmetNeed},
     id::{AttemptId, JudgementId, QuestionId, UnitId},
     item::Item,
     money::Money,
@@ -68,6 +68,15 @@ pub enum Report {
     },
     /// Nobody else has the paths that a unit wants, and nobody can take them before this is a fact.
     PathsFree { unit: UnitId },
+    /// What must hold before a unit, or a gate of it, begins holds.
+    NeedsMet { unit: UnitId, gate: Option<String> },
+    /// It does not.
+    NeedsUnmet {
+        unit: UnitId,
+        gate: Option<String>,
+        /// All that does not hold, at least one.
+        unmet: Vec<UnmetNeed>,
+    },
     /// Something that a person should know.
     Noticed { unit: UnitId, what: String },
     /// A driver follows the run, whose calls end with a signature by this public key.

@@ -10,7 +10,7 @@ use crate::{
     id::{CallId, Scope, UnitId},
     item::overlap,
     path_claims::waits_for_paths,
-    run::{AllReviewsClean, Due, LookState, PathsState, Phase, State, TableStatus},
+    run::{AllReviewsClean, Due, LookState, NeedsState, PathsState, Phase, State, TableStatus},
     wanted,
 };
 
@@ -139,7 +139,9 @@ impl Draft {
                 self.fail(unit, FailureKind::Failed, reason);
             }
             Work::Each { .. } | Work::Flow { .. } => {
-                self.record(Event::AttemptStarted { attempt, call: None });
+                if self.may_begin(unit, None) {
+                    self.record(Event::AttemptStarted { attempt, call: None });
+                }
             }
             Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } if !gates_only => {
                 if waits_for_paths(&self.run, unit, row) {
@@ -148,16 +150,45 @@ impl Draft {
                     }
                     return;
                 }
-                if let Some(call) = self.next_call(unit, None, None) {
+                if self.has_room()
+                    && self.may_begin(unit, None)
+                    && let Some(call) = self.next_call(unit, None, None)
+                {
                     self.record(Event::AttemptStarted { attempt, call: Some(call) });
                 }
             }
             Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } | Work::Nothing => {
+                if !self.may_begin(unit, None) {
+                    return;
+                }
                 self.record(Event::AttemptStarted { attempt: attempt.clone(), call: None });
                 let outcome = Outcome::Done;
                 self.record(Event::AttemptEnded { attempt, outcome, receipt: None });
             }
         }
+    }
+
+    /// Returns true if what must hold before a unit, or a gate of it, begins was seen to hold. Asks for a look, if not.
+    fn may_begin(&mut self, unit: &UnitId, gate: Option<&str>) -> bool {
+        let stage = self.run.stage(unit);
+        let position = gate.and_then(|gate| stage.gate(gate));
+        let needs = position.map_or(&stage.needs, |position| &stage.gates[position].needs);
+        if needs.is_empty() {
+            return true;
+        }
+        match self.run.unit(unit).needs {
+            NeedsState::Met => true,
+            NeedsState::Asked => false,
+            NeedsState::Unasked => {
+                let (unit, gate) = (unit.clone(), gate.map(str::to_owned));
+                self.record(Event::NeedsAsked { unit, gate });
+                false
+            }
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.run.calls().len() < self.run.definition().start.limits.at_once as usize
     }
 
     /// Returns the next call, if there is room and money for it.
@@ -167,7 +198,7 @@ impl Draft {
         gate: Option<&str>,
         check: Option<&Check>,
     ) -> Option<Call> {
-        if self.run.calls().len() >= self.run.definition().start.limits.at_once as usize {
+        if !self.has_room() {
             return None;
         }
         let ordinal = self.run.n_calls() + 1;
@@ -302,6 +333,11 @@ impl Draft {
         let now = self.run.unit(unit);
         let (reviews_clean, not_before, arrived) = (now.reviews_clean, now.not_before, now.arrived);
         let may_start = *self.run.phase() == Phase::Going && not_before <= self.run.now();
+        let asks =
+            !gate.needs.is_empty() && (!may_start || !self.may_begin(unit, Some(&gate.name)));
+        if asks {
+            return;
+        }
         match gate.check {
             Check::Human { question, auto } => {
                 let automatic = auto == Auto::Allowed
@@ -321,6 +357,7 @@ impl Draft {
                 }
             }
             check @ (Check::Artifact { .. }
+            | Check::Outputs { .. }
             | Check::Command { .. }
             | Check::Review { .. }
             | Check::Verify

@@ -60,6 +60,18 @@ pub enum Event {
         /// Their ids, in the order of the list.
         items: Vec<String>,
     },
+    /// The stage, or a gate of it, begins as soon as what its gates as text ask for holds.
+    NeedsAsked {
+        unit: UnitId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gate: Option<String>,
+    },
+    /// It holds.
+    NeedsMet {
+        unit: UnitId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gate: Option<String>,
+    },
     /// The stage was skipped, because it does not apply to this run or item.
     UnitSkipped { unit: UnitId },
     /// The gate was skipped, because it does not apply to this run or item.
@@ -208,6 +220,8 @@ impl Event {
     /// Returns the unit that a fact is about. An answer names its question only, and the run as a whole is no unit.
     pub fn unit(&self) -> Option<UnitId> {
         if let Self::ItemsLeft { unit, .. }
+        | Self::NeedsAsked { unit, .. }
+        | Self::NeedsMet { unit, .. }
         | Self::UnitSkipped { unit }
         | Self::GateSkipped { unit, .. }
         | Self::PathsWanted { unit }

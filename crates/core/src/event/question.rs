@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::unmet_need::UnmetNeed;
 use crate::{
     failure::FaultClass,
     id::{QuestionId, UnitId},
@@ -125,6 +126,8 @@ pub enum QuestionReason {
     Doubted { what: Vec<String> },
     /// The agent reports a task as done, but nothing changed.
     NothingChanged,
+    /// What must hold before it begins does not hold.
+    NotReady { unmet: Vec<UnmetNeed> },
     /// The work was repeatedly done only in part.
     Unfinished {
         /// The work that remains.
@@ -184,6 +187,7 @@ impl QuestionReason {
             | Self::LandedAlready
             | Self::NothingToRedo
             | Self::Objected { .. }
+            | Self::NotReady { .. }
             | Self::Unfinished { .. } => true,
             Self::Checkpoint { .. }
             | Self::Unverified { .. }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::check;
 use super::count::{CountValues, RawCount, RawWord, word};
+use super::phases::{attach, role_of_key};
 use super::table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, Condition, DEPTH_MAX, Delivery, Exhausted,
     FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX,
@@ -59,6 +60,7 @@ struct RawFlow {
     coherence: Option<String>,
     #[serde(default)]
     lists: Vec<String>,
+    blocks: Option<String>,
     #[serde(default)]
     stage: Vec<RawStage>,
 }
@@ -247,7 +249,18 @@ impl FlowReader<'_> {
             }
             params.insert(name, Param { values, default });
         }
-        let stages = self.table(raw.stage, &mut params, depth)?;
+        let mut stages = self.table(raw.stage, &mut params, depth)?;
+        let wrong = |problem: String| self.wrong(None, problem);
+        if let Some(text) = &raw.blocks {
+            attach(&mut stages, text, None).map_err(wrong)?;
+        }
+        if depth == 0 {
+            for (key, text) in self.texts {
+                if let Some(role) = role_of_key(key) {
+                    attach(&mut stages, text, Some(role)).map_err(wrong)?;
+                }
+            }
+        }
         let manual = RawWhen::parse(raw.manual)
             .map_err(|problem| self.wrong(None, format!("its `manual` {problem}")))?;
         self.path.pop();
@@ -350,6 +363,7 @@ impl FlowReader<'_> {
             effort: row.effort,
             budget,
             order: if row.gates_first { StageOrder::GatesFirst } else { StageOrder::WorkFirst },
+            needs: Vec::new(),
             name,
         })
     }
@@ -540,6 +554,7 @@ impl RawGate {
             name,
             phase: self.phase,
             check,
+            needs: Vec::new(),
             reads: self.reads,
             writes: self.writes,
             redo: self.redo,

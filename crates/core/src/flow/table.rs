@@ -5,6 +5,7 @@ use std::{
     fmt,
 };
 
+use super::directive::Directive;
 use crate::{
     id::{Scope, UnitId},
     money::Money,
@@ -95,6 +96,8 @@ pub struct Stage {
     pub budget: Option<Money>,
     /// Whether the work or the gates come first.
     pub order: StageOrder,
+    /// Directives that must hold before each attempt.
+    pub needs: Vec<Directive>,
 }
 
 /// The work of a stage.
@@ -196,6 +199,8 @@ pub struct Gate {
     /// A label of the original system, shown and never looked at.
     pub phase: Option<String>,
     pub check: Check,
+    /// Directives that must hold before each look.
+    pub needs: Vec<Directive>,
     /// Artifacts that the judge may read.
     pub reads: Vec<String>,
     /// Artifacts that the judge must leave.
@@ -249,6 +254,8 @@ pub enum Check {
     Land,
     /// A check that Forge brings along.
     BuiltIn { check: BuiltIn },
+    /// What the work left is what it was to leave.
+    Outputs { directives: Vec<Directive> },
 }
 
 impl Check {
@@ -480,6 +487,16 @@ impl Stage {
         match &self.work {
             Work::Each { stages, .. } | Work::Flow { stages, .. } => stages,
             Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } | Work::Nothing => &[],
+        }
+    }
+
+    /// Returns the table inside, to be changed.
+    pub(super) fn inner_mut(&mut self) -> &mut [Stage] {
+        match &mut self.work {
+            Work::Each { stages, .. } | Work::Flow { stages, .. } => stages,
+            Work::Agent { .. } | Work::Command { .. } | Work::Deliver { .. } | Work::Nothing => {
+                &mut []
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! Not here: carrying it out. That is the driver's.
 
 use crate::{
-    flow::{BuiltIn, Check, Delivery, Flow, Work},
+    flow::{BuiltIn, Check, Delivery, Directive, Flow, Work},
     id::CallId,
 };
 
@@ -22,6 +22,8 @@ pub enum CallKind {
         /// The artifact's name.
         name: String,
     },
+    /// A look at what the work left, by Forge itself.
+    Outputs { directives: Vec<Directive> },
     /// A run of the project's checks.
     Verify,
     /// A merge into the run's result.
@@ -60,6 +62,7 @@ impl CallKind {
             Check::Review { role } => Some(Self::Agent { role: role.clone() }),
             Check::Command { run } => Some(Self::Command { run: run.clone() }),
             Check::Artifact { name } => Some(Self::Artifact { name: name.clone() }),
+            Check::Outputs { directives } => Some(Self::Outputs { directives: directives.clone() }),
             Check::Verify => Some(Self::Verify),
             Check::Land => Some(Self::Land),
             Check::BuiltIn { check } => Some(Self::BuiltIn { check: *check }),
@@ -78,6 +81,7 @@ impl CallKind {
             Self::Agent { role } => role,
             Self::Command { .. } => "command",
             Self::Artifact { .. } => "artifact",
+            Self::Outputs { .. } => "outputs",
             Self::Verify => "verify",
             Self::Land => "land",
             Self::BuiltIn { check } => check.as_str(),

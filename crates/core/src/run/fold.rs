@@ -18,11 +18,11 @@ use crate::{
     verdict::{BlockerClass, Finding, Proof, Verdict},
 };
 
+use super::before_start::{NeedsState, PathsState};
 use super::ending_keys::EndingKeys;
 use super::history::History;
 use super::tree::{
-    AllReviewsClean, LookState, PathsState, ReviewTally, State, Table, TableOpened, Unit, locate,
-    position,
+    AllReviewsClean, LookState, ReviewTally, State, Table, TableOpened, Unit, locate, position,
 };
 
 /// The last result of a check on one code tree.
@@ -216,6 +216,8 @@ impl Run {
             Event::ItemsLeft { unit, .. } => {
                 self.unit_mut(unit).1.reviews_clean = AllReviewsClean::No;
             }
+            Event::NeedsAsked { unit, .. } => self.unit_mut(unit).1.needs = NeedsState::Asked,
+            Event::NeedsMet { unit, .. } => self.unit_mut(unit).1.needs = NeedsState::Met,
             Event::UnitSkipped { unit } => self.unit_mut(unit).1.state = State::Skipped,
             Event::GateSkipped { unit, gate } => {
                 let (stage, unit) = self.unit_mut(unit);
@@ -232,6 +234,7 @@ impl Run {
                     *look = LookState::UnderWay(judgement.number);
                     unit.looks = judgement.number;
                 }
+                unit.needs = NeedsState::Unasked;
                 let session = unit.session.take();
                 self.call_started(CallId::Judgement(judgement.clone()), call, session);
             }
@@ -246,11 +249,7 @@ impl Run {
             }
             Event::GatePassed { unit, gate, .. } => self.pass_gate(unit, gate),
             Event::GateWaived { unit, gate, why } => self.waive_gate(unit, gate, *why),
-            Event::QuestionAsked(question) => {
-                self.n_questions = question.id.0;
-                self.unit_mut(&question.unit).1.state = State::Asking { question: question.id };
-                self.questions.insert(question.id, Arc::new(question.as_ref().clone()));
-            }
+            Event::QuestionAsked(question) => self.asked(question),
             Event::Answered { question, answer, words, .. } => {
                 self.answered(*question, answer, words);
             }
@@ -364,6 +363,7 @@ impl Run {
         unit.red.clear();
         unit.looks = 0;
         unit.faults = 0;
+        unit.needs = NeedsState::Unasked;
         let session = unit.session.take();
         if let Some(items) = members {
             unit.inner.bind(stage.inner(), &items);
@@ -543,6 +543,14 @@ impl Run {
                 unit.session = session;
             }
         }
+    }
+
+    fn asked(&mut self, question: &Question) {
+        self.n_questions = question.id.0;
+        let (_, unit) = self.unit_mut(&question.unit);
+        unit.state = State::Asking { question: question.id };
+        unit.needs = NeedsState::Unasked;
+        self.questions.insert(question.id, Arc::new(question.clone()));
     }
 
     /// Applies an answer. Only a retry changes the unit; what follows from others is a fact of its own.

@@ -367,17 +367,13 @@ impl History {
                 let (attempt, reference) = (attempt.clone(), reference.clone());
                 Arc::make_mut(history).done.push(DoneEffect { attempt, reference });
             }
-            Event::Noticed { unit, what } => {
-                let (unit, what) = (unit.clone(), what.clone());
-                Arc::make_mut(history).notes.push(RunNote::Noticed { unit, what });
-            }
-            Event::ItemsLeft { unit, items } => {
-                let what = items_left(items);
-                Arc::make_mut(history).notes.push(RunNote::Noticed { unit: unit.clone(), what });
-            }
+            Event::Noticed { unit, what } => Self::note(history, unit, what.clone()),
+            Event::ItemsLeft { unit, items } => Self::note(history, unit, items_left(items)),
             Event::RunResumed { .. }
             | Event::BudgetRaised { .. }
             | Event::ItemsListed { .. }
+            | Event::NeedsAsked { .. }
+            | Event::NeedsMet { .. }
             | Event::UnitSkipped { .. }
             | Event::GateSkipped { .. }
             | Event::PathsWanted { .. }
@@ -391,6 +387,10 @@ impl History {
             | Event::EffectIntended { .. }
             | Event::RunEnded { .. } => {}
         }
+    }
+
+    fn note(history: &mut Arc<Self>, unit: &UnitId, what: String) {
+        Arc::make_mut(history).notes.push(RunNote::Noticed { unit: unit.clone(), what });
     }
 
     /// Returns the gates that a person waived, with what they said. An answer that later gates follow is one.

@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use super::before_start::{NeedsState, PathsState};
 use crate::{
     Time,
     event::{Blob, Evidence, FailureKind, Outcome, Receipt, SentBack},
@@ -37,19 +38,6 @@ pub struct CommittedCode {
     pub commit: String,
     /// Its tree, without what Forge itself keeps in it.
     pub tree: String,
-}
-
-/// How a unit stands with the paths that its work may change, in a run that waits where others work.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum PathsState {
-    #[default]
-    Unclaimed,
-    /// It may start as soon as they are claimed for it.
-    Wanted,
-    /// Other work has them.
-    Taken { what: String },
-    /// They are its own until its work lands, or is given up.
-    Claimed,
 }
 
 /// The state of the files that the latest attempt at a unit changed.
@@ -110,6 +98,8 @@ pub struct Unit {
     pub waited: u32,
     /// How it stands with the paths that its work may change.
     pub paths: PathsState,
+    /// How it stands with what must hold before its next call.
+    pub needs: NeedsState,
     /// Paths that its work changes, as they were last listed.
     pub changed: Vec<String>,
     /// The checks that failed when they last looked at the current attempt.
@@ -394,20 +384,22 @@ impl Table {
         }
     }
 
-    /// Gives back the paths that units have claimed.
+    /// Gives back the paths that units have claimed, and looks again at what they need.
     pub(super) fn release_paths(&mut self) {
         for unit in &mut self.units {
             unit.paths = PathsState::Unclaimed;
+            unit.needs = NeedsState::Unasked;
             for table in &mut unit.inner.tables {
                 table.change().release_paths();
             }
         }
     }
 
-    /// Lets nothing wait for a moment any more.
+    /// Lets nothing wait for a moment any more, and looks again at what units need.
     pub(super) fn end_waits(&mut self) {
         for unit in &mut self.units {
             unit.not_before = 0;
+            unit.needs = NeedsState::Unasked;
             for table in &mut unit.inner.tables {
                 table.change().end_waits();
             }
@@ -532,6 +524,7 @@ impl Unit {
         self.state = State::Judging { gate, look: LookState::Pending };
         self.looks = 0;
         self.faults = 0;
+        self.needs = NeedsState::Unasked;
         self.session = None;
         self.arrived = arrived;
         self.step_over_skipped(stage);

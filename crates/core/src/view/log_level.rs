@@ -65,6 +65,8 @@ impl LogLevel {
             | Event::Judged { .. } => Self::Milestone,
             Event::GateSkipped { .. }
             | Event::GatePassed { by: Approval::Person { .. }, .. }
+            | Event::NeedsAsked { .. }
+            | Event::NeedsMet { .. }
             | Event::PathsWanted { .. }
             | Event::PathsClaimed { .. }
             | Event::CallSettled { .. }

@@ -45,7 +45,10 @@ impl Standing {
         let (mut asks, mut wakes) = (0, 0);
         for effect in wanted(run) {
             match effect {
-                Effect::Work { .. } | Effect::Judge { .. } | Effect::Claim { .. } => {
+                Effect::Work { .. }
+                | Effect::Judge { .. }
+                | Effect::Claim { .. }
+                | Effect::Need { .. } => {
                     return Self::Going;
                 }
                 Effect::Ask { .. } => asks += 1,
@@ -227,9 +230,11 @@ fn asks(run: &Run) -> Option<String> {
 fn soonest(run: &Run) -> Option<(Time, String)> {
     let wake = |effect| match effect {
         Effect::Wake { at } => Some(at),
-        Effect::Work { .. } | Effect::Judge { .. } | Effect::Ask { .. } | Effect::Claim { .. } => {
-            None
-        }
+        Effect::Work { .. }
+        | Effect::Judge { .. }
+        | Effect::Ask { .. }
+        | Effect::Claim { .. }
+        | Effect::Need { .. } => None,
     };
     let until = wanted(run).into_iter().find_map(wake)?;
     let units = run.units();

@@ -556,6 +556,7 @@ pub fn describe_call(run: &Run, call: &CallId) -> String {
                 Some(Check::Review { role }) => format!("{role} at work"),
                 Some(Check::Command { run }) => format!("running {run}"),
                 Some(Check::Artifact { name }) => format!("checking that {name} exists"),
+                Some(Check::Outputs { .. }) => "checking what was written".to_owned(),
                 Some(Check::BuiltIn { check }) => format!("checking that {}", check.description()),
                 Some(Check::Verify) => "running checks".to_owned(),
                 Some(Check::Land) => "merging into the run's branch".to_owned(),

@@ -32,6 +32,14 @@ impl Names {
         }
     }
 
+    /// Returns a unit, or a gate of it.
+    fn place(self, unit: &UnitId, gate: Option<&str>) -> String {
+        match gate {
+            None => self.unit(unit),
+            Some(gate) => format!("{}: {}", self.unit(unit), self.gate(gate)),
+        }
+    }
+
     fn attempt(self, attempt: &AttemptId) -> String {
         match self {
             Self::Short => attempt.label(),
@@ -106,6 +114,12 @@ pub fn sentence(event: &Event, names: Names) -> String {
         }
         Event::ItemsLeft { unit, items } => {
             format!("{}: {}", names.unit(unit), items_left(items))
+        }
+        Event::NeedsAsked { unit, gate } => {
+            format!("{}: looking at what it needs", names.place(unit, gate.as_deref()))
+        }
+        Event::NeedsMet { unit, gate } => {
+            format!("{} has what it needs", names.place(unit, gate.as_deref()))
         }
         Event::UnitSkipped { unit } => format!("{} skipped", names.unit(unit)),
         Event::GateSkipped { unit, gate } => {
@@ -437,6 +451,11 @@ pub(super) fn question_text(question: &Question) -> String {
                 "The work is only partly done, and no attempts are left; left: {}. What now?",
                 line(what).trim_end_matches('.')
             )
+        }
+        QuestionReason::NotReady { unmet } => {
+            let who = if gate.is_empty() { "This stage".to_owned() } else { format!("`{gate}`") };
+            let unmet: Vec<String> = unmet.iter().map(ToString::to_string).collect();
+            format!("{who} cannot begin: {}. What now?", lines(&unmet))
         }
         QuestionReason::LandedAlready => {
             let does = capitalized(&gate_does(gate, "does not pass", "do not pass"));

@@ -154,6 +154,7 @@ const TASK: &[FieldRule] = &[
     DESCRIPTION,
     PATH,
     LOCATOR,
+    optional("pipeline", NAME),
     optional("estimate", FieldShape::Choice(&["S", "M", "L", "XL"])),
     optional("dependencies", FieldShape::Records(WorkKind::Task)),
     optional("writes", FieldShape::Paths),

@@ -8,7 +8,7 @@ use forge_core::{
     item::Item,
 };
 
-use super::Chance;
+use super::numbers::Chance;
 
 /// The text of a flow that can be read, with rows, gates and tables as they come.
 pub(crate) fn flow_by_chance(chance: &mut Chance) -> String {
@@ -20,17 +20,26 @@ pub(crate) fn flow_by_chance(chance: &mut Chance) -> String {
         let default = *chance.of(&["", ", default = \"low\"", ", default = \"high\""]);
         writeln!(text, "tags.risk = {{ values = [\"low\", \"high\"]{default} }}").unwrap();
     }
-    table_by_chance(chance, &mut text, 1);
-    text
+    let mut phases = Vec::new();
+    table_by_chance(chance, &mut text, 1, &mut phases);
+    // What some phases need. Whether it holds is up to the world.
+    let mut blocks = String::new();
+    phases.sort();
+    phases.dedup();
+    for phase in phases.iter().filter(|_| chance.one_in(6)) {
+        writeln!(blocks, "```gates phase={phase}\nforbid task.status == blocked\n```").unwrap();
+    }
+    format!("blocks = '''\n{blocks}'''\n{text}")
 }
 
-fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
+fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize, phases: &mut Vec<String>) {
     let head = vec!["stage"; depth].join(".");
     let rows = 1 + chance.below(4);
     let mut names: Vec<String> = if depth == 1 { vec!["first".to_owned()] } else { vec![] };
     for row in 0..rows {
         let name = format!("r{depth}{row}");
         writeln!(text, "[[{head}]]\nname = \"{name}\"").unwrap();
+        phases.push(name.clone());
         // At the root, `first` stays before everything, so that the list is there.
         let any = names.get(chance.below(names.len().max(1))).cloned();
         let firsts = match (any, chance.below(3)) {
@@ -98,6 +107,7 @@ fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
                 (true, rounds) => format!(", rounds = {rounds}"),
                 (false, _) => String::new(),
             };
+            phases.push(format!("g{n}"));
             gates.push(format!("{{ name = \"g{n}\", {check}{redo}{rounds}{advisory}{when} }}"));
         }
         if is_called && chance.one_in(3) {
@@ -108,7 +118,7 @@ fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize) {
         }
         writeln!(text, "gates = [{}]", gates.join(", ")).unwrap();
         if !is_called {
-            table_by_chance(chance, text, depth + 1);
+            table_by_chance(chance, text, depth + 1, phases);
         }
         names.push(name);
     }

@@ -48,6 +48,9 @@ pub(super) const SOMETIMES: &[&str] = &[
     "passed automatically",
     "landed",
     "made way",
+    "a unit that has what it needs",
+    "a gate that has what it needs",
+    "why not ready",
     "paths that others have",
     "paths that are claimed",
     "noticed",
@@ -210,10 +213,13 @@ impl Game {
             Event::JudgementStarted { judgement, .. } => {
                 return self.began(&CallId::Judgement(judgement.clone()));
             }
+            Event::NeedsMet { gate: None, .. } => "a unit that has what it needs",
+            Event::NeedsMet { gate: Some(_), .. } => "a gate that has what it needs",
             Event::PathsTaken { .. } => "paths that others have",
             Event::PathsClaimed { .. } => "paths that are claimed",
             Event::RunStarted(_)
             | Event::PathsWanted { .. }
+            | Event::NeedsAsked { .. }
             | Event::RunResumed { .. }
             | Event::BudgetRaised { .. }
             | Event::SettingsChanged { .. }
@@ -250,5 +256,6 @@ fn why_asked(why: &QuestionReason) -> &'static str {
         QuestionReason::Doubted { .. } => "why doubted",
         QuestionReason::NothingChanged => "why nothing changed",
         QuestionReason::Unfinished { .. } => "why unfinished",
+        QuestionReason::NotReady { .. } => "why not ready",
     }
 }

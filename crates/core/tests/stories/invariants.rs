@@ -543,6 +543,14 @@ pub(crate) fn check(run: &Run) {
             Effect::Claim { unit } => {
                 assert_eq!(run.unit(unit).state, State::Waiting, "it has its paths, or needs none");
             }
+            Effect::Need { unit, gate } => {
+                let state = run.unit(unit).state;
+                let waits = match gate {
+                    None => state == State::Waiting,
+                    Some(_) => matches!(state, State::Judging { look: LookState::Pending, .. }),
+                };
+                assert!(waits, "{unit} has begun what it needs something for");
+            }
             Effect::Wake { at } => assert!(*at > run.now(), "a wake for a time that is over"),
         }
     }

@@ -1,13 +1,13 @@
 //! The journal's format is for ever: every fact can be written and read back, and the journal
 //! of every version that was ever released can still be read and folded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{
     Command, Effect, Input, Report, Run, decide,
     event::{
-        Answer, Approval, Colour, End, Event, Evidence, FailureKind, Hold, OnOverlap, Outcome,
-        ProofStart, Question, QuestionReason, Receipt, Record, Ruling, SentBack, Waiver,
+        Answer, Approval, Colour, End, Event, Evidence, FailureKind, Hold, Outcome, ProofStart,
+        Question, QuestionReason, Receipt, Record, Ruling, SentBack, UnmetKind, UnmetNeed, Waiver,
     },
     failure::FaultClass,
     id::{CallId, JudgementId, QuestionId, UnitId},
@@ -29,6 +29,7 @@ const V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v2.jsonl")
 const V3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v3.jsonl");
 
 const V4: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v4.jsonl");
+const V5: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v5.jsonl");
 
 /// The name of a fact, as the journal writes it.
 fn kind(event: &Event) -> String {
@@ -298,7 +299,7 @@ agent = "writer"
 #[test]
 #[ignore = "not a test: writes the example journal anew"]
 fn the_example_journal_is_written_only_on_demand() {
-    std::fs::write(V4, claiming().journal.join("\n") + "\n").unwrap();
+    std::fs::write(V5, needing().journal.join("\n") + "\n").unwrap();
 }
 
 #[test]
@@ -600,33 +601,6 @@ fn endings_of_calls_that_began_before_there_were_keys_are_read_as_before() {
     assert_eq!(keys(&world).unwrap(), ["k1", "k2"], "keepers of the driver before may still end");
 }
 
-/// A run that waits for its paths, has them, and waits for other ones.
-fn claiming() -> World {
-    let flow = r#"
-name = "claims"
-[[stage]]
-name = "make"
-agent = "maker"
-gates = [{ check = "changes" }, { land = true }]
-[[stage]]
-name = "fix"
-agent = "fixer"
-gates = [{ check = "changes" }, { land = true }]
-"#;
-    let mut start = start_of("claims", &[("claims", flow)], &[]);
-    start.on_overlap = Some(OnOverlap::Defer);
-    let mut world = World::of(start).begin();
-    let make: UnitId = "make".parse().unwrap();
-    let what = "run r2 may change the same files: src".to_owned();
-    world.report(Report::PathsTaken { unit: make.clone(), what: what.clone() });
-    world.report(Report::PathsFree { unit: make });
-    world.end("make#1");
-    world.end("make#1/changes#1");
-    world.end("make#1/land#1");
-    world.report(Report::PathsTaken { unit: "fix".parse().unwrap(), what });
-    world
-}
-
 #[test]
 fn the_journal_of_version_4_can_be_read_and_folded_for_ever() {
     let text = std::fs::read_to_string(V4).unwrap();
@@ -647,4 +621,70 @@ fn the_journal_of_version_4_can_be_read_and_folded_for_ever() {
     }
     assert_eq!(wanted(&run), [Effect::Claim { unit: "fix".parse().unwrap() }]);
     assert_eq!(claims(&run), []);
+}
+
+/// A run that looks at what it needs, lacks something, is left with a task, and needs something again.
+fn needing() -> World {
+    let flow = r#"
+name = "needs"
+lists = ["tasks"]
+blocks = """
+```gates phase=make
+forbid task.status == blocked
+```
+```gates phase=end
+after build = n/a
+```
+"""
+[[stage]]
+name = "split"
+agent = "s"
+list = "tasks"
+[[stage]]
+name = "build"
+each = "tasks"
+stuck = "pass-with-notes"
+  [[stage.stage]]
+  name = "make"
+  agent = "m"
+  gates = [{ name = "critic", review = "c" }]
+[[stage]]
+name = "end"
+agent = "e"
+"#;
+    let mut start = start_of("needs", &[("needs", flow)], &[]);
+    start.lists = BTreeMap::from([("tasks".to_owned(), vec![writes("A", "a"), writes("B", "b")])]);
+    let mut world = World::of(start).begin();
+    let make = |item: &str| -> UnitId { format!("build.{item}/make").parse().unwrap() };
+    let (subject, got) = ("task.status".to_owned(), "blocked".to_owned());
+    let want = "not == blocked".to_owned();
+    let unmet = vec![UnmetNeed { kind: UnmetKind::ForbidTriggered, subject, want, got }];
+    world.report(Report::NeedsUnmet { unit: make("A"), gate: None, unmet });
+    world.say(1, Answer::GiveUp, "");
+    world.report(Report::NeedsMet { unit: make("B"), gate: None });
+    world.end("build.B/make#1");
+    world.end("build.B/make#1/critic#1");
+    world
+}
+
+#[test]
+fn the_journal_of_version_5_can_be_read_and_folded_for_ever() {
+    let text = std::fs::read_to_string(V5).unwrap();
+    let mut run = Run::new();
+    let mut said = Vec::new();
+    for line in text.lines() {
+        let record: Record = serde_json::from_str(line).unwrap();
+        assert_eq!(serde_json::to_string(&record).unwrap(), line, "the format has changed");
+        run.apply_record(&record);
+        said.extend(record.facts.iter().map(|fact| sentence(fact, Names::Exact)));
+    }
+    for line in [
+        "build.A/make: looking at what it needs",
+        "Q1 asks about build.A/make: This stage cannot begin: task.status is blocked. What now?",
+        "build.B/make has what it needs",
+        "build: not finished, and not in the result: A",
+    ] {
+        assert!(said.iter().any(|said| said == line), "no `{line}` in\n{}", said.join("\n"));
+    }
+    assert_eq!(wanted(&run), [Effect::Need { unit: "end".parse().unwrap(), gate: None }]);
 }

@@ -22,6 +22,7 @@ mod landing;
 mod lists;
 mod milestone;
 mod money;
+mod needs;
 mod paths;
 mod people;
 mod phases;

@@ -462,6 +462,10 @@ impl World {
                 Input::Report(self.response(&CallId::Judgement(judgement.clone())))
             }
             Effect::Claim { unit } => Input::Report(Report::PathsFree { unit: unit.clone() }),
+            Effect::Need { unit, gate } => {
+                let (unit, gate) = (unit.clone(), gate.clone());
+                Input::Report(Report::NeedsMet { unit, gate })
+            }
             Effect::Wake { at } => return Some(((*at).max(self.now()), Input::Tick)),
             Effect::Ask { question } => {
                 let asked = self.run.question(*question).unwrap();
@@ -598,6 +602,8 @@ impl World {
                 Effect::Judge { judgement, .. } => judgement.to_string(),
                 Effect::Ask { question } => question.to_string(),
                 Effect::Claim { unit } => format!("paths of {unit}"),
+                Effect::Need { unit, gate: None } => format!("needs of {unit}"),
+                Effect::Need { unit, gate: Some(gate) } => format!("needs of {unit}/{gate}"),
                 Effect::Wake { at } => format!("wake at {at}"),
             })
             .collect()

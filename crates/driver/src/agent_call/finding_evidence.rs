@@ -41,6 +41,8 @@ pub fn look_at_evidence(plan: &Plan<'_>, report: &mut Report) -> Result<(), Erro
         | Report::Intends { .. }
         | Report::PathsTaken { .. }
         | Report::PathsFree { .. }
+        | Report::NeedsMet { .. }
+        | Report::NeedsUnmet { .. }
         | Report::Signs { .. }
         | Report::Did { .. } => return Ok(()),
     };

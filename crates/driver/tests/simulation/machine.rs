@@ -491,7 +491,10 @@ impl Machine {
             }
         };
         for artifact in writes {
-            files.push((artifact_name(&run, artifact, scope), format!("# {name}\n\ntext\n")));
+            files.push((
+                artifact_name(&run, artifact, scope),
+                format!("# {name}\n\n{}", "A line of text.\n".repeat(14)),
+            ));
         }
         result["findings"] = json!([]);
         match &call {

@@ -71,7 +71,11 @@ fn check_table(stages: &[Stage], writers: &BTreeSet<String>) -> Result<(), Strin
 fn shares(stage: &Stage) -> bool {
     let looks = |gate: &Gate| match gate.check {
         Check::Review { .. } | Check::Command { .. } | Check::BuiltIn { .. } => true,
-        Check::Artifact { .. } | Check::Human { .. } | Check::Verify | Check::Land => false,
+        Check::Artifact { .. }
+        | Check::Outputs { .. }
+        | Check::Human { .. }
+        | Check::Verify
+        | Check::Land => false,
     };
     let has_own = |stages: &[Stage]| {
         stages.iter().any(|stage| stage.gates.iter().any(|gate| gate.check == Check::Land))

@@ -89,7 +89,7 @@ fn sent_back(run: &Run, all: &mut Vec<Improvement>) {
             Some(Check::Review { .. }) => {
                 "if it is a rule of the project, say it in .forge/instructions.md"
             }
-            Some(Check::Artifact { .. }) => {
+            Some(Check::Artifact { .. } | Check::Outputs { .. }) => {
                 "say in the role's prompt what the artifact must look like"
             }
             Some(Check::BuiltIn { .. }) => {
@@ -273,6 +273,7 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
             ) => "let tasks that touch the same code run one after the other",
             (QuestionReason::NothingChanged, _) => "leave out what already exists",
             (QuestionReason::Unfinished { .. }, _) => "split it into smaller tasks",
+            (QuestionReason::NotReady { .. }, _) => "see `forge gate check` before the next run",
             (QuestionReason::Doubted { .. }, _) => "see what is left before you merge",
             (QuestionReason::Setbacks { .. }, _) => "see `forge doctor` and the agent's own logs",
         };
