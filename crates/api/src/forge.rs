@@ -143,7 +143,10 @@ impl Forge {
 
     /// Returns the flows and roles of this repository.
     pub fn catalog(&self) -> Catalog {
-        Catalog::from_folder(self.home.repository.top.as_deref())
+        let catalog = Catalog::from_folder(self.home.repository.top.as_deref());
+        // Settings that cannot be read are refused where they are needed.
+        let settings = self.settings().unwrap_or_default();
+        catalog.with_pipelines(&settings.pipelines)
     }
 
     /// Returns what is set here by all layers, with `forge.toml` as it lies in the checkout. What counts for

@@ -22,7 +22,7 @@ mod params;
 mod plan;
 mod prompts;
 mod ready;
-mod record;
+pub(crate) mod record;
 mod request;
 mod triage;
 mod validate_text;
@@ -211,6 +211,7 @@ impl Forge {
             None => None,
         };
         let catalog = Catalog::from_commit(repository, base.as_deref());
+        let catalog = catalog.with_pipelines(&settings.pipelines);
         let name = request.flow.as_ref().map_or(&*settings.flow, String::as_str).to_owned();
         let found = self.committed_flow(&catalog, &name).map_err(|error| {
             let names = catalog.names().unwrap_or_default();

@@ -4,6 +4,7 @@ use forge_core::{
     Run,
     id::UnitId,
     phase_verdict::phase_verdict,
+    run::State,
     verdict::PhaseVerdict,
     work::{WorkId, WorkKind, WorkRecord},
 };
@@ -81,15 +82,19 @@ pub(crate) fn phase_of(
 ) -> Result<(UnitId, Option<String>), Error> {
     let mut names = Vec::new();
     let mut found = Vec::new();
-    for (unit, stage, _) in run.units() {
-        if task.is_some_and(|task| !is_of_task(run, &unit, task)) {
+    // A task that goes through a pipeline of the settings skips the phases of its flow.
+    let is_skipped = |state: State| state == State::Skipped;
+    let units = run.units();
+    let units = units.iter().filter(|(_, _, unit)| !is_skipped(unit.state));
+    for (unit, stage, _) in units {
+        if task.is_some_and(|task| !is_of_task(run, unit, task)) {
             continue;
         }
         names.extend(stage.gates.iter().map(|gate| gate.name.clone()));
         names.push(stage.name.clone());
         let gate = stage.gates.iter().find(|gate| gate.name == phase);
         if gate.is_some() || stage.name == phase {
-            found.push((unit, gate.map(|gate| gate.name.clone())));
+            found.push((unit.clone(), gate.map(|gate| gate.name.clone())));
         }
     }
     // Of a gate and a stage around it with the same name, the gate has the verdict.

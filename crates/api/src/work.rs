@@ -33,7 +33,7 @@ use serde::Serialize;
 pub use files::WorkFinding;
 pub use records::WorkRecords;
 
-use crate::forge::Forge;
+use crate::{forge::Forge, start::record::unknown_pipeline};
 use records::Access;
 
 /// The longest beginning of ids that is made from the name of a folder, in characters.
@@ -139,6 +139,7 @@ impl WorkRecords<'_> {
                 FieldChange::Remove(_) => return Err(assignments::nothing_to_remove(kind, &name)),
             }
         }
+        self.refuse_unknown_pipeline(&fields)?;
         let prefix = self.prefix()?;
         self.change(&WorkCommand::Create { kind, id, prefix, fields })
     }
@@ -153,7 +154,19 @@ impl WorkRecords<'_> {
         let id = self.settle(kind, id)?;
         let changes = assigned.iter().map(|text| assignments::parse(kind, Some(&id), text));
         let changes = changes.collect::<Result<Vec<(String, FieldChange)>, Error>>()?;
+        let set = changes.iter().filter_map(|(name, change)| match change {
+            FieldChange::Set(value) => Some((name.clone(), value.clone())),
+            FieldChange::Clear | FieldChange::Add(_) | FieldChange::Remove(_) => None,
+        });
+        self.refuse_unknown_pipeline(&set.collect())?;
         self.change(&WorkCommand::Set { kind, id, changes })
+    }
+
+    fn refuse_unknown_pipeline(&self, fields: &Fields) -> Result<(), Error> {
+        match unknown_pipeline(&self.forge.settings()?, fields) {
+            None => Ok(()),
+            Some(what) => Err(Error::usage(what, "forge config list".to_owned())),
+        }
     }
 
     /// Moves a record to a state.

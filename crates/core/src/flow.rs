@@ -19,7 +19,7 @@ pub use check::{CallsMax, matches_name};
 pub use directive::{Directive, FieldTest, RecordField};
 pub(crate) use gate_text::{PLACEHOLDERS, STATUS};
 pub use gate_text::{only_blocks, without_blocks};
-pub use phases::role_blocks_key;
+pub use phases::{DEFAULT_PIPELINE, pipeline_key, role_blocks_key};
 pub use table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, CHANGE, Check, Condition, DEPTH_MAX, Delivery,
     Exhausted, FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, ItemOrder,

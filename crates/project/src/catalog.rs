@@ -13,7 +13,7 @@ use std::{
 
 use forge_core::result::ResultKey;
 use forge_core::{
-    flow::{Flow, FlowError, only_blocks, role_blocks_key, without_blocks},
+    flow::{Flow, FlowError, only_blocks, pipeline_key, role_blocks_key, without_blocks},
     id::is_plain_name,
     view::short_commit,
 };
@@ -24,6 +24,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error,
     bounded_read::read_text,
+    pipelines::{PipelineUse, pipeline_flow},
+    settings::{PipelineName, PipelineTable},
     suggest::{explain, nearest},
 };
 
@@ -60,6 +62,9 @@ const SHIPPED: &[Shipped] = &[
     shipped!("bug": "bug" / "architect", "bug" / "bug-fixer", "bug" / "engineer-plan", "bug" / "supervisor", "bug" / "supervisor-plan", "bug" / "triager", "bug" / "verifier"),
 ];
 
+/// The flow that comes with Forge whose roles play the phases of pipelines.
+const PIPELINE_ROLES: &str = "task";
+
 /// Where the flows of a project lie.
 const FLOWS: &str = ".forge/flows";
 
@@ -70,6 +75,7 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct Catalog {
     source: CatalogSource,
+    pipelines: BTreeMap<PipelineName, PipelineTable>,
 }
 
 /// The source of the project's own ones.
@@ -177,6 +183,8 @@ pub enum Origin {
     Shipped,
     /// The project has it.
     Project(PathBuf),
+    /// It is a pipeline of the settings.
+    Settings,
 }
 
 /// One line of `forge flow list` and `forge flow check`.
@@ -243,6 +251,7 @@ impl Catalog {
     pub fn from_folder(top: Option<&Path>) -> Self {
         Self {
             source: top.map_or(CatalogSource::Nothing, |top| CatalogSource::Folder(top.to_owned())),
+            pipelines: BTreeMap::new(),
         }
     }
 
@@ -251,7 +260,14 @@ impl Catalog {
         let source = commit.map_or(CatalogSource::Nothing, |commit| {
             CatalogSource::Commit(repository.clone(), commit.to_owned())
         });
-        Self { source }
+        Self { source, pipelines: BTreeMap::new() }
+    }
+
+    /// Adds the pipelines of the settings, each of which is a flow of its own, too.
+    #[must_use]
+    pub fn with_pipelines(mut self, pipelines: &BTreeMap<PipelineName, PipelineTable>) -> Self {
+        self.pipelines.clone_from(pipelines);
+        self
     }
 
     /// Returns the names of all flows, sorted.
@@ -266,6 +282,7 @@ impl Catalog {
                 None => names.extend(below.strip_suffix(".toml").map(str::to_owned)),
             }
         }
+        names.extend(self.pipelines.keys().map(|name| name.to_string()));
         names.sort();
         names.dedup();
         Ok(names)
@@ -275,23 +292,35 @@ impl Catalog {
     pub fn flow(&self, name: &str) -> Result<FoundFlow, Error> {
         let mut texts = BTreeMap::new();
         let origin = self.collect(name, &mut texts)?;
-        let flow = Flow::parse(name, &texts).map_err(|error| wrong_flow(name, error))?;
-        let mut found = FoundFlow { flow, texts, origin };
-        let (mut writers, mut blocks) = (BTreeSet::new(), BTreeMap::new());
-        for role in found.flow.roles() {
-            let (text, parsed) = self.role_text(&found, role)?;
-            if parsed.code == Code::Writes {
-                writers.insert(role.to_owned());
+        let parse = |texts: &BTreeMap<String, String>| {
+            Flow::parse(name, texts).map_err(|error| wrong_flow(name, error))
+        };
+        let mut found = FoundFlow { flow: parse(&texts)?, texts, origin };
+        let mut more = BTreeMap::new();
+        // A pipeline says itself what its phases need.
+        if found.origin != Origin::Settings {
+            for role in found.flow.roles() {
+                let blocks = only_blocks(&self.role_text(&found, role)?.0);
+                if !blocks.is_empty() {
+                    more.insert(role_blocks_key(role), blocks);
+                }
             }
-            let own = only_blocks(&text);
-            if !own.is_empty() {
-                blocks.insert(role_blocks_key(role), own);
+            if found.texts.values().any(|text| text.contains("pipelines")) {
+                for (name, table) in &self.pipelines {
+                    let text = pipeline_flow(name, &table.phases, PipelineUse::SprintTask)?;
+                    more.insert(pipeline_key(name), text);
+                }
             }
         }
-        if !blocks.is_empty() {
-            found.texts.extend(blocks);
-            found.flow =
-                Flow::parse(name, &found.texts).map_err(|error| wrong_flow(name, error))?;
+        if !more.is_empty() {
+            found.texts.extend(more);
+            found.flow = parse(&found.texts)?;
+        }
+        let mut writers = BTreeSet::new();
+        for role in found.flow.roles() {
+            if self.role_text(&found, role)?.1.code == Code::Writes {
+                writers.insert(role.to_owned());
+            }
         }
         flow_rules::check(&found.flow, &writers).map_err(|problem| {
             let what = format!("flow `{name}`: {problem}");
@@ -323,6 +352,10 @@ impl Catalog {
             if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == name) {
                 return Ok((shipped.text.to_owned(), Origin::Shipped));
             }
+            if let Some(table) = self.pipelines.get(name) {
+                let text = pipeline_flow(name, &table.phases, PipelineUse::Task)?;
+                return Ok((text, Origin::Settings));
+            }
         }
         let names = self.names()?;
         let others = names.iter().map(String::as_str).filter(|other| *other != name);
@@ -340,7 +373,11 @@ impl Catalog {
                 text = self.source.read(&path)?;
             }
         }
-        let shipped = SHIPPED.iter().filter(|flow| found.texts.contains_key(flow.name));
+        let is_used = |flow: &&Shipped| {
+            let is_pipeline = found.origin == Origin::Settings && flow.name == PIPELINE_ROLES;
+            is_pipeline || found.texts.contains_key(flow.name)
+        };
+        let shipped = SHIPPED.iter().filter(is_used);
         let mut shipped = shipped.flat_map(|flow| flow.roles.iter());
         let text = text.or_else(|| {
             shipped.find(|(shipped, _)| *shipped == role).map(|(_, text)| (*text).to_owned())

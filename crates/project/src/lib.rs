@@ -21,6 +21,7 @@ pub mod error;
 pub mod executables;
 mod path_names;
 pub mod personal_dirs;
+pub mod pipelines;
 pub mod protected_files;
 pub mod settings;
 pub mod suggest;

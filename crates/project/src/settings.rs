@@ -49,5 +49,7 @@ pub use snapshot::{
     VerifyFrom,
 };
 pub use sources::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
-pub use types::{AgentTable, Claims, FinalCheckout, RunRecord, SettingValues, Switch};
-pub use values::{AgentName, Dollars, ModelName, Value, shown_url};
+pub use types::{
+    AgentTable, Claims, FinalCheckout, PipelineTable, RunRecord, SettingValues, Switch,
+};
+pub use values::{AgentName, Dollars, ModelName, PipelineName, PipelinePhase, Value, shown_url};

@@ -60,6 +60,12 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ),
     ("notify.bell", "false", "\"on\"", "\"true\""),
     ("notify.desktop", "true", "\"off\"", "1"),
+    (
+        "pipelines.short.phases",
+        "[\"implement\", \"commit\"]",
+        "[\"plan\", \"approve role=x max_iterations=1 on_revision=plan model=m\"]",
+        "[\"implement x=1\"]",
+    ),
 ];
 
 /// Values of every type of TOML; most keys accept one type.

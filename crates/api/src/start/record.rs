@@ -8,12 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{
     event::RunSubject,
+    flow::DEFAULT_PIPELINE,
     id::is_item_id,
     item::Item,
     view::Course,
-    work::{FieldValue, WorkId, WorkKind, WorkRecord, WorkRefusal, WorkState, waits_for},
+    work::{FieldValue, Fields, WorkId, WorkKind, WorkRecord, WorkRefusal, WorkState, waits_for},
 };
 use forge_driver::{Error, clock::now, work_records::take};
+use forge_project::{settings::Settings, suggest::nearest};
 use forge_store::work::WorkError;
 
 use super::request::{AboutRecord, Request};
@@ -21,6 +23,8 @@ use crate::{forge::Forge, work::refusals};
 
 /// The list that the tasks of a sprint are.
 const TASKS: &str = "tasks";
+/// The field of a task, and the tag of an item, that names a pipeline.
+const PIPELINE: &str = "pipeline";
 /// The flow of a sprint that was not given one.
 const SPRINT_FLOW: &str = "sprint";
 
@@ -37,7 +41,10 @@ impl Forge {
             return Err(refusals::about(record.kind, &record.id, &refusal));
         }
         refuse_state(&record)?;
-        let flow = request.flow.clone().unwrap_or_else(|| record.kind.as_str().to_owned());
+        let settings = self.settings_at(self.home.repository.head().as_deref())?;
+        refuse_pipeline(&settings, &record)?;
+        let own = pipeline(&record.fields).filter(|name| *name != DEFAULT_PIPELINE);
+        let flow = request.flow.as_deref().or(own).unwrap_or(record.kind.as_str()).to_owned();
         let mut text = in_words(&record);
         let mut about = AboutRecord {
             subject: RunSubject { kind: record.kind, item: item(&record, &BTreeSet::new()) },
@@ -46,6 +53,9 @@ impl Forge {
         };
         if record.kind == WorkKind::Sprint && flow == SPRINT_FLOW {
             let tasks = records.tasks_of(&record.id)?;
+            for task in &tasks {
+                refuse_pipeline(&settings, task)?;
+            }
             let (items, left) = list(&tasks)?;
             about.notes = left;
             for task in
@@ -99,6 +109,30 @@ impl Forge {
             Course::Failed | Course::Over => false,
         })
     }
+}
+
+/// Returns the pipeline that a task names.
+fn pipeline(fields: &Fields) -> Option<&str> {
+    fields.get(PIPELINE).and_then(FieldValue::as_text)
+}
+
+fn refuse_pipeline(settings: &Settings, record: &WorkRecord) -> Result<(), Error> {
+    let next = format!("forge task set {} pipeline=NAME", record.id);
+    match unknown_pipeline(settings, &record.fields) {
+        None => Ok(()),
+        Some(what) => Err(Error::usage(format!("`{}` has the {what}", record.id), next)),
+    }
+}
+
+/// Says that fields name a pipeline which the settings do not have, with those that they have.
+pub(crate) fn unknown_pipeline(settings: &Settings, fields: &Fields) -> Option<String> {
+    let known = |name: &str| name == DEFAULT_PIPELINE || settings.pipelines.contains_key(name);
+    let name = pipeline(fields).filter(|name| !known(name))?;
+    let names: Vec<&str> = settings.pipelines.keys().map(|name| &**name).collect();
+    let near = nearest(name, names.iter().copied());
+    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let names = [DEFAULT_PIPELINE].into_iter().chain(names).collect::<Vec<_>>().join(", ");
+    Some(format!("unknown pipeline `{name}`{near} (pipelines: {names})"))
 }
 
 /// Returns the parameters that the mode of a sprint means.
@@ -196,7 +230,10 @@ fn item(record: &WorkRecord, done: &BTreeSet<WorkId>) -> Item {
         },
         writes: texts("writes"),
         must: texts("must"),
-        tags: BTreeMap::new(),
+        tags: pipeline(&record.fields)
+            .map(|name| (PIPELINE.to_owned(), name.to_owned()))
+            .into_iter()
+            .collect(),
     }
 }
 

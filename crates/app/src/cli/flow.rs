@@ -151,6 +151,7 @@ fn origin_text(origin: &Origin) -> String {
     match origin {
         Origin::Shipped => "built in".to_owned(),
         Origin::Project(path) => path.display().to_string(),
+        Origin::Settings => "settings".to_owned(),
     }
 }
 

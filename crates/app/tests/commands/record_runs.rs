@@ -1,6 +1,6 @@
 //! `forge run ID`: tasks, sprints and bugs as the subject of runs, and how their records follow.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, fs};
 
 use crate::world::{DONE, FAILED, Said, WAITS, WRONG, World, finish, has};
 
@@ -160,4 +160,95 @@ fn a_bug_is_fixed_by_its_id() {
     assert_eq!(said.code, DONE, "{said}");
     has(&world.ok(&["bug", "list"]), &["ACME-BUG-001  fixed  A word is missing"]);
     has(&world.brief(&world.latest(), "triage#1"), &["Bug ACME-BUG-001", "Severity: minor"]);
+}
+
+/// Settings with a short pipeline.
+const HOTFIX: &str =
+    "[pipelines.hotfix]\nphases = [\"implement\", \"review-code max_iterations=2\", \"commit\"]\n";
+
+fn with_hotfix(writes: &[(&str, &str)]) -> World {
+    let world = project("", writes);
+    world.write(
+        "forge.toml",
+        format!("{}{HOTFIX}", fs::read_to_string(world.repo.join("forge.toml")).unwrap()),
+    );
+    world.git(&["commit", "--quiet", "-am", "a pipeline"]);
+    world.ok(&["sprint", "new", "First"]);
+    world
+}
+
+#[test]
+fn a_task_goes_through_the_pipeline_that_it_names() {
+    let world = with_hotfix(&[("implement", "src/greet")]);
+    world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "pipeline=hotfix"]);
+    let said = run(&world, "ACME-S01-T01", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let log = world.ok(&["log", "-vv"]);
+    has(&log, &["implement#1", "review-code"]);
+    assert!(!log.contains("plan#1") && !log.contains("validate"), "{log}");
+    has(&world.ok(&["task", "list"]), &["ACME-S01-T01  committed  Greet"]);
+    has(&world.ok(&["flow", "show", "hotfix"]), &["implement", "review-code", "commit"]);
+}
+
+#[test]
+fn tasks_of_a_sprint_go_through_different_pipelines() {
+    let tasks =
+        [("tasks.ACME-S01-T01/*", "src/greet"), ("tasks.ACME-S01-T02/hotfix.hotfix/*", "src/part")];
+    let world = with_hotfix(&tasks);
+    world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "writes=src/greet"]);
+    world.ok(&["task", "new", "Part", "sprintId=ACME-S01", "writes=src/part", "pipeline=hotfix"]);
+    let said = run(&world, "ACME-S01", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let all = "ACME-S01-T01  committed  Greet\nACME-S01-T02  committed  Part\n";
+    assert_eq!(world.ok(&["task", "list"]), all);
+    let verdict = |id: &str, phase: &str| world.forge(&["verdict", id, phase]).out;
+    assert_eq!(verdict("ACME-S01-T02", "review-code"), "approved\n");
+    assert_eq!(verdict("ACME-S01-T01", "validate"), "approved\n");
+}
+
+#[test]
+fn a_pipeline_that_does_not_exist_is_refused_with_those_that_do() {
+    let world = with_hotfix(&[]);
+    let said = world.refused(&["task", "new", "Greet", "sprintId=ACME-S01", "pipeline=hotfx"]);
+    has(&said, &["unknown pipeline `hotfx`; did you mean `hotfix`? (pipelines: default, hotfix)"]);
+    world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "pipeline=hotfix"]);
+    world.write(
+        "forge.toml",
+        fs::read_to_string(world.repo.join("forge.toml")).unwrap().replace("hotfix", "other"),
+    );
+    world.git(&["commit", "--quiet", "-am", "another name"]);
+    for id in ["ACME-S01-T01", "ACME-S01"] {
+        let said = run(&world, id, &[]);
+        assert_eq!(said.code, WRONG, "{said}");
+        has(
+            &said.err,
+            &["`ACME-S01-T01` has the unknown pipeline `hotfix`", "(pipelines: default, other)"],
+        );
+    }
+}
+
+#[test]
+fn a_pipeline_with_a_flaw_is_refused_by_name() {
+    let world = with_hotfix(&[]);
+    let plain = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    for (phases, says) in [
+        ("\"implment\", \"commit\"", "unknown phase `implment`; did you mean `implement`?"),
+        ("\"review-code\", \"implement\", \"commit\"", "`review-code` has no phase above it"),
+        ("\"implement\", \"approve on_revision=plan\", \"commit\"", "sends back to `plan`"),
+        ("\"implement\"", "does not end with `commit`"),
+        ("\"plan\", \"commit\"", "has no phase `implement`"),
+        ("\"implement\", \"commit\", \"approve\"", "`approve` comes after `commit`"),
+        ("\"implement\", \"implement\", \"commit\"", "`implement` is there twice"),
+        ("\"implement role=nobody\", \"commit\"", "uses the role `nobody`, but no file defines it"),
+        ("\"implement x=1\", \"commit\"", "has the unknown key `x`"),
+        ("\"implement max_iterations=0\", \"commit\"", "needs max_iterations between 1 and 20"),
+    ] {
+        let broken =
+            plain.replace("\"implement\", \"review-code max_iterations=2\", \"commit\"", phases);
+        world.write("forge.toml", broken);
+        world.git(&["commit", "--quiet", "-am", "a flaw"]);
+        let said = run(&world, "make it so that it greets", &["--flow", "hotfix"]);
+        assert_eq!(said.code, WRONG, "{said}");
+        has(&said.err, &[says]);
+    }
 }

@@ -6,13 +6,16 @@ use serde::Deserialize;
 
 use super::check;
 use super::count::{CountValues, RawCount, RawWord, word};
-use super::phases::{attach, role_of_key};
+use super::phases::{DEFAULT_PIPELINE, attach, pipeline_key, pipeline_of_key, role_of_key};
 use super::table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, Condition, DEPTH_MAX, Delivery, Exhausted,
     FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX,
     Param, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, TagRule, When, Work,
 };
 use crate::{id::is_plain_name, item::ITEMS_MAX, money::Money};
+
+/// The word for all pipelines.
+const PIPELINES: &str = "pipelines";
 
 impl Flow {
     /// Reads the flow `name`. `texts` holds its text, and those of the flows it uses.
@@ -79,13 +82,32 @@ struct RawParam {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawTag {
-    values: Vec<String>,
+    values: RawTagValues,
     default: Option<String>,
 }
 
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a list of values, or \"pipelines\"")]
+enum RawTagValues {
+    List(Vec<String>),
+    Word(String),
+}
+
 impl RawTag {
-    fn parse(self, name: &str) -> Result<TagRule, String> {
+    fn parse(self, name: &str, pipelines: &[&str]) -> Result<TagRule, String> {
         let Self { values, default } = self;
+        let values = match values {
+            RawTagValues::List(values) => values,
+            RawTagValues::Word(word) if word == PIPELINES => {
+                let all = [DEFAULT_PIPELINE].into_iter().chain(pipelines.iter().copied());
+                all.map(str::to_owned).collect()
+            }
+            RawTagValues::Word(word) => {
+                return Err(format!(
+                    "has the tag `{name}` with values = \"{word}\"; possible: a list, \"pipelines\""
+                ));
+            }
+        };
         if !is_plain_name(name) {
             return Err(format!("has the tag `{name}`, which is not a plain name"));
         }
@@ -116,6 +138,7 @@ struct RawStage {
     items_min: Option<usize>,
     order: Option<RawWord>,
     stuck: Option<RawWord>,
+    pipelines: Option<String>,
     #[serde(default)]
     stage: Vec<RawStage>,
     #[serde(default)]
@@ -211,8 +234,42 @@ impl FlowReader<'_> {
         FlowError { flow, line: None, stage: stage.map(str::to_owned), problem: problem.into() }
     }
 
+    /// Returns the names of the pipelines whose texts are there.
+    fn pipelines(&self) -> impl Iterator<Item = &str> {
+        self.texts.keys().filter_map(|key| pipeline_of_key(key))
+    }
+
+    /// Lets items take another table than their own: that of the pipeline that their tag names.
+    fn add_pipelines(
+        &mut self,
+        stages: &mut Vec<Stage>,
+        tag: &str,
+        depth: usize,
+    ) -> Result<(), FlowError> {
+        let names: Vec<String> = self.pipelines().map(str::to_owned).collect();
+        let is = |name: &str| Condition::Item { tag: tag.to_owned(), is: vec![name.to_owned()] };
+        if !names.is_empty() {
+            for stage in stages.iter_mut() {
+                stage.when.0.push(is(DEFAULT_PIPELINE));
+            }
+        }
+        for name in names {
+            if stages.iter().any(|stage| stage.name == name) {
+                return Err(self.wrong(Some(&name), "is the name of a pipeline and of a stage"));
+            }
+            let inner = self.flow_from(&pipeline_key(&name), &name, depth + 1)?;
+            let work = Work::Flow { name: name.clone(), stages: inner.stages };
+            stages.push(Stage { when: When(vec![is(&name)]), ..Stage::new(name, work) });
+        }
+        Ok(())
+    }
+
     fn flow(&mut self, name: &str, depth: usize) -> Result<Flow, FlowError> {
-        let Some(text) = self.texts.get(name) else {
+        self.flow_from(name, name, depth)
+    }
+
+    fn flow_from(&mut self, key: &str, name: &str, depth: usize) -> Result<Flow, FlowError> {
+        let Some(text) = self.texts.get(key) else {
             let flow = self.path.last().map_or(name, String::as_str).to_owned();
             let problem = format!("unknown flow `{name}`");
             return Err(FlowError { flow, line: None, stage: None, problem });
@@ -251,13 +308,14 @@ impl FlowReader<'_> {
         }
         let mut stages = self.table(raw.stage, &mut params, depth)?;
         let wrong = |problem: String| self.wrong(None, problem);
+        let pipelines: Vec<&str> = self.pipelines().collect();
         if let Some(text) = &raw.blocks {
-            attach(&mut stages, text, None).map_err(wrong)?;
+            attach(&mut stages, text, None, &pipelines).map_err(wrong)?;
         }
         if depth == 0 {
             for (key, text) in self.texts {
                 if let Some(role) = role_of_key(key) {
-                    attach(&mut stages, text, Some(role)).map_err(wrong)?;
+                    attach(&mut stages, text, Some(role), &pipelines).map_err(wrong)?;
                 }
             }
         }
@@ -339,8 +397,9 @@ impl FlowReader<'_> {
             return Err(wrong("has tags of items, but no `list`".to_owned()));
         }
         let mut tags = BTreeMap::new();
+        let pipelines: Vec<&str> = self.pipelines().collect();
         for (name, tag) in row.tags {
-            let rule = tag.parse(&name).map_err(&wrong)?;
+            let rule = tag.parse(&name, &pipelines).map_err(&wrong)?;
             tags.insert(name, rule);
         }
         if row.gates_first && parsed.is_empty() {
@@ -410,9 +469,10 @@ impl FlowReader<'_> {
                 || row.items_min.is_some()
                 || row.order.is_some()
                 || row.stuck.is_some()
+                || row.pipelines.is_some()
                 || !row.stage.is_empty())
         {
-            let problem = "has `at_once`, `items_max`, `items_min`, `order`, `stuck` or a table inside, but no `each`";
+            let problem = "has `at_once`, `items_max`, `items_min`, `order`, `stuck`, `pipelines` or a table inside, but no `each`";
             return Err(self.wrong(Some(&name), problem));
         }
         match kinds {
@@ -454,7 +514,10 @@ impl FlowReader<'_> {
                         self.wrong(Some(&name), "goes over a list, but has no table inside")
                     );
                 }
-                let stages = self.table(std::mem::take(&mut row.stage), params, depth + 1)?;
+                let mut stages = self.table(std::mem::take(&mut row.stage), params, depth + 1)?;
+                if let Some(tag) = row.pipelines.take() {
+                    self.add_pipelines(&mut stages, &tag, depth + 1)?;
+                }
                 let at_once = usize::try_from(at_once).unwrap_or(usize::MAX);
                 Ok(Work::Each { list, at_once, items_max, items_min, order, stuck, stages })
             }

@@ -19,13 +19,33 @@ pub fn role_blocks_key(role: &str) -> String {
     format!("{ROLES}{role}")
 }
 
+/// The beginning of the name under which a pipeline is kept beside the texts of flows.
+const PIPELINES: &str = "pipelines/";
+/// The pipeline that a flow itself says.
+pub const DEFAULT_PIPELINE: &str = "default";
+
+/// Returns the name under which a pipeline is kept beside the texts of flows.
+pub fn pipeline_key(pipeline: &str) -> String {
+    format!("{PIPELINES}{pipeline}")
+}
+
+/// Returns the pipeline that is kept under a name.
+pub(super) fn pipeline_of_key(key: &str) -> Option<&str> {
+    key.strip_prefix(PIPELINES)
+}
+
 /// Returns the role whose blocks are kept under a name.
 pub(super) fn role_of_key(key: &str) -> Option<&str> {
     key.strip_prefix(ROLES)
 }
 
 /// Gives the blocks of a text to the stages and gates that they are for. The error is the end of a sentence.
-pub(super) fn attach(stages: &mut [Stage], text: &str, role: Option<&str>) -> Result<(), String> {
+pub(super) fn attach(
+    stages: &mut [Stage],
+    text: &str,
+    role: Option<&str>,
+    pipelines: &[&str],
+) -> Result<(), String> {
     let whose = || role.map_or(String::new(), |role| format!(" of the role `{role}`"));
     let found = blocks(text).map_err(|flaw| format!("has gates{} with a flaw, {flaw}", whose()))?;
     for block in found {
@@ -41,7 +61,7 @@ pub(super) fn attach(stages: &mut [Stage], text: &str, role: Option<&str>) -> Re
                 ));
             }
         }
-        if give(stages, &block, role)? == 0 {
+        if give(stages, &block, role, pipelines)? == 0 {
             let (line, phase) = (block.line, &block.phase);
             return Err(match role {
                 None => format!("has gates with a flaw, line {line}: there is no phase `{phase}`"),
@@ -63,7 +83,12 @@ fn names(stages: &[Stage]) -> Vec<String> {
 }
 
 /// Gives a block to all that it is for, and returns how many those are.
-fn give(stages: &mut [Stage], block: &Block, role: Option<&str>) -> Result<usize, String> {
+fn give(
+    stages: &mut [Stage],
+    block: &Block,
+    role: Option<&str>,
+    pipelines: &[&str],
+) -> Result<usize, String> {
     let mut n = 0;
     for stage in stages {
         let plays = role.is_none_or(|role| stage.work.role() == Some(role));
@@ -89,7 +114,10 @@ fn give(stages: &mut [Stage], block: &Block, role: Option<&str>) -> Result<usize
                 }
             }
         }
-        n += give(stage.inner_mut(), block, role)?;
+        // A pipeline says itself what its phases need.
+        if !pipelines.contains(&stage.name.as_str()) {
+            n += give(stage.inner_mut(), block, role, pipelines)?;
+        }
     }
     Ok(n)
 }

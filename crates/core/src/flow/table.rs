@@ -482,6 +482,30 @@ impl Flow {
 }
 
 impl Stage {
+    /// Returns a stage that does this, and nothing else.
+    pub(super) fn new(name: String, work: Work) -> Self {
+        Self {
+            name,
+            phase: None,
+            after: Vec::new(),
+            when: When::default(),
+            work,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            list: None,
+            tags: BTreeMap::new(),
+            gates: Vec::new(),
+            rounds: ROUNDS_DEFAULT,
+            exhausted: Exhausted::default(),
+            misses: MISSES_DEFAULT,
+            tier: None,
+            effort: None,
+            budget: None,
+            order: StageOrder::WorkFirst,
+            needs: Vec::new(),
+        }
+    }
+
     /// Returns the table inside, if there is one.
     pub fn inner(&self) -> &[Stage] {
         match &self.work {

@@ -101,7 +101,7 @@ fn stages_have_names_work_and_bounds() {
         ("agent = \"x y\"", "has the role `x y`, which is not a plain name"),
         (
             "agent = \"x\"\nat_once = 2",
-            "has `at_once`, `items_max`, `items_min`, `order`, `stuck` or a table inside, but no `each`",
+            "has `at_once`, `items_max`, `items_min`, `order`, `stuck`, `pipelines` or a table inside, but no `each`",
         ),
         ("each = \"l\"", "goes over a list, but has no table inside"),
         ("each = \"l\"\nat_once = 0", "has at_once = 0, which is not between 1 and 1024"),

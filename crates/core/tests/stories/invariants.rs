@@ -473,6 +473,15 @@ fn is_reached(run: &Run, scope: &Scope) -> bool {
 }
 
 /// What must be true of a run, however it came to be.
+fn check_need(run: &Run, unit: &UnitId, gate: Option<&str>) {
+    let state = run.unit(unit).state;
+    let waits = match gate {
+        None => state == State::Waiting,
+        Some(_) => matches!(state, State::Judging { look: LookState::Pending, .. }),
+    };
+    assert!(waits, "{unit} has begun what it needs something for");
+}
+
 pub(crate) fn check(run: &Run) {
     if !run.is_started() {
         return;
@@ -543,14 +552,7 @@ pub(crate) fn check(run: &Run) {
             Effect::Claim { unit } => {
                 assert_eq!(run.unit(unit).state, State::Waiting, "it has its paths, or needs none");
             }
-            Effect::Need { unit, gate } => {
-                let state = run.unit(unit).state;
-                let waits = match gate {
-                    None => state == State::Waiting,
-                    Some(_) => matches!(state, State::Judging { look: LookState::Pending, .. }),
-                };
-                assert!(waits, "{unit} has begun what it needs something for");
-            }
+            Effect::Need { unit, gate } => check_need(run, unit, gate.as_deref()),
             Effect::Wake { at } => assert!(*at > run.now(), "a wake for a time that is over"),
         }
     }

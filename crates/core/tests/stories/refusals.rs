@@ -26,6 +26,10 @@ fn read(text: &str) -> Result<Flow, String> {
         deep("d1", "d2"),
         deep("d2", "d3"),
         deep("d3", "d4"),
+        (
+            "pipelines/made".to_owned(),
+            "name = \"made\"\n[[stage]]\nname = \"s\"\nagent = \"x\"\n".to_owned(),
+        ),
         ("d4".to_owned(), "name = \"d4\"\n[[stage]]\nname = \"s\"\nagent = \"x\"\n".to_owned()),
     ]
     .into();
@@ -139,6 +143,11 @@ fn rows() -> Vec<String> {
         after("after = []\ndeliver = \"pull-request\""),
         each("deliver = \"summary\""),
         each("deliver = \"pull-request\""),
+        stage("agent = \"x\"\nlist = \"t\"\ntags.k = { values = \"words\" }"),
+        stage("agent = \"x\"\nlist = \"t\"\ntags.k = { values = 3 }"),
+        stage(
+            "agent = \"x\"\nlist = \"t\"\n[[stage]]\nname = \"e\"\neach = \"t\"\npipelines = \"k\"\n[[stage.stage]]\nname = \"made\"\nagent = \"x\"",
+        ),
     ]
 }
 

@@ -13,8 +13,8 @@ use serde_json::Value as Json;
 
 use super::{
     schema::schema,
-    types::{AgentKeys, RoleTable, SettingValues},
-    values::{AgentName, RoleName, Value, cut, shown_url},
+    types::{AgentKeys, PipelineTable, RoleTable, SettingValues},
+    values::{AgentName, PipelineName, RoleName, Value, cut, shown_url},
 };
 use crate::{Error, suggest::nearest};
 
@@ -66,8 +66,11 @@ enum Node {
 
 static ROWS: LazyLock<Vec<KeyRow>> = LazyLock::new(|| {
     let mut tree = Node::new(&SettingValues::default());
-    let named =
-        [("agents", Node::new(&AgentKeys::default())), ("roles", Node::new(&RoleTable::default()))];
+    let named = [
+        ("agents", Node::new(&AgentKeys::default())),
+        ("roles", Node::new(&RoleTable::default())),
+        ("pipelines", Node::new(&PipelineTable::default())),
+    ];
     for (table, keys) in named {
         if let Node::Table(tables) = &mut tree
             && let Some(Node::Table(table)) = tables.get_mut(table)
@@ -177,11 +180,13 @@ impl SettingKey {
     pub(super) fn all(tree: &SettingValues) -> Vec<Self> {
         let agents: Vec<&str> = tree.agent_tables.named.keys().map(|name| &**name).collect();
         let roles: Vec<&str> = tree.roles.keys().map(|name| &**name).collect();
+        let pipelines: Vec<&str> = tree.pipelines.keys().map(|name| &**name).collect();
         let fixed = vec![ANY];
         let mut keys = Vec::new();
         for rows in ROWS.chunk_by(|one, other| one.split().0 == other.split().0) {
             let names = match rows[0].path.split_once(ANY) {
                 Some(("agents.", _)) => &agents,
+                Some(("pipelines.", _)) => &pipelines,
                 Some(_) => &roles,
                 None => &fixed,
             };
@@ -215,10 +220,10 @@ impl SettingKey {
             && let Some(key) = find(&format!("{table}.{ANY}.{word}"))
         {
             let name = name.to_owned();
-            let named = if table == "agents" {
-                AgentName::try_from(name).map(String::from)
-            } else {
-                RoleName::try_from(name).map(String::from)
+            let named = match table {
+                "agents" => AgentName::try_from(name).map(String::from),
+                "pipelines" => PipelineName::try_from(name).map(String::from),
+                _ => RoleName::try_from(name).map(String::from),
             };
             return named.map(|_| key).map_err(|why| format!("; {why}"));
         }

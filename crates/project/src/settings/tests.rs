@@ -340,6 +340,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("notify.command", &["mail", "[\"/a b\", '--c']"]),
     (".command", &["claude", "[\"/a b\", '--c']"]),
     (".model", &["opus", "a[1m]"]),
+    (".phases", &["[]", "[\"implement\", \"review-code max_iterations=2\", \"commit\"]"]),
     (".pass", &["[]", "A_KEY", "[\"A\", \"_b\"]"]),
     ("agents.scripted.scenario", &["a.toml", "/b/c.toml"]),
     ("agent", &["scripted", "claude"]),

@@ -15,8 +15,8 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::values::{
     AGENT_NAME_PATTERN, AgentName, BranchTemplate, Count, Dollars, FilePath, ModelName,
-    PathPattern, PlainName, ProgramLine, ROLE_NAME_PATTERN, RelPath, RoleName, RunBudget,
-    ShellCommand, VariableName, Webhook, cut,
+    PathPattern, PipelineName, PipelinePhase, PlainName, ProgramLine, ROLE_NAME_PATTERN, RelPath,
+    RoleName, RunBudget, ShellCommand, VariableName, Webhook, cut,
 };
 
 /// More calls than this are never under way at the same time.
@@ -44,6 +44,8 @@ pub struct SettingValues {
     pub agent_tables: AgentTables,
     #[schemars(with = "BTreeMap<String, RoleTable>", extend("propertyNames" = {"pattern": ROLE_NAME_PATTERN}))]
     pub roles: BTreeMap<RoleName, RoleTable>,
+    #[schemars(with = "BTreeMap<String, PipelineTable>", extend("propertyNames" = {"pattern": ROLE_NAME_PATTERN}))]
+    pub pipelines: BTreeMap<PipelineName, PipelineTable>,
     pub secrets: SecretSettings,
     pub workspace: WorkspaceSettings,
     pub verify: VerifySettings,
@@ -115,6 +117,14 @@ pub struct RoleTable {
     pub agent: Option<AgentName>,
     /// The model to use for this role.
     pub model: Option<ModelName>,
+}
+
+/// `[pipelines.NAME]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct PipelineTable {
+    /// The phases of a task that names this pipeline, in their order.
+    pub phases: Vec<PipelinePhase>,
 }
 
 /// Settings about secrets.
@@ -265,6 +275,7 @@ impl Default for SettingValues {
             limits: LimitSettings::default(),
             agent_tables: AgentTables::default(),
             roles: BTreeMap::new(),
+            pipelines: BTreeMap::new(),
             secrets: SecretSettings::default(),
             workspace: WorkspaceSettings::default(),
             verify: VerifySettings::default(),

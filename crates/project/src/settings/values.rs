@@ -20,6 +20,7 @@ use std::{
 };
 
 use forge_core::{
+    flow::DEFAULT_PIPELINE,
     id::is_plain_name,
     money::Money,
     slug::{branch_words, split_run_id},
@@ -33,6 +34,8 @@ pub(super) const TEXT_BYTES_MAX: usize = 16 * 1024;
 const NO_BUDGET: &str = "none";
 /// The most bytes of the name of a model or of a variable.
 const NAME_BYTES_MAX: usize = 200;
+/// More looks of a review than this are no bound at all.
+const ITERATIONS_MAX: u32 = 20;
 /// What stands for the run's id in the name of its branch.
 pub(super) const RUN_MARK: &str = "{run}";
 /// Stands for the first words of its request in the name of a branch.
@@ -138,6 +141,14 @@ text_type! {
     }
 }
 text_type! {
+    /// The name of a pipeline.
+    PipelineName { "pattern" = ROLE_NAME_PATTERN } |text| {
+        let rule = "is not a valid pipeline name: at most 40 letters, digits, `-` and `_`, starting \
+                    with a letter or digit, and not `default`";
+        holds(is_plain_name(text) && text != DEFAULT_PIPELINE, text, rule)
+    }
+}
+text_type! {
     /// The name of a model such as "claude-sonnet-4-5".
     ModelName { "pattern" = "^[!-,.-~][!-~]*$", "maxLength" = NAME_BYTES_MAX } |text| {
         // An option of the program that gets the name must not hide in it.
@@ -177,6 +188,92 @@ text_type! {
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let is_right = is_plain && (1..=NAME_BYTES_MAX).contains(&text.len());
         holds(is_right, text, "is not a valid variable name")
+    }
+}
+
+text_type! {
+    /// Phases such as ["implement", "review-code max_iterations=2", "commit"].
+    PipelinePhase { "minLength" = 1, "maxLength" = NAME_BYTES_MAX } |text| PhaseParts::parse(text).map(|_| ())
+}
+
+/// The parts of a phase of a pipeline.
+#[derive(Default)]
+struct PhaseParts<'t> {
+    phase: &'t str,
+    role: Option<&'t str>,
+    model: Option<&'t str>,
+    on_revision: Option<&'t str>,
+    iterations_max: Option<u32>,
+}
+
+impl<'t> PhaseParts<'t> {
+    fn parse(text: &'t str) -> Result<Self, String> {
+        let wrong = |what: &str| format!("\"{}\" {what}", cut(text));
+        let mut words = text.split_ascii_whitespace();
+        let phase = words.next().filter(|phase| is_plain_name(phase));
+        let phase = phase.ok_or_else(|| wrong("does not begin with the name of a phase"))?;
+        let mut parts = Self { phase, ..Self::default() };
+        for word in words {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            let name = || {
+                let found = Some(value).filter(|value| is_plain_name(value));
+                found.ok_or_else(|| wrong(&format!("has a wrong name after `{key}`"))).map(Some)
+            };
+            match key {
+                "role" => parts.role = name()?,
+                "on_revision" => parts.on_revision = name()?,
+                "model" => {
+                    ModelName::try_from(value.to_owned())?;
+                    if value.contains(['"', '\\']) {
+                        return Err(wrong("has a model name with a quote"));
+                    }
+                    parts.model = Some(value);
+                }
+                "max_iterations" => {
+                    let n = value.parse().ok().filter(|n| (1..=ITERATIONS_MAX).contains(n));
+                    let rule = format!("needs max_iterations between 1 and {ITERATIONS_MAX}");
+                    parts.iterations_max = Some(n.ok_or_else(|| wrong(&rule))?);
+                }
+                _ => {
+                    let rule = format!(
+                        "has the unknown key `{key}`; possible: role, model, max_iterations, on_revision"
+                    );
+                    return Err(wrong(&rule));
+                }
+            }
+        }
+        Ok(parts)
+    }
+}
+
+impl PipelinePhase {
+    fn parts(&self) -> PhaseParts<'_> {
+        PhaseParts::parse(self).expect("a phase was checked when it was read")
+    }
+
+    /// Returns its name.
+    pub fn phase(&self) -> &str {
+        self.parts().phase
+    }
+
+    /// Returns the role that plays it, if not the usual one.
+    pub fn role(&self) -> Option<&str> {
+        self.parts().role
+    }
+
+    /// Returns the model for it.
+    pub fn model(&self) -> Option<&str> {
+        self.parts().model
+    }
+
+    /// Returns the phase that it sends back to, if not the nearest one above.
+    pub fn on_revision(&self) -> Option<&str> {
+        self.parts().on_revision
+    }
+
+    /// Returns how often it looks at most.
+    pub fn iterations_max(&self) -> Option<u32> {
+        self.parts().iterations_max
     }
 }
 
