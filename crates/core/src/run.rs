@@ -13,6 +13,7 @@ mod ending_keys;
 mod fold;
 mod history;
 mod lookup;
+mod retry;
 mod said;
 mod tree;
 
@@ -24,6 +25,7 @@ pub use history::{
     ManualEdit, PassedGate, ReopenedUnit, RunNote, SharedLog, WaivedGate,
 };
 pub(crate) use history::{COHERENCE, items_left};
+pub use retry::ReviewPosition;
 pub use said::{Occasion, Said};
 pub use tree::{
     AllReviewsClean, Authorship, CommittedCode, Due, FilesState, Inner, LookState, PathsState,

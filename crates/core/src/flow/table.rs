@@ -5,6 +5,7 @@ use std::{
     fmt,
 };
 
+use super::brief_shape::BriefShape;
 use crate::{
     id::{Scope, UnitId},
     money::Money,
@@ -91,6 +92,10 @@ pub struct Stage {
     pub tier: Option<String>,
     /// How hard the agent should think.
     pub effort: Option<String>,
+    /// The model of the agent, where the settings name another one for its role.
+    pub model: Option<String>,
+    pub code: CodeLimit,
+    pub brief: BriefShape,
     /// The budget of all calls of one unit.
     pub budget: Option<Money>,
     /// Whether the work or the gates come first.
@@ -179,6 +184,15 @@ impl Delivery {
     }
 }
 
+/// What a stage takes away of what its role may do with the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeLimit {
+    /// Nothing: the role says whether it may change the code.
+    AsRole,
+    /// Changing it: whatever the role says, the stage only reads.
+    Reads,
+}
+
 /// The order of the work and the gates of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageOrder {
@@ -206,6 +220,9 @@ pub struct Gate {
     pub rounds: Option<u32>,
     pub when: When,
     pub weight: GateWeight,
+    /// The model of the reviewer, where the settings name another one for its role.
+    pub model: Option<String>,
+    pub brief: BriefShape,
 }
 
 /// The values that a tag of an item can have.

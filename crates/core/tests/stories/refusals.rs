@@ -1,6 +1,6 @@
 //! Every refusal of a flow has a flow that triggers it, and a flow that is all but refused passes.
 //!
-//! The sentences of `flow/parse.rs` and `flow/check.rs` are read from their source, so that a new
+//! The sentences of the files in `flow/` are read from their source, so that a new
 //! one without a row here is seen.
 
 use std::collections::BTreeMap;
@@ -91,6 +91,15 @@ fn rows() -> Vec<String> {
         stage("agent = \"x\"\nbudget = \"two\""),
         stage("agent = \"x\"\nbudget = 2.5"),
         stage("agent = \"x\"\ngates_first = true"),
+        stage("agent = \"x\"\ncode = \"writes\""),
+        stage("command = \"x\"\ncode = \"reads\""),
+        stage("command = \"x\"\nmodel = \"m\""),
+        stage("agent = \"x\"\nmodel = \"--option\""),
+        stage("gates = [{ human = \"?\" }]\nbrief = {}"),
+        stage("agent = \"x\"\nbrief = { without = [\"request\"] }"),
+        stage("agent = \"x\"\nbrief = { role = \"none\" }"),
+        gates("{ human = \"?\", model = \"m\" }"),
+        gates("{ review = \"y\", model = \"\" }"),
         stage("agent = \"x\"\nafter = [\"y\"]"),
         stage("gates = [{ human = \"?\" }]\nlist = \"l\""),
         // Conditions.
@@ -169,6 +178,7 @@ fn every_sentence_of_the_source_is_said_by_some_row() {
         })
     };
     let sources = [
+        include_str!("../../src/flow/brief_shape.rs"),
         include_str!("../../src/flow/parse.rs"),
         include_str!("../../src/flow/count.rs"),
         include_str!("../../src/flow/check.rs"),
