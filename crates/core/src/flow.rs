@@ -16,8 +16,8 @@ mod table;
 pub use brief_shape::{BriefBlock, BriefShape, RoleText};
 pub use check::{CallsMax, matches_name};
 pub use table::{
-    AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, CHANGE, Check, CodeLimit, Condition, DEPTH_MAX, Delivery,
-    Exhausted, FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, ItemOrder,
+    AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, CHANGE, Check, CodeLimit, Condition, DEPTH_MAX,
+    Delivery, Exhausted, FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, ItemOrder,
     MISSES_DEFAULT, MISSES_MAX, Param, REQUEST, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder,
     StuckItems, TagRule, When, Work, firsts, followers, lands,
 };

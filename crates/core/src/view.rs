@@ -22,8 +22,8 @@ mod standing;
 mod stats;
 pub mod summary;
 
-pub use earlier_work::earlier_summaries;
 pub use diff::{ChangeKind, TextVersion, versions};
+pub use earlier_work::earlier_summaries;
 pub use format::{Amount, day, moment, sanitize, shorten, span, stamp};
 pub use log_level::LogLevel;
 pub use open_findings::open_findings;

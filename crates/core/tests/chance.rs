@@ -37,7 +37,7 @@ use forge_core::{
         RunSubject, Start, TriageOutcome,
     },
     failure::FaultClass,
-    flow::{Check, Delivery, Flow, Stage, Work},
+    flow::{Check, Delivery, Flow, Work},
     id::{CallId, QuestionId},
     item::Item,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
@@ -186,6 +186,8 @@ impl Game {
             limits,
             settings: None,
             roles: BTreeMap::new(),
+            skills: BTreeMap::new(),
+            architecture: None,
             instructions: None,
             base: None,
             base_branch: None,
@@ -321,7 +323,7 @@ impl Game {
         if models.len() > 1 {
             self.count("two models in a call");
         }
-        Used { agent: "agent".to_owned(), models }
+        Used { agent: "agent".to_owned(), asked_for: None, models }
     }
 
     fn receipt(&mut self, call: &CallId) -> Receipt {

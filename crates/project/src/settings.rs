@@ -49,5 +49,5 @@ pub use snapshot::{
     VerifyFrom,
 };
 pub use sources::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
-pub use types::{AgentTable, Claims, FinalCheckout, RunRecord, SettingValues, Switch};
+pub use types::{AgentTable, Claims, FinalCheckout, FlowModels, RunRecord, SettingValues, Switch};
 pub use values::{AgentName, Dollars, ModelName, Value, shown_url};

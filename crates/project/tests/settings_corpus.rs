@@ -21,6 +21,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("flow", "\"my_flow-2\"", "\"feature\"", "\"my flow\""),
     ("coherence", "\"off\"", "true", "\"yes\""),
     ("agents_md", "\"off\"", "false", "\"AGENTS.md\""),
+    ("architecture", "[\"docs/architecture\"]", "[]", "[\"../docs\"]"),
     ("limits.at_once", "1", "0x10", "257"),
     ("limits.budget", "\"2.50\"", "\"0.000001\"", "\"much\""),
     ("limits.unpriced_calls", "60", "1", "0"),

@@ -9,9 +9,8 @@ use super::check;
 use super::count::{CountValues, RawCount, RawWord, word};
 use super::table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, CodeLimit, Condition, DEPTH_MAX, Delivery,
-    Exhausted,
-    FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX,
-    Param, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, TagRule, When, Work,
+    Exhausted, FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT,
+    MISSES_MAX, Param, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, TagRule, When, Work,
 };
 use crate::{id::is_plain_name, item::ITEMS_MAX, money::Money};
 
@@ -341,16 +340,20 @@ impl FlowReader<'_> {
             tags.insert(name, rule);
         }
         let is_agent = matches!(work, Work::Agent { .. });
-        let own = [("model", row.model.is_some()), ("brief", row.brief.is_some()), ("code", row.code.is_some())];
+        let own = [
+            ("model", row.model.is_some()),
+            ("brief", row.brief.is_some()),
+            ("code", row.code.is_some()),
+        ];
         if let Some((key, _)) = own.iter().find(|(_, is_given)| *is_given && !is_agent) {
             return Err(wrong(format!("has `{key}`, but no `agent`")));
         }
         let code = match row.code.as_deref() {
             None => CodeLimit::AsRole,
             Some("reads") => CodeLimit::Reads,
-            Some(word) => {
+            Some(other) => {
                 return Err(wrong(format!(
-                    "has code = \"{word}\"; possible: reads (only a role can let its agent write)"
+                    "has code = \"{other}\"; possible: reads (only a role can let its agent write)"
                 )));
             }
         };

@@ -397,24 +397,26 @@ pub struct FlowError {
 impl Flow {
     /// Returns all roles that its agents and reviewers play.
     pub fn roles(&self) -> Vec<&str> {
-        fn collect<'a>(stages: &'a [Stage], roles: &mut Vec<&'a str>) {
-            for stage in stages {
-                if let Work::Agent { role } = &stage.work {
-                    roles.push(role);
-                }
-                for gate in &stage.gates {
-                    if let Check::Review { role } = &gate.check {
-                        roles.push(role);
-                    }
-                }
-                collect(stage.inner(), roles);
-            }
-        }
-        let mut roles: Vec<&str> = self.coherence.as_deref().into_iter().collect();
-        collect(&self.stages, &mut roles);
-        roles.sort_unstable();
+        let mut roles: Vec<&str> = self.players().into_iter().map(|(role, _)| role).collect();
         roles.dedup();
         roles
+    }
+
+    /// Returns all roles, each with every model that the flow names for it, and without one where it names none.
+    pub fn players(&self) -> BTreeSet<(&str, Option<&str>)> {
+        fn collect<'a>(stages: &'a [Stage], found: &mut BTreeSet<(&'a str, Option<&'a str>)>) {
+            for stage in stages {
+                found.extend(stage.work.role().map(|role| (role, stage.model.as_deref())));
+                for gate in &stage.gates {
+                    found.extend(gate.check.role().map(|role| (role, gate.model.as_deref())));
+                }
+                collect(stage.inner(), found);
+            }
+        }
+        let mut found = BTreeSet::new();
+        found.extend(self.coherence.as_deref().map(|role| (role, None)));
+        collect(&self.stages, &mut found);
+        found
     }
 
     /// Returns the rows that are skipped where a list is known at the start: the one that reports it, and what comes before that.

@@ -141,7 +141,8 @@ fn a_review_knows_its_iteration_and_who_sent_the_work_back() {
     let shared = "[[stage]]\nname = \"a\"\nagent = \"x\"\nrounds = 1\n\
                   [[stage]]\nname = \"b\"\nagent = \"y\"\ngates = [{ review = \"critic\", redo = \"a\" },\
                   { name = \"hint\", review = \"critic\", advisory = true }]\n";
-    let world = World::small(shared).verdict("b#1/critic#1", revise(1)).played_until("b#2/critic#1");
+    let world =
+        World::small(shared).verdict("b#1/critic#1", revise(1)).played_until("b#2/critic#1");
     let position = at(&world, "b#2/critic#1").unwrap();
     assert_eq!((position.iteration, position.most), (2, 2), "it draws on the rounds of `a`");
     assert_eq!(at(&world, "b#2/hint#1"), None, "it sends nothing back");
@@ -176,13 +177,18 @@ each = "parts"
   name = "five"
   agent = "x"
 "#;
-    let world = World::small(flow).list("three", vec![writes("A", "a")]).played_until("each.A/five#1");
+    let world =
+        World::small(flow).list("three", vec![writes("A", "a")]).played_until("each.A/five#1");
     let of = |unit: &str, most: usize| -> Vec<String> {
         let found = earlier_summaries(&world.run, &unit.parse().unwrap(), most);
         found.into_iter().map(|(unit, said)| format!("{unit}: {said}")).collect()
     };
     assert_eq!(of("one", 3), [""; 0]);
-    assert_eq!(of("three", 3), ["one: did one#1", "two: did two#1"], "what is beside it is not before it");
+    assert_eq!(
+        of("three", 3),
+        ["one: did one#1", "two: did two#1"],
+        "what is beside it is not before it"
+    );
     assert_eq!(
         of("each.A/five", 3),
         ["two: did two#1", "three: did three#1", "each.A/four: did each.A/four#1"]

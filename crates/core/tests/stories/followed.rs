@@ -138,7 +138,8 @@ fn work_is_for_the_task_that_it_is_in_or_for_what_the_run_is_about() {
     assert_eq!(given.as_deref(), Some("ACME-S01-T07"), "a record that was there keeps its name");
     let world = World::of(about(WorkKind::Task, TASK)).played();
     assert_eq!(record(&world, "plan").as_deref(), Some("ACME-S01"));
-    let bug = World::of(about(WorkKind::Bug, BUG)).list("triage", vec![writes("BUG", "a")]).played();
+    let bug =
+        World::of(about(WorkKind::Bug, BUG)).list("triage", vec![writes("BUG", "a")]).played();
     assert_eq!(record(&bug, "fix.BUG/implement").as_deref(), Some("ACME-S01"));
     assert_eq!(record(&World::feature("S").begin(), "design"), None);
 }

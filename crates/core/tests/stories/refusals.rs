@@ -32,6 +32,23 @@ fn read(text: &str) -> Result<Flow, String> {
     Flow::parse("f", &texts).map_err(|error| error.to_string())
 }
 
+/// Keys of a call of an agent where there is none, or with other words than they have.
+fn rows_of_calls() -> Vec<String> {
+    let stage = |text: &str| format!("name = \"f\"\n[[stage]]\nname = \"s\"\n{text}\n");
+    let gate = |text: &str| stage(&format!("agent = \"x\"\ngates = [{text}]"));
+    vec![
+        stage("agent = \"x\"\ncode = \"writes\""),
+        stage("command = \"x\"\ncode = \"reads\""),
+        stage("command = \"x\"\nmodel = \"m\""),
+        stage("agent = \"x\"\nmodel = \"--option\""),
+        stage("gates = [{ human = \"?\" }]\nbrief = {}"),
+        stage("agent = \"x\"\nbrief = { without = [\"request\"] }"),
+        stage("agent = \"x\"\nbrief = { role = \"none\" }"),
+        gate("{ human = \"?\", model = \"m\" }"),
+        gate("{ review = \"y\", model = \"\" }"),
+    ]
+}
+
 /// What is wrong with a flow that says this about itself, and has this stage `s`.
 fn rows() -> Vec<String> {
     let stage = |text: &str| format!("name = \"f\"\n[[stage]]\nname = \"s\"\n{text}\n");
@@ -50,7 +67,7 @@ fn rows() -> Vec<String> {
     let when = |text: &str| {
         format!("name = \"f\"\n{PARAM}[[stage]]\nname = \"s\"\nagent = \"x\"\nwhen = {text}\n")
     };
-    vec![
+    let rows = vec![
         // The flow itself.
         "name = \"g\"\n".to_owned(),
         "name = \"f\"\n".to_owned(),
@@ -91,15 +108,6 @@ fn rows() -> Vec<String> {
         stage("agent = \"x\"\nbudget = \"two\""),
         stage("agent = \"x\"\nbudget = 2.5"),
         stage("agent = \"x\"\ngates_first = true"),
-        stage("agent = \"x\"\ncode = \"writes\""),
-        stage("command = \"x\"\ncode = \"reads\""),
-        stage("command = \"x\"\nmodel = \"m\""),
-        stage("agent = \"x\"\nmodel = \"--option\""),
-        stage("gates = [{ human = \"?\" }]\nbrief = {}"),
-        stage("agent = \"x\"\nbrief = { without = [\"request\"] }"),
-        stage("agent = \"x\"\nbrief = { role = \"none\" }"),
-        gates("{ human = \"?\", model = \"m\" }"),
-        gates("{ review = \"y\", model = \"\" }"),
         stage("agent = \"x\"\nafter = [\"y\"]"),
         stage("gates = [{ human = \"?\" }]\nlist = \"l\""),
         // Conditions.
@@ -148,7 +156,8 @@ fn rows() -> Vec<String> {
         after("after = []\ndeliver = \"pull-request\""),
         each("deliver = \"summary\""),
         each("deliver = \"pull-request\""),
-    ]
+    ];
+    [rows, rows_of_calls()].concat()
 }
 
 #[test]
