@@ -254,8 +254,8 @@ fn print_view(view: &WorkView) {
     if let Some(before) = view.before {
         print("unblock leads to", before.as_str());
     }
-    if let Some(next) = next_step(view) {
-        print("to continue", &next);
+    for (name, command) in next_steps(view) {
+        print(name, &command);
     }
     for rule in rules(*kind).iter().filter(|rule| rule.name != "title") {
         if let Some(value) = view.fields.get(rule.name) {
@@ -271,7 +271,7 @@ fn print_view(view: &WorkView) {
 }
 
 /// Says how work goes on that is blocked or needs a person.
-fn next_step(view: &WorkView) -> Option<String> {
+fn next_steps(view: &WorkView) -> Vec<(&'static str, String)> {
     let WorkLine { kind, id, status, .. } = &view.line;
     let unblock = format!("forge {kind} unblock {id} \"WHY\"");
     let taken = view.history.iter().rev().find_map(|event| match &event.fact {
@@ -283,9 +283,10 @@ fn next_step(view: &WorkView) -> Option<String> {
     });
     match (status, taken) {
         (WorkState::Escalated, Some(run)) => {
-            Some(format!("forge status {run}; if that run is over: {unblock}"))
+            vec![("to continue", format!("forge status {run}")), ("if that run is over", unblock)]
         }
-        (status, _) => status.is_stop().then_some(unblock),
+        (status, _) if status.is_stop() => vec![("to continue", unblock)],
+        (_, _) => Vec::new(),
     }
 }
 
