@@ -21,7 +21,6 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("flow", "\"my_flow-2\"", "\"feature\"", "\"my flow\""),
     ("coherence", "\"off\"", "true", "\"yes\""),
     ("agents_md", "\"off\"", "false", "\"AGENTS.md\""),
-    ("architecture", "[\"docs/architecture\"]", "[]", "[\"../docs\"]"),
     ("limits.at_once", "1", "0x10", "257"),
     ("limits.budget", "\"2.50\"", "\"0.000001\"", "\"much\""),
     ("limits.unpriced_calls", "60", "1", "0"),
@@ -61,6 +60,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ),
     ("notify.bell", "false", "\"on\"", "\"true\""),
     ("notify.desktop", "true", "\"off\"", "1"),
+    ("architecture", "[\"docs/architecture\"]", "[]", "[\"../docs\"]"),
 ];
 
 /// Values of every type of TOML; most keys accept one type.

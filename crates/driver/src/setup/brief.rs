@@ -89,7 +89,7 @@ pub struct Given<'a> {
     pub handed_back: &'a [String],
     /// Whether there is a diff since the last look.
     pub since: SinceLastLook,
-    /// What a flow can leave out.
+    /// The architecture, summaries, records, skills and the role's text, as far as the flow wants them.
     pub blocks: &'a BriefBlocks,
     /// The code.
     pub code: CodeBrief<'a>,
