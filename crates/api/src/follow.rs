@@ -31,7 +31,7 @@ use self::{
 };
 use crate::{
     forge::Forge,
-    watch::events::{UnitEvent, role},
+    watch::events::{UnitEvent, player},
 };
 
 /// A driver begins a call within so many milliseconds, unless there is none.
@@ -238,8 +238,8 @@ impl Follower<'_> {
             let waits =
                 reader.begun().is_none() && now.saturating_sub(reader.since()) >= BEGIN_WAIT_MS;
             let does = if waits { "not started yet".to_owned() } else { does };
-            let player = role(&self.run, call)
-                .and_then(|role| self.frozen.as_ref().and_then(|frozen| frozen.who_plays(&role)));
+            let frozen = self.frozen.as_ref();
+            let player = frozen.and_then(|frozen| player(&self.run, frozen, call));
             working.entry(call.unit().to_string()).or_default().push(Working {
                 call: call.to_string(),
                 does,

@@ -10,6 +10,7 @@
 //!
 //! Invariant: everything that could be wrong is found out before anything is written.
 
+mod architecture;
 mod cast;
 mod choices;
 mod dry_run;
@@ -32,6 +33,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use architecture::architecture_at;
 use cast::Cast;
 use choices::Chosen;
 use flow_outline::EFFORT;
@@ -253,6 +255,12 @@ impl Forge {
             Some(base) => instructions_at(repository, base, settings.agents_md)?,
             None => None,
         };
+        let architecture = match &base {
+            Some(base) => {
+                architecture_at(repository, base, settings.architecture.iter().map(|path| &**path))?
+            }
+            None => None,
+        };
         let is_land = |_: &Stage, check: Option<&Check>| check == Some(&Check::Land);
         Ok(Ready {
             text: issue.as_ref().map_or_else(|| request.text.clone(), |issue| issue.text.clone()),
@@ -269,6 +277,7 @@ impl Forge {
             picked,
             secrets,
             instructions,
+            architecture,
             issue,
             params,
             why,
@@ -285,8 +294,7 @@ impl Forge {
         begin: Begin,
     ) -> Result<StartedRun, Error> {
         let Begin { chosen, coherence, signals } = begin;
-        let Ready { base, settings, catalog, found, name, scenario, secrets, instructions, .. } =
-            ready;
+        let Ready { base, settings, catalog, found, name, scenario, secrets, .. } = ready;
         let store = Store::open(&self.home.dir)?;
         let blobs = self.blobs()?;
         let put = |bytes: &[u8]| -> Result<Blob, Error> {
@@ -308,6 +316,10 @@ impl Forge {
             let (text, _) = catalog.role_text(&found, role)?;
             roles.insert(role.to_owned(), put(text.as_bytes())?);
         }
+        let mut skills = BTreeMap::new();
+        for (name, text) in catalog.skills(&found)? {
+            skills.insert(name, put(text.as_bytes())?);
+        }
         let text = serde_json::to_vec(&frozen).expect("settings can be written");
         // From here on nobody knows the secrets of a request any more, and no name is made of them.
         let text_of_request = without_values(&chosen.text, &secrets);
@@ -324,7 +336,9 @@ impl Forge {
             limits: limits(request, &settings, &frozen, &roles_of_flow),
             settings: Some(put(&text)?),
             roles,
-            instructions: instructions.map(|text| put(text.as_bytes())).transpose()?,
+            skills,
+            architecture: ready.architecture.map(|text| put(text.as_bytes())).transpose()?,
+            instructions: ready.instructions.map(|text| put(text.as_bytes())).transpose()?,
             base_branch: ready.branch,
             branch: ready.lands.then(|| frozen.branch_of(&id)),
             onto: chosen.onto,
@@ -421,6 +435,12 @@ impl Forge {
                 differ.push(Uncommitted::Changed(format!("the role `{role}`")));
             }
         }
+        let (committed, here) =
+            (catalog.skills(found)?, checkout.skills(found).unwrap_or_default());
+        let changed = committed
+            .iter()
+            .filter(|(name, text)| here.get(*name).is_some_and(|here| here != *text));
+        differ.extend(changed.map(|(name, _)| Uncommitted::Changed(format!("the skill `{name}`"))));
         if differ.is_empty() {
             return Ok(());
         }

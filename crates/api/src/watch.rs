@@ -38,7 +38,7 @@ use self::{
 use crate::watch::events::Age;
 use crate::{
     forge::Forge,
-    watch::events::{Form, StartedCall, TurnName, UnitEvent, WatchOutput, has_stream, role},
+    watch::events::{Form, StartedCall, TurnName, UnitEvent, WatchOutput, has_stream, player},
 };
 
 pub use self::briefing::{Briefing, CallSelector, InboxFile, TurnBrief};
@@ -233,7 +233,7 @@ impl Watcher<'_> {
         begun: &StartedCall,
         tell: &mut dyn FnMut(WatchOutput<'_>),
     ) -> Result<Watched, Error> {
-        let player = role(&self.run, &begun.call).and_then(|role| self.frozen.who_plays(&role));
+        let player = player(&self.run, &self.frozen, &begun.call);
         let source =
             player.as_ref().map_or(StreamSource::Command, |agent| StreamSource::Agent(agent.like));
         let folder = self.forge.home.attempt(self.id, begun.ordinal);

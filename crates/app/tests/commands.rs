@@ -7,7 +7,7 @@
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
 //! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists.
 //! `records`: features, sprints, tasks and bugs, and their files. `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
-//! `brief`: what an agent is given. `fixes`: what the doctor repairs.
+//! `brief`: what an agent is given. `brief_blocks`: what a flow can leave out of it, skills, retries, models. `fixes`: what the doctor repairs.
 //! `unnamed`: commands that name no run. `decides`: one answer, one command. `takes`: what a person does with a result. `notify`: notifications. `rendered`: Markdown and
 //! pagers. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 //!
@@ -31,6 +31,8 @@ mod agents;
 mod asked;
 #[path = "commands/brief.rs"]
 mod brief;
+#[path = "commands/brief_blocks.rs"]
+mod brief_blocks;
 #[path = "commands/code.rs"]
 mod code;
 #[path = "commands/decides.rs"]

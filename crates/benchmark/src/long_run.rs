@@ -35,6 +35,8 @@ pub(crate) fn start(flow: &str, text: &str) -> Start {
         limits: Limits { budget: None, call_budget: None, at_once: 8, unpriced_calls: None },
         settings: None,
         roles: BTreeMap::new(),
+        skills: BTreeMap::new(),
+        architecture: None,
         instructions: None,
         base: None,
         base_branch: None,

@@ -57,6 +57,25 @@ impl FaultClass {
         }
     }
 
+    /// Returns true if the call left nothing that could be used, so that the next one is told only what it cannot do without.
+    pub(crate) const fn left_nothing(self) -> bool {
+        match self {
+            Self::Crashed
+            | Self::Killed
+            | Self::TimedOut
+            | Self::TooMuchOutput
+            | Self::NoResult => true,
+            Self::NotStarted
+            | Self::NoArtifact
+            | Self::FlawedList
+            | Self::OutOfBudget
+            | Self::CommandFailed
+            | Self::NoFindings
+            | Self::NoWorkspace
+            | Self::Secret => false,
+        }
+    }
+
     /// Returns true if the work was cut short by something that is not in its session, which can therefore go on.
     pub(crate) const fn cuts_short(self) -> bool {
         match self {

@@ -6,11 +6,12 @@
 //! Not here: whether a record may become that, and by which way ([`crate::work`]).
 
 use crate::{
-    event::{End, QuestionReason},
+    event::{End, QuestionReason, Start},
     flow::{BuiltIn, Check, Stage, Work},
     id::Scope,
     item::Item,
     run::{Due, Phase, Run, State, Table, TableStatus, Unit},
+    view::{question_text_in, shorten},
     work::{WorkKind, WorkState},
 };
 
@@ -26,6 +27,9 @@ pub struct FollowedRecord {
     /// The task of a sprint that the run itself has planned, and that may have no record yet.
     pub planned: Option<Item>,
 }
+
+/// The most characters of a question that the reason of an escalation quotes.
+const WHY_CHARS_MAX: usize = 300;
 
 /// Returns the records that a run is about, and how they stand by it. What comes first can be named by what follows.
 pub fn followed(run: &Run) -> Vec<FollowedRecord> {
@@ -56,50 +60,54 @@ pub fn followed(run: &Run) -> Vec<FollowedRecord> {
     }
 }
 
-/// Returns the tasks of a sprint. One that was planned in this run is called by its place in the sprint.
-fn tasks<'r>(
-    run: &'r Run,
-    sprint: &'r str,
-    stages: &'r [Stage],
-    root: &'r Table,
-) -> impl Iterator<Item = FollowedRecord> + 'r {
-    let is_given = |list: &str| run.definition().start.lists.contains_key(list);
-    let each = stages.iter().zip(&root.units).filter_map(move |(stage, unit)| match &stage.work {
-        Work::Each { list, stages, .. } => Some((is_given(list), stages, unit)),
+/// Returns the id of the record that the work in a scope is for: the task of a sprint, or what the run as a whole is about.
+pub fn record_for(run: &Run, scope: &Scope) -> Option<String> {
+    let start = &run.definition().start;
+    let about = start.about.as_ref()?;
+    let row = |group: &str| run.definition().flow.stages.iter().find(|stage| stage.name == group);
+    let task = scope.steps().next().and_then(|(group, item)| match &row(group)?.work {
+        Work::Each { list, .. } => Some(task_id(start, &about.item.id, list, item)),
         Work::Flow { .. }
         | Work::Agent { .. }
         | Work::Command { .. }
         | Work::Deliver { .. }
         | Work::Nothing => None,
     });
-    each.flat_map(move |(is_given, stages, unit)| {
-        unit.inner.members().map(move |(item, table)| {
-            let (to, why) = task(run, stages, table);
-            let id = record_id(sprint, is_given, &item.id);
-            let planned = (!is_given).then(|| item.clone());
-            FollowedRecord { kind: WorkKind::Task, id, to, why, planned }
-        })
-    })
+    match about.kind {
+        WorkKind::Sprint => task.or_else(|| Some(about.item.id.clone())),
+        WorkKind::Task | WorkKind::Bug | WorkKind::Feature => Some(about.item.id.clone()),
+    }
 }
 
-/// Returns the id of the record of an item of a sprint.
-fn record_id(sprint: &str, is_given: bool, item: &str) -> String {
-    if is_given { item.to_owned() } else { format!("{sprint}-{item}") }
+/// Returns what a task of a sprint is called: one that was planned in this run, by its place in the sprint.
+fn task_id(start: &Start, sprint: &str, list: &str, item: &str) -> String {
+    if start.lists.contains_key(list) { item.to_owned() } else { format!("{sprint}-{item}") }
 }
 
-/// Returns the id of the record that the item of a scope is, in a run about a sprint.
-pub(crate) fn record_of_item(run: &Run, scope: &Scope) -> Option<String> {
+/// Returns the tasks of a sprint.
+fn tasks<'r>(
+    run: &'r Run,
+    sprint: &'r str,
+    stages: &'r [Stage],
+    root: &'r Table,
+) -> impl Iterator<Item = FollowedRecord> + 'r {
     let start = &run.definition().start;
-    let (outer, group) = scope.origin()?;
-    let is_given = match &run.stage(&outer.unit(&group)).work {
-        Work::Each { list, .. } => start.lists.contains_key(list),
+    let each = stages.iter().zip(&root.units).filter_map(move |(stage, unit)| match &stage.work {
+        Work::Each { list, stages, .. } => Some((list, stages, unit)),
         Work::Flow { .. }
         | Work::Agent { .. }
         | Work::Command { .. }
         | Work::Deliver { .. }
-        | Work::Nothing => return None,
-    };
-    Some(record_id(&start.about.as_ref()?.item.id, is_given, scope.item()?))
+        | Work::Nothing => None,
+    });
+    each.flat_map(move |(list, stages, unit)| {
+        unit.inner.members().map(move |(item, table)| {
+            let (to, why) = task(run, stages, table);
+            let id = task_id(start, sprint, list, &item.id);
+            let planned = (!start.lists.contains_key(list)).then(|| item.clone());
+            FollowedRecord { kind: WorkKind::Task, id, to, why, planned }
+        })
+    })
 }
 
 /// Returns how a task stands: by the row that changes code, or by those before it.
@@ -223,7 +231,10 @@ fn needs_person(run: &Run, table: &Table) -> Option<String> {
             State::Asking { question } => {
                 let asked = run.question(question)?;
                 let is_checkpoint = matches!(asked.why, QuestionReason::Checkpoint { .. });
-                (!is_checkpoint).then(|| format!("question {question} of its run is open"))
+                (!is_checkpoint).then(|| {
+                    let asks = shorten(&question_text_in(run, asked), WHY_CHARS_MAX);
+                    format!("question {question} of its run is open: {asks}")
+                })
             }
             State::Failed { .. } => Some("its run could not finish it".to_owned()),
             State::Waiting

@@ -61,6 +61,9 @@ pub struct Used {
     /// The name of the agent in the settings.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
+    /// The model that the agent was told to use, if the flow or the settings name one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_for: Option<String>,
     /// The use of each model, if the program reports it. Their sum is the use of the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelUse>,

@@ -10,7 +10,7 @@
 use crate::{
     event::{Blob, UnmetKind, UnmetNeed},
     flow::{Directive, FieldTest, PLACEHOLDERS, RecordField, STATUS},
-    followed::record_of_item,
+    followed::record_for,
     id::{Scope, UnitId},
     inbox::newest_artifact,
     phase_verdict::phase_verdict,
@@ -43,10 +43,7 @@ pub struct NeedsSubject<'a> {
 
 /// Returns the record that a unit of a run works on: that of its item, or of the whole run.
 pub fn record_of_unit(run: &Run, scope: &Scope) -> Option<WorkId> {
-    let about = run.definition().start.about.as_ref()?;
-    let item = run.definition().flow.item_scope(scope).filter(|_| about.kind == WorkKind::Sprint);
-    let id = item.as_ref().and_then(|item| record_of_item(run, item));
-    id.unwrap_or_else(|| about.item.id.clone()).parse().ok()
+    record_for(run, scope)?.parse().ok()
 }
 
 /// Returns all that does not hold of these directives.

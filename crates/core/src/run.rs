@@ -14,6 +14,7 @@ mod ending_keys;
 mod fold;
 mod history;
 mod lookup;
+mod retry;
 mod said;
 mod tree;
 
@@ -26,6 +27,7 @@ pub use history::{
     ManualEdit, PassedGate, ReopenedUnit, RunNote, SharedLog, WaivedGate,
 };
 pub(crate) use history::{COHERENCE, items_left};
+pub use retry::ReviewPosition;
 pub use said::{Occasion, Said};
 pub use tree::{
     AllReviewsClean, Authorship, CommittedCode, Due, FilesState, Inner, LookState, ReviewTally,

@@ -4,6 +4,7 @@
 //! fields, and never change what an old one means. Facts as sentences are in `view/sentence.rs`.
 
 mod diff;
+mod earlier_work;
 mod format;
 mod log_level;
 mod open_findings;
@@ -21,11 +22,13 @@ mod stats;
 pub mod summary;
 
 pub use diff::{ChangeKind, TextVersion, versions};
+pub use earlier_work::earlier_summaries;
 pub use format::{Amount, day, moment, sanitize, shorten, span, stamp};
 pub use log_level::LogLevel;
 pub use open_findings::open_findings;
 pub use phases::PhasesView;
 pub use proof::{ProofState, WaivedView};
+pub(crate) use question_words::question_text_in;
 pub use question_words::{sentence_in, serious_counts};
 pub use remaining_finding::{RemainingFinding, RemainingReason};
 pub use remarks::RemarkView;

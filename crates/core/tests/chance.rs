@@ -171,6 +171,8 @@ impl Game {
             limits,
             settings: None,
             roles: BTreeMap::new(),
+            skills: BTreeMap::new(),
+            architecture: None,
             instructions: None,
             base: None,
             base_branch: None,
@@ -306,7 +308,7 @@ impl Game {
         if models.len() > 1 {
             self.count("two models in a call");
         }
-        Used { agent: "agent".to_owned(), models }
+        Used { agent: "agent".to_owned(), asked_for: None, models }
     }
 
     fn receipt(&mut self, call: &CallId) -> Receipt {

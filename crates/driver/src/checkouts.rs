@@ -57,7 +57,7 @@ impl RunContext<'_> {
         let row = row.expect("a unit names a stage of its flow");
         let work = &stages[row].work;
         let writes = match work.role() {
-            Some(role) => self.role(run, role)?.code == Code::Writes,
+            Some(role) => self.role(run, call, role)?.code == Code::Writes,
             None => matches!(work, Work::Command { .. }) && lands(stages, row),
         };
         Ok(if writes { CodeAccess::Writes } else { CodeAccess::Reads })

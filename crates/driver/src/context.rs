@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use forge_core::{Run, event::Blob};
+use forge_core::{Run, event::Blob, flow::CodeLimit, id::CallId, result::ResultKey};
 use forge_keeper::{AttemptFolder, Redactor, StepLimits};
 use forge_project::{
-    catalog::Role,
+    catalog::{Code, Role},
     settings::{Frozen, FrozenAgent, SecretsTable},
 };
 use forge_store::{
@@ -46,9 +46,10 @@ pub struct RunContext<'a> {
 }
 
 impl RunContext<'_> {
-    /// The agent that plays a role.
-    pub fn player(&self, role: &str) -> FrozenAgent {
-        self.frozen.who_plays(role).expect("a flow with roles is let in only with agents")
+    /// The agent that plays a role in a call.
+    pub fn player(&self, run: &Run, call: &CallId, role: &str) -> FrozenAgent {
+        let player = self.frozen.who_plays_with(role, run.model_in_flow(call));
+        player.expect("a flow with roles is let in only with agents")
     }
 
     /// The inbox and the outbox of an agent's call. They lie beside the checkouts: agents refuse to
@@ -96,10 +97,26 @@ impl RunContext<'_> {
         self.redactor.clone().clean_json(bytes)
     }
 
-    /// A role, as it was frozen.
-    pub fn role(&self, run: &Run, role: &str) -> Result<Role, Error> {
+    /// A role, as it was frozen, with no more rights than its stage gives it.
+    pub fn role(&self, run: &Run, call: &CallId, role: &str) -> Result<Role, Error> {
         let blob = run.definition().start.roles.get(role).expect("all roles of a flow are frozen");
-        Ok(Role::parse(role, &String::from_utf8_lossy(&self.blob(blob)?))?)
+        let mut role = Role::parse(role, &String::from_utf8_lossy(&self.blob(blob)?))?;
+        if let (CallId::Attempt(_), CodeLimit::Reads) = (call, run.stage(call.unit()).code) {
+            role.code = Code::Reads;
+            // Where nothing is changed, there is no commit to name.
+            role.must.retain(|key| *key != ResultKey::Commit);
+        }
+        Ok(role)
+    }
+
+    /// The texts of a role's skills, as they were frozen, by name.
+    pub fn skills(&self, run: &Run, role: &Role) -> Result<Vec<(String, String)>, Error> {
+        let frozen = &run.definition().start.skills;
+        let text = |(name, blob): (&String, &Blob)| {
+            Ok((name.clone(), String::from_utf8_lossy(&self.blob(blob)?).into_owned()))
+        };
+        let named = role.skills.iter().filter_map(|name| frozen.get_key_value(name));
+        named.map(text).collect()
     }
 
     pub fn blob(&self, blob: &Blob) -> Result<Vec<u8>, Error> {

@@ -12,7 +12,7 @@ pub fn required_result_keys(
     call: &CallId,
     role: &str,
 ) -> Result<Vec<ResultKey>, Error> {
-    let mut must = context.role(run, role)?.must;
+    let mut must = context.role(run, call, role)?.must;
     match call {
         CallId::Attempt(attempt) => {
             if run.stage(&attempt.unit).list.is_some() {

@@ -1,9 +1,10 @@
 //! The flows and roles that can be used: the project's own, which shadow the shipped ones.
 //!
 //! A flow is `.forge/flows/NAME.toml` or `.forge/flows/NAME/flow.toml`; its roles lie in
-//! `.forge/flows/NAME/roles/` or, for all flows, in `.forge/roles/`.
+//! `.forge/flows/NAME/roles/` or, for all flows, in `.forge/roles/`. Skills that roles name are in `skills.rs`.
 
 mod flow_rules;
+mod skills;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -70,6 +71,9 @@ const FLOWS: &str = ".forge/flows";
 
 /// The most bytes of a flow or role file.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// The most skills of a role.
+const SKILLS_MAX: usize = 8;
 
 /// The flows and roles of a project, with those that Forge ships.
 #[derive(Clone, Debug)]
@@ -220,6 +224,8 @@ pub struct Role {
     /// How strong an agent it wants.
     pub tier: Option<String>,
     pub code: Code,
+    /// The names of its skills.
+    pub skills: Vec<String>,
     /// The text of the brief.
     pub prompt: String,
 }
@@ -322,6 +328,7 @@ impl Catalog {
                 writers.insert(role.to_owned());
             }
         }
+        self.skills(&found)?;
         flow_rules::check(&found.flow, &writers).map_err(|problem| {
             let what = format!("flow `{name}`: {problem}");
             Error::usage(what, format!("fix the flow, then `forge flow check {name}`"))
@@ -401,6 +408,8 @@ struct RawRole {
     tier: Option<String>,
     #[serde(default)]
     code: Code,
+    #[serde(default)]
+    skills: Vec<String>,
 }
 
 impl Role {
@@ -424,7 +433,10 @@ impl Role {
         if prompt.trim().is_empty() {
             return Err(wrong("it is empty".to_owned()));
         }
-        let prompt = without_blocks(prompt.trim());
-        Ok(Self { must, tier: raw.tier, code: raw.code, prompt })
+        if raw.skills.len() > SKILLS_MAX {
+            return Err(wrong(format!("it can have at most {SKILLS_MAX} skills")));
+        }
+        let (tier, code, skills) = (raw.tier, raw.code, raw.skills);
+        Ok(Self { must, tier, code, skills, prompt: without_blocks(prompt.trim()) })
     }
 }

@@ -19,6 +19,7 @@ pub mod commit_files;
 pub mod detect;
 pub mod error;
 pub mod executables;
+pub mod markdown;
 mod path_names;
 pub mod personal_dirs;
 pub mod pipelines;

@@ -66,6 +66,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
         "[\"plan\", \"approve role=x max_iterations=1 on_revision=plan model=m\"]",
         "[\"implement x=1\"]",
     ),
+    ("architecture", "[\"docs/architecture\"]", "[]", "[\"../docs\"]"),
 ];
 
 /// Values of every type of TOML; most keys accept one type.

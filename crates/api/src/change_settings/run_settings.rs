@@ -7,7 +7,7 @@
 use forge_core::event::{Before, Limits};
 
 use forge_driver::Error;
-use forge_project::settings::{AgentChoice, Frozen, FrozenAgent, Settings};
+use forge_project::settings::{AgentChoice, FlowModels, Frozen, FrozenAgent, Settings};
 
 /// The tables whose change makes evidence void: what is checked, where, and what may be committed.
 const EVIDENCE_TABLES: [&str; 3] = ["verify", "workspace", "secrets"];
@@ -105,6 +105,7 @@ impl RunSettings {
         let agents = self.frozen.agents.values_mut();
         agents.for_each(|agent| agent.model = Some(model.to_owned()));
         self.frozen.roles.values_mut().for_each(|role| role.model = None);
+        self.frozen.flow_models = FlowModels::Overridden;
     }
 
     fn add_agent(&mut self, settings: &Settings, name: &str) -> Result<(), Error> {
@@ -174,6 +175,12 @@ mod tests {
         run.set_agent(&Settings::default(), "claude").unwrap();
         run.set_model("haiku");
         assert_eq!(run.frozen.who_plays("reviewer").unwrap().model.as_deref(), Some("haiku"));
+        let player = run.frozen.who_plays_with("reviewer", Some("opus")).unwrap();
+        assert_eq!(
+            player.model.as_deref(),
+            Some("haiku"),
+            "it is for all, whatever the flow names"
+        );
     }
 
     #[test]

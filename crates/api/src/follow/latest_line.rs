@@ -18,7 +18,7 @@ use forge_keeper::{AttemptFolder, AttemptStatus, EndingProof, open_regular};
 use forge_project::settings::Frozen;
 
 use crate::watch::{
-    events::{Age, Form, StartedCall, TurnName, UnitEvent, WatchOutput, has_stream, role},
+    events::{Age, Form, StartedCall, TurnName, UnitEvent, WatchOutput, has_stream, player},
     transcript::{StreamSource, TranscriptReader},
 };
 
@@ -78,7 +78,7 @@ impl LatestLineReader {
     ) -> Self {
         let RunFolders { home, id, frozen } = *places;
         let folder = home.attempt(id, ordinal);
-        let player = role(run, call).and_then(|role| frozen?.who_plays(&role));
+        let player = frozen.and_then(|frozen| player(run, frozen, call));
         let source =
             player.as_ref().map_or(StreamSource::Command, |agent| StreamSource::Agent(agent.like));
         let first = UnitEvent::Call {

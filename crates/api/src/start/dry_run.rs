@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use forge_core::{
     event::Approvals,
-    flow::{Check, Delivery, Exhausted, Flow, Gate, Stage, StageOrder, Work},
+    flow::{Check, CodeLimit, Delivery, Exhausted, Flow, Gate, Stage, StageOrder, Work},
     money::Money,
 };
 use forge_driver::Error;
@@ -220,7 +220,7 @@ impl Forge {
             None => notes.extend(chosen.without_auto.clone()),
         }
         Ok(DryRun {
-            looked_at_by: looker.and_then(|role| ready.player(role)),
+            looked_at_by: looker.and_then(|role| ready.player(role, None)),
             calls_max: pruned(flow, &params).calls_max().0 + u64::from(looker.is_some()),
             calls_usual: {
                 let mut calls = usual(&pruned(flow, &params).stages);
@@ -256,12 +256,10 @@ impl Forge {
 }
 
 impl Ready {
-    fn player(&self, role: &str) -> Option<DryPlayer> {
-        let agent = self.settings.agent_for(role)?;
-        let own =
-            self.settings.roles.get(role).and_then(|role| role.model.clone()).map(String::from);
-        let of_agent = self.settings.agents.get(agent).and_then(|table| table.model.clone());
-        Some(DryPlayer { role: role.to_owned(), agent: agent.to_owned(), model: own.or(of_agent) })
+    /// Returns who plays a role, where the flow may name a model.
+    fn player(&self, role: &str, in_flow: Option<&str>) -> Option<DryPlayer> {
+        let player = self.settings.freeze_cast(&[role], None).who_plays_with(role, in_flow)?;
+        Some(DryPlayer { role: role.to_owned(), agent: player.name, model: player.model })
     }
 
     fn collect(
@@ -280,7 +278,10 @@ impl Ready {
                 phase: stage.phase.clone(),
                 runs: own,
                 does: does(stage),
-                player: stage.work.role().and_then(|role| self.player(role)),
+                player: stage
+                    .work
+                    .role()
+                    .and_then(|role| self.player(role, stage.model.as_deref())),
                 rounds: stage.rounds,
                 then: match stage.exhausted {
                     Exhausted::Ask => "you are asked",
@@ -297,7 +298,10 @@ impl Ready {
                         phase: gate.phase.clone(),
                         runs: both(own, runs(&gate.when, params)),
                         wants: wants(gate),
-                        player: gate.check.role().and_then(|role| self.player(role)),
+                        player: gate
+                            .check
+                            .role()
+                            .and_then(|role| self.player(role, gate.model.as_deref())),
                         rounds: gate.rounds,
                     })
                     .collect(),
@@ -334,7 +338,10 @@ fn usual(stages: &[Stage]) -> DryCalls {
 
 fn does(stage: &Stage) -> String {
     let does = match &stage.work {
-        Work::Agent { role } => format!("an agent as {role}"),
+        Work::Agent { role } => match stage.code {
+            CodeLimit::AsRole => format!("an agent as {role}"),
+            CodeLimit::Reads => format!("an agent as {role}, without changing code"),
+        },
         Work::Command { run } => format!("`{run}`"),
         Work::Each { list, at_once, items_max, .. } => {
             format!("for each of {list}, {at_once} in parallel, at most {items_max}")

@@ -219,17 +219,17 @@ impl RoughCall {
 /// Collects the calls of a table in which nothing is sent back.
 fn collect(stages: &[Stage], times: u64, frozen: &Frozen, calls: &mut Vec<RoughCall>) {
     for stage in stages {
-        let mut add = |phase: Option<&String>, otherwise: u64, role: &str| {
-            let agent = frozen.who_plays(role);
+        let mut add = |phase: Option<&String>, otherwise: u64, role: &str, model: Option<&str>| {
+            let agent = frozen.who_plays_with(role, model);
             let phase = phase.map(String::as_str);
             calls.push(RoughCall::new(phase, otherwise, times, agent.as_ref()));
         };
         if let (Work::Agent { role }, StageOrder::WorkFirst) = (&stage.work, stage.order) {
-            add(stage.phase.as_ref(), SHIPPED.work, role);
+            add(stage.phase.as_ref(), SHIPPED.work, role, stage.model.as_deref());
         }
         for gate in &stage.gates {
             if let Check::Review { role } = &gate.check {
-                add(gate.phase.as_ref(), SHIPPED.review, role);
+                add(gate.phase.as_ref(), SHIPPED.review, role, gate.model.as_deref());
             }
         }
         let times = match &stage.work {

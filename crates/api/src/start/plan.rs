@@ -64,8 +64,11 @@ impl Forge {
         picked: Picked,
         budget_from: BudgetFrom,
     ) -> StartPlan {
-        let players: Vec<_> =
-            flow.roles().iter().filter_map(|role| frozen.who_plays(role)).collect();
+        let players: Vec<_> = flow
+            .players()
+            .into_iter()
+            .filter_map(|(role, model)| frozen.who_plays_with(role, model))
+            .collect();
         let mut agents: Vec<PlannedAgent> = players
             .iter()
             .map(|agent| PlannedAgent {

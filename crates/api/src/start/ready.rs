@@ -26,6 +26,7 @@ pub(super) struct Ready {
     /// The values that are known to be secret. No command has one in it; the request may.
     pub(super) secrets: Vec<Vec<u8>>,
     pub(super) instructions: Option<String>,
+    pub(super) architecture: Option<String>,
     /// The request as it was given.
     pub(super) text: String,
     pub(super) issue: Option<Issue>,

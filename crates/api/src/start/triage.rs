@@ -205,6 +205,7 @@ impl TriageCall<'_> {
             spent: spent(&uses),
             used: Some(Used {
                 agent: self.name.to_owned(),
+                asked_for: None,
                 models: uses.iter().map(model_use).collect(),
             }),
             took_ms: took.unwrap_or_default(),

@@ -30,7 +30,7 @@ use serde::Serialize;
 use crate::{
     forge::Forge,
     watch::{
-        events::{TurnName, role},
+        events::{TurnName, player, role},
         find_unit::{Target, find},
     },
 };
@@ -63,6 +63,9 @@ pub struct Briefing {
     pub role: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The model that the agent was told to use, if the flow or the settings name one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     pub folder: String,
     pub turns: Vec<TurnBrief>,
     /// The files in its inbox.
@@ -107,7 +110,7 @@ impl Forge {
         }
         let frozen = self.frozen(&run)?;
         let role = role(&run, &call);
-        let agent = role.as_ref().and_then(|role| frozen.who_plays(role));
+        let agent = player(&run, &frozen, &call);
         let steps = steps_of(&folder);
         let turns = [
             (first, folder.clone()),
@@ -141,6 +144,7 @@ impl Forge {
             call: call.to_string(),
             due: due.map(|due| due.to_string()),
             role,
+            model: agent.as_ref().and_then(|agent| agent.model.clone()),
             agent: agent.map(|agent| agent.name),
             folder: folder.display().to_string(),
             turns: briefs,

@@ -1,6 +1,7 @@
 //! What a watched unit does, as events for people and programs.
 
 use forge_core::{Run, Time, id::CallId, money::Spent};
+use forge_project::settings::{Frozen, FrozenAgent};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -126,6 +127,11 @@ pub(crate) fn has_stream(run: &Run, call: &CallId) -> bool {
 /// Returns the role that an agent plays in a call.
 pub(crate) fn role(run: &Run, call: &CallId) -> Option<String> {
     run.find_call_kind(call)?.role().map(str::to_owned)
+}
+
+/// Returns the agent of a call, with the model that it is told to use there.
+pub(crate) fn player(run: &Run, frozen: &Frozen, call: &CallId) -> Option<FrozenAgent> {
+    frozen.who_plays_with(&role(run, call)?, run.model_in_flow(call))
 }
 
 /// The age of output: printed before or after the watching began.

@@ -79,7 +79,10 @@ impl BriefArgs {
 fn brief_text(briefing: &Briefing) -> String {
     let mut text = String::new();
     let who = match (&briefing.role, &briefing.agent) {
-        (Some(role), Some(agent)) => format!(", {role}, agent {agent}"),
+        (Some(role), Some(agent)) => {
+            let model = briefing.model.as_ref().map(|model| format!(" ({model})"));
+            format!(", {role}, agent {agent}{}", model.unwrap_or_default())
+        }
         (Some(role), None) => format!(", {role}"),
         (None, _) => String::new(),
     };

@@ -9,7 +9,7 @@ use forge_api::{
 };
 use forge_core::{
     flow::{
-        self, Check, Condition, Delivery, Exhausted, Gate, GateWeight, ItemOrder, Stage,
+        self, Check, CodeLimit, Condition, Delivery, Exhausted, Gate, GateWeight, ItemOrder, Stage,
         StageOrder, StuckItems, When, Work,
     },
     id::gate_label,
@@ -183,7 +183,13 @@ fn push_stages(text: &mut String, stages: &[Stage], depth: usize, width: usize) 
     let indent = "  ".repeat(depth);
     for stage in stages {
         let work = match &stage.work {
-            Work::Agent { role } => format!("agent as {role}"),
+            Work::Agent { role } => {
+                let reads = match stage.code {
+                    CodeLimit::AsRole => "",
+                    CodeLimit::Reads => ", without changing code",
+                };
+                format!("agent as {role}{}{reads}", model_text(stage.model.as_ref()))
+            }
             Work::Command { run } => format!("command: {run}"),
             Work::Each { list, at_once, items_max, order, stuck, .. } => {
                 let order = match order {
@@ -235,7 +241,9 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
         Check::Artifact { name } => format!("{name} exists"),
         Check::Outputs { .. } => "what was written is as asked for".to_owned(),
         Check::Command { run } => format!("`{run}` succeeds"),
-        Check::Review { role } => format!("by an agent as {role}"),
+        Check::Review { role } => {
+            format!("by an agent as {role}{}", model_text(gate.model.as_ref()))
+        }
         Check::Human { question, .. } => format!("you are asked: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
         Check::Land => "the change is merged".to_owned(),
@@ -258,6 +266,10 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
         String::new()
     };
     format!("{check}{rounds}{back}{}", condition_text(&gate.when))
+}
+
+fn model_text(model: Option<&String>) -> String {
+    model.map(|model| format!(" ({model})")).unwrap_or_default()
 }
 
 fn condition_text(when: &When) -> String {

@@ -254,6 +254,9 @@ fn print_view(view: &WorkView) {
     if let Some(before) = view.before {
         print("unblock leads to", before.as_str());
     }
+    for (name, command) in next_steps(view) {
+        print(name, &command);
+    }
     for rule in rules(*kind).iter().filter(|rule| rule.name != "title") {
         if let Some(value) = view.fields.get(rule.name) {
             print(rule.name, &value_text(value));
@@ -264,6 +267,26 @@ fn print_view(view: &WorkView) {
     for event in &view.history {
         let prefix = format!("  {:>4} ago  ", format::age(event.at, now));
         terminal_output::print(&format::hanging_indent(&prefix, &sentence(event), width));
+    }
+}
+
+/// Says how work goes on that is blocked or needs a person.
+fn next_steps(view: &WorkView) -> Vec<(&'static str, String)> {
+    let WorkLine { kind, id, status, .. } = &view.line;
+    let unblock = format!("forge {kind} unblock {id} \"WHY\"");
+    let taken = view.history.iter().rev().find_map(|event| match &event.fact {
+        WorkFact::Taken { run } => Some(format::short_id(run)),
+        WorkFact::Created { .. }
+        | WorkFact::FieldsSet { .. }
+        | WorkFact::Moved { .. }
+        | WorkFact::FileTaken { .. } => None,
+    });
+    match (status, taken) {
+        (WorkState::Escalated, Some(run)) => {
+            vec![("to continue", format!("forge status {run}")), ("if that run is over", unblock)]
+        }
+        (status, _) if status.is_stop() => vec![("to continue", unblock)],
+        (_, _) => Vec::new(),
     }
 }
 

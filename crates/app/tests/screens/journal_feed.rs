@@ -381,6 +381,8 @@ fn start() -> Start {
         limits: Limits { budget: None, call_budget: None, at_once: 20, unpriced_calls: None },
         settings: None,
         roles: ["planner", "implementer", "reviewer"].map(role).into(),
+        skills: BTreeMap::new(),
+        architecture: None,
         instructions: None,
         base: None,
         base_branch: None,

@@ -38,6 +38,12 @@ pub struct Start {
     /// The hashes of the role prompts, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, Blob>,
+    /// The hashes of the skills that roles name, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skills: BTreeMap<String, Blob>,
+    /// The hash of what the project's documents about its architecture are about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<Blob>,
     /// The hash of the project's instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Blob>,

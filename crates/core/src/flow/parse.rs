@@ -4,18 +4,21 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::brief_shape::{BriefShape, RawBriefShape};
 use super::check;
 use super::count::{CountValues, RawCount, RawWord, word};
 use super::phases::{DEFAULT_PIPELINE, attach, pipeline_key, pipeline_of_key, role_of_key};
 use super::table::{
-    AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, Condition, DEPTH_MAX, Delivery, Exhausted,
-    FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT, MISSES_MAX,
-    Param, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, TagRule, When, Work,
+    AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, Check, CodeLimit, Condition, DEPTH_MAX, Delivery,
+    Exhausted, FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT,
+    MISSES_MAX, Param, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, TagRule, When, Work,
 };
 use crate::{id::is_plain_name, item::ITEMS_MAX, money::Money};
 
 /// The word for all pipelines.
 const PIPELINES: &str = "pipelines";
+/// The most bytes of the name of a model.
+const MODEL_BYTES_MAX: usize = 200;
 
 impl Flow {
     /// Reads the flow `name`. `texts` holds its text, and those of the flows it uses.
@@ -156,6 +159,9 @@ struct RawStage {
     misses: Option<RawCount>,
     tier: Option<String>,
     effort: Option<String>,
+    model: Option<String>,
+    code: Option<String>,
+    brief: Option<RawBriefShape>,
     budget: Option<RawMoney>,
     #[serde(default)]
     gates_first: bool,
@@ -209,6 +215,8 @@ struct RawGate {
     advisory: bool,
     #[serde(default)]
     auto: bool,
+    model: Option<String>,
+    brief: Option<RawBriefShape>,
 }
 
 fn read(name: &str, text: &str) -> Result<RawFlow, FlowError> {
@@ -402,6 +410,24 @@ impl FlowReader<'_> {
             let rule = tag.parse(&name, &pipelines).map_err(&wrong)?;
             tags.insert(name, rule);
         }
+        let is_agent = matches!(work, Work::Agent { .. });
+        let own = [
+            ("model", row.model.is_some()),
+            ("brief", row.brief.is_some()),
+            ("code", row.code.is_some()),
+        ];
+        if let Some((key, _)) = own.iter().find(|(_, is_given)| *is_given && !is_agent) {
+            return Err(wrong(format!("has `{key}`, but no `agent`")));
+        }
+        let code = match row.code.as_deref() {
+            None => CodeLimit::AsRole,
+            Some("reads") => CodeLimit::Reads,
+            Some(other) => {
+                return Err(wrong(format!(
+                    "has code = \"{other}\"; possible: reads (only a role can let its agent write)"
+                )));
+            }
+        };
         if row.gates_first && parsed.is_empty() {
             return Err(wrong("has `gates_first`, but no gates".to_owned()));
         }
@@ -420,6 +446,9 @@ impl FlowReader<'_> {
             misses: settled("misses", row.misses, MISSES_DEFAULT, (1, MISSES_MAX))?,
             tier: row.tier,
             effort: row.effort,
+            model: model(row.model).map_err(&wrong)?,
+            code,
+            brief: brief(row.brief).map_err(&wrong)?,
             budget,
             order: if row.gates_first { StageOrder::GatesFirst } else { StageOrder::WorkFirst },
             needs: Vec::new(),
@@ -573,6 +602,22 @@ impl RawWhen {
     }
 }
 
+/// Returns the name of a model. A program gets it as an argument, so no option of that program may hide in it.
+fn model(name: Option<String>) -> Result<Option<String>, String> {
+    let is_plain =
+        |name: &String| !name.starts_with('-') && name.chars().all(|c| c.is_ascii_graphic());
+    match name {
+        Some(name) if !is_plain(&name) || !(1..=MODEL_BYTES_MAX).contains(&name.len()) => {
+            Err(format!("has model = {name:?}, which is not the name of a model"))
+        }
+        name => Ok(name),
+    }
+}
+
+fn brief(raw: Option<RawBriefShape>) -> Result<BriefShape, String> {
+    raw.map_or_else(|| Ok(BriefShape::default()), RawBriefShape::parse)
+}
+
 /// Returns the check of this name, or which there are.
 fn built_in(word: &str) -> Result<BuiltIn, String> {
     BuiltIn::parse(word).ok_or_else(|| {
@@ -613,6 +658,12 @@ impl RawGate {
         }
         let weight = if self.advisory { GateWeight::Advisory } else { GateWeight::Binding };
         let rounds = self.rounds.map(|count| count.settle("rounds", (0, ROUNDS_MAX), counts));
+        let is_review = matches!(check, Check::Review { .. });
+        if (self.model.is_some() || self.brief.is_some()) && !is_review {
+            return Err(format!(
+                "has a gate `{name}` with `model` or `brief`, which only a review can have"
+            ));
+        }
         let gate = Gate {
             name,
             phase: self.phase,
@@ -624,6 +675,8 @@ impl RawGate {
             rounds: rounds.transpose()?,
             when: RawWhen::parse(self.when)?,
             weight,
+            model: model(self.model)?,
+            brief: brief(self.brief)?,
         };
         if gate.rounds.is_some() && (is_human || gate.check == Check::Land) {
             return Err(format!(

@@ -5,6 +5,7 @@ use std::{
     fmt,
 };
 
+use super::brief_shape::BriefShape;
 use super::directive::Directive;
 use crate::{
     id::{Scope, UnitId},
@@ -92,6 +93,10 @@ pub struct Stage {
     pub tier: Option<String>,
     /// How hard the agent should think.
     pub effort: Option<String>,
+    /// The model of the agent, where the settings name another one for its role.
+    pub model: Option<String>,
+    pub code: CodeLimit,
+    pub brief: BriefShape,
     /// The budget of all calls of one unit.
     pub budget: Option<Money>,
     /// Whether the work or the gates come first.
@@ -182,6 +187,15 @@ impl Delivery {
     }
 }
 
+/// What a stage takes away of what its role may do with the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeLimit {
+    /// Nothing: the role says whether it may change the code.
+    AsRole,
+    /// Changing it: whatever the role says, the stage only reads.
+    Reads,
+}
+
 /// The order of the work and the gates of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageOrder {
@@ -211,6 +225,9 @@ pub struct Gate {
     pub rounds: Option<u32>,
     pub when: When,
     pub weight: GateWeight,
+    /// The model of the reviewer, where the settings name another one for its role.
+    pub model: Option<String>,
+    pub brief: BriefShape,
 }
 
 /// The values that a tag of an item can have.
@@ -387,24 +404,26 @@ pub struct FlowError {
 impl Flow {
     /// Returns all roles that its agents and reviewers play.
     pub fn roles(&self) -> Vec<&str> {
-        fn collect<'a>(stages: &'a [Stage], roles: &mut Vec<&'a str>) {
-            for stage in stages {
-                if let Work::Agent { role } = &stage.work {
-                    roles.push(role);
-                }
-                for gate in &stage.gates {
-                    if let Check::Review { role } = &gate.check {
-                        roles.push(role);
-                    }
-                }
-                collect(stage.inner(), roles);
-            }
-        }
-        let mut roles: Vec<&str> = self.coherence.as_deref().into_iter().collect();
-        collect(&self.stages, &mut roles);
-        roles.sort_unstable();
+        let mut roles: Vec<&str> = self.players().into_iter().map(|(role, _)| role).collect();
         roles.dedup();
         roles
+    }
+
+    /// Returns all roles, each with every model that the flow names for it, and without one where it names none.
+    pub fn players(&self) -> BTreeSet<(&str, Option<&str>)> {
+        fn collect<'a>(stages: &'a [Stage], found: &mut BTreeSet<(&'a str, Option<&'a str>)>) {
+            for stage in stages {
+                found.extend(stage.work.role().map(|role| (role, stage.model.as_deref())));
+                for gate in &stage.gates {
+                    found.extend(gate.check.role().map(|role| (role, gate.model.as_deref())));
+                }
+                collect(stage.inner(), found);
+            }
+        }
+        let mut found = BTreeSet::new();
+        found.extend(self.coherence.as_deref().map(|role| (role, None)));
+        collect(&self.stages, &mut found);
+        found
     }
 
     /// Returns the rows that are skipped where a list is known at the start: the one that reports it, and what comes before that.
@@ -501,6 +520,9 @@ impl Stage {
             tier: None,
             effort: None,
             budget: None,
+            model: None,
+            code: CodeLimit::AsRole,
+            brief: BriefShape::default(),
             order: StageOrder::WorkFirst,
             needs: Vec::new(),
         }

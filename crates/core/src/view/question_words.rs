@@ -12,16 +12,20 @@ use crate::{
 
 use super::sentence::{NOT_IN_OUTBOX, NOT_WRITTEN, Names, asked, fault, question_text, sentence};
 
-/// Returns one of the last facts of a run as a sentence, a question with what is known of the run.
+/// Returns one of the last facts of a run as a sentence, a question and the start of a retry with what is known of the run.
 pub fn sentence_in(run: &Run, event: &Event, names: Names) -> String {
     if let Event::QuestionAsked(question) = event {
         return asked(question, &question_text_in(run, question), names);
     }
-    sentence(event, names)
+    let simplified = match event.call_started() {
+        Some((call, _)) if run.is_simplified(&call) => ", with a simplified brief",
+        Some(_) | None => "",
+    };
+    sentence(event, names) + simplified
 }
 
 /// Returns a question of a run, as a sentence.
-pub(super) fn question_text_in(run: &Run, question: &Question) -> String {
+pub(crate) fn question_text_in(run: &Run, question: &Question) -> String {
     precise_text(run, question).unwrap_or_else(|| question_text(question))
 }
 

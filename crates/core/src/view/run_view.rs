@@ -545,7 +545,7 @@ pub fn describe_call(run: &Run, call: &CallId) -> String {
     let stage = run.stage(call.unit());
     match call {
         CallId::Attempt(_) => match &stage.work {
-            Work::Agent { role } => format!("{role} at work"),
+            Work::Agent { role } => agent_at_work(run, call, role),
             Work::Command { run } => format!("running {run}"),
             Work::Deliver { what } => format!("delivering the {}", what.as_str().replace('-', " ")),
             Work::Each { .. } | Work::Flow { .. } | Work::Nothing => "tasks".to_owned(),
@@ -553,7 +553,7 @@ pub fn describe_call(run: &Run, call: &CallId) -> String {
         CallId::Judgement(judgement) => {
             let gate = stage.gate(&judgement.gate).map(|position| &stage.gates[position].check);
             match gate {
-                Some(Check::Review { role }) => format!("{role} at work"),
+                Some(Check::Review { role }) => agent_at_work(run, call, role),
                 Some(Check::Command { run }) => format!("running {run}"),
                 Some(Check::Artifact { name }) => format!("checking that {name} exists"),
                 Some(Check::Outputs { .. }) => "checking what was written".to_owned(),
@@ -564,6 +564,11 @@ pub fn describe_call(run: &Run, call: &CallId) -> String {
             }
         }
     }
+}
+
+fn agent_at_work(run: &Run, call: &CallId, role: &str) -> String {
+    let simplified = if run.is_simplified(call) { ", with a simplified brief" } else { "" };
+    format!("{role} at work{simplified}")
 }
 
 /// Returns the title of the item that a unit is in. That of the record which the run is about stands above all of them.

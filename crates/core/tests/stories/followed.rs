@@ -2,7 +2,7 @@
 
 use forge_core::{
     event::{Answer, RunSubject, Start},
-    followed::{FollowedRecord, followed},
+    followed::{FollowedRecord, followed, record_for},
     item::Item,
     work::{WorkKind, WorkState},
 };
@@ -68,7 +68,9 @@ fn a_task_that_asks_is_escalated_until_it_is_answered() {
         .played();
     let of = |world: &World| followed(&world.run).remove(0);
     assert_eq!(of(&world).to, Some(WorkState::Escalated));
-    assert_eq!(of(&world).why.as_deref(), Some("question Q1 of its run is open"));
+    let asks = "`review-code` says that no change can fix this: no licence. What now?";
+    let why = format!("question Q1 of its run is open: {asks}");
+    assert_eq!(of(&world).why, Some(why), "the reason can be read at the record");
     world.say(1, Answer::Revise, "use another one");
     assert_eq!(of(&world).to, Some(WorkState::Implementing));
 }
@@ -116,4 +118,28 @@ fn the_paths_of_a_task_bind_its_run_although_it_has_no_list() {
     world.end("plan#1");
     let claims = forge_core::path_claims::claims(&world.run);
     assert_eq!(claims.iter().map(|claim| &claim.writes).collect::<Vec<_>>(), [&writes]);
+}
+
+#[test]
+fn work_is_for_the_task_that_it_is_in_or_for_what_the_run_is_about() {
+    let tasks = vec![writes("T1", "a")];
+    let mut world = World::of(about(WorkKind::Sprint, SPRINT)).auto().list("plan", tasks);
+    let record = |world: &World, unit: &str| {
+        let unit: forge_core::id::UnitId = unit.parse().unwrap();
+        record_for(&world.run, &unit.scope)
+    };
+    world = world.played();
+    assert_eq!(record(&world, "tasks.T1/implement").as_deref(), Some("ACME-S01-T1"));
+    assert_eq!(record(&world, "review").as_deref(), Some("ACME-S01"));
+    let mut start = about(WorkKind::Sprint, SPRINT);
+    start.lists.insert("tasks".to_owned(), vec![writes("ACME-S01-T07", "a")]);
+    let world = World::of(start).auto().played();
+    let given = record(&world, "tasks.ACME-S01-T07/plan");
+    assert_eq!(given.as_deref(), Some("ACME-S01-T07"), "a record that was there keeps its name");
+    let world = World::of(about(WorkKind::Task, TASK)).played();
+    assert_eq!(record(&world, "plan").as_deref(), Some("ACME-S01"));
+    let bug =
+        World::of(about(WorkKind::Bug, BUG)).list("triage", vec![writes("BUG", "a")]).played();
+    assert_eq!(record(&bug, "fix.BUG/implement").as_deref(), Some("ACME-S01"));
+    assert_eq!(record(&World::feature("S").begin(), "design"), None);
 }

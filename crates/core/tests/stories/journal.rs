@@ -250,7 +250,7 @@ agent = "writer"
         };
         let models = names.iter().map(model).collect();
         Receipt {
-            used: Some(Used { agent: agent.into(), models }),
+            used: Some(Used { agent: agent.into(), asked_for: None, models }),
             session: Some(format!("session-of-{agent}")),
             took_ms: 900,
             ..Receipt::from_spent(Spent::NOTHING)

@@ -7,6 +7,7 @@
 mod invariants;
 mod world;
 
+mod briefs;
 mod claims;
 mod code;
 mod deliveries;

@@ -1,6 +1,6 @@
 //! Every refusal of a flow has a flow that triggers it, and a flow that is all but refused passes.
 //!
-//! The sentences of `flow/parse.rs` and `flow/check.rs` are read from their source, so that a new
+//! The sentences of the files in `flow/` are read from their source, so that a new
 //! one without a row here is seen.
 
 use std::collections::BTreeMap;
@@ -36,6 +36,23 @@ fn read(text: &str) -> Result<Flow, String> {
     Flow::parse("f", &texts).map_err(|error| error.to_string())
 }
 
+/// Keys of a call of an agent where there is none, or with other words than they have.
+fn rows_of_calls() -> Vec<String> {
+    let stage = |text: &str| format!("name = \"f\"\n[[stage]]\nname = \"s\"\n{text}\n");
+    let gate = |text: &str| stage(&format!("agent = \"x\"\ngates = [{text}]"));
+    vec![
+        stage("agent = \"x\"\ncode = \"writes\""),
+        stage("command = \"x\"\ncode = \"reads\""),
+        stage("command = \"x\"\nmodel = \"m\""),
+        stage("agent = \"x\"\nmodel = \"--option\""),
+        stage("gates = [{ human = \"?\" }]\nbrief = {}"),
+        stage("agent = \"x\"\nbrief = { without = [\"request\"] }"),
+        stage("agent = \"x\"\nbrief = { role = \"none\" }"),
+        gate("{ human = \"?\", model = \"m\" }"),
+        gate("{ review = \"y\", model = \"\" }"),
+    ]
+}
+
 /// What is wrong with a flow that says this about itself, and has this stage `s`.
 fn rows() -> Vec<String> {
     let stage = |text: &str| format!("name = \"f\"\n[[stage]]\nname = \"s\"\n{text}\n");
@@ -54,7 +71,7 @@ fn rows() -> Vec<String> {
     let when = |text: &str| {
         format!("name = \"f\"\n{PARAM}[[stage]]\nname = \"s\"\nagent = \"x\"\nwhen = {text}\n")
     };
-    vec![
+    let rows = vec![
         // The flow itself.
         "name = \"g\"\n".to_owned(),
         "name = \"f\"\n".to_owned(),
@@ -148,7 +165,8 @@ fn rows() -> Vec<String> {
         stage(
             "agent = \"x\"\nlist = \"t\"\n[[stage]]\nname = \"e\"\neach = \"t\"\npipelines = \"k\"\n[[stage.stage]]\nname = \"made\"\nagent = \"x\"",
         ),
-    ]
+    ];
+    [rows, rows_of_calls()].concat()
 }
 
 #[test]
@@ -178,6 +196,7 @@ fn every_sentence_of_the_source_is_said_by_some_row() {
         })
     };
     let sources = [
+        include_str!("../../src/flow/brief_shape.rs"),
         include_str!("../../src/flow/parse.rs"),
         include_str!("../../src/flow/count.rs"),
         include_str!("../../src/flow/check.rs"),

@@ -75,6 +75,8 @@ pub(crate) fn start_of(flow: &str, texts: &[(&str, &str)], params: &[(&str, &str
         limits: Limits { budget: None, call_budget: None, at_once: 4, unpriced_calls: None },
         settings: None,
         roles: BTreeMap::new(),
+        skills: BTreeMap::new(),
+        architecture: None,
         instructions: None,
         base: None,
         base_branch: None,

@@ -91,7 +91,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
     let CallKind::Agent { role } = run.call_kind(call) else {
         unreachable!("only agents have turns")
     };
-    let mut tally = UsageTotals::new(context.player(&role));
+    let mut tally = UsageTotals::new(context.player(run, call, &role));
     let mut ending = plan.turn(Turn::First, dir, conflicts)?;
     let mut summary = tally.take(plan, &plan.folder(), &ending, &Earlier::default());
     let mut end = summary.end(Some(&ending.how), &errors(context.executor, &plan.folder()));
@@ -174,7 +174,7 @@ pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
     let CallKind::Agent { role } = run.call_kind(call) else {
         unreachable!("only agents have turns")
     };
-    let mut tally = UsageTotals::new(context.player(&role));
+    let mut tally = UsageTotals::new(context.player(run, call, &role));
     let mut end = UsageKnown::Yes;
     for folder in [plan.folder(), plan.step_folder(ANEW), plan.step_folder(REPAIR)] {
         if !context.trusted.knows(&folder.path) {
@@ -282,7 +282,8 @@ impl UsageTotals {
         }
         receipt.took_ms = self.took_ms;
         receipt.session = self.session;
-        receipt.used = Some(Used { agent: self.agent.name.clone(), models });
+        let FrozenAgent { name, model, .. } = self.agent;
+        receipt.used = Some(Used { agent: name, asked_for: model, models });
         if !self.denied.is_empty() {
             receipt.notes.push(format!("it was not allowed: {}", self.denied.join("; ")));
         }

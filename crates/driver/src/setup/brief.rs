@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use forge_core::result::ResultKey;
 use forge_core::{
     Run,
-    event::{Answer, Colour, Ruling, SentBack, Waiver},
+    event::{Answer, Colour, SentBack, Waiver},
     flow::{Check, Gate, Stage, TagRule},
     id::{CallId, Scope, UnitId},
     inbox::{InboxEntry, artifact_name},
     item::Item,
-    run::{CallEnding, Occasion, Said, TableStatus},
+    run::{Occasion, Said, TableStatus},
     verdict::{Doubt, Finding, Proof},
     view::{RemainingFinding, open_findings, short_commit},
 };
@@ -18,6 +18,7 @@ use forge_project::catalog::{Code, Role};
 
 use forge_agents::CodeAccess;
 
+use super::brief_blocks::{BriefBlocks, position_in_words};
 use crate::optional_keys::optional_result_keys;
 
 /// The most findings that a brief lists in full. Others are counted.
@@ -88,6 +89,8 @@ pub struct Given<'a> {
     pub handed_back: &'a [String],
     /// Whether there is a diff since the last look.
     pub since: SinceLastLook,
+    /// The architecture, summaries, records, skills and the role's text, as far as the flow wants them.
+    pub blocks: &'a BriefBlocks,
     /// The code.
     pub code: CodeBrief<'a>,
 }
@@ -135,13 +138,16 @@ pub fn brief(
     hearing: Hearing,
     places: &Places,
 ) -> String {
-    let Given { inbox, left_before, handed_back, since, code } = given;
+    let Given { left_before, handed_back, since, blocks, code, .. } = given;
     let unit = run.unit(call.unit());
     let mut text = match hearing {
         Hearing::First => String::new(),
         Hearing::Again => format!("{GO_ON}\n\n"),
     };
-    let _ = writeln!(text, "{}", role.prompt);
+    if let Some(retry) = blocks.retry {
+        let _ = writeln!(text, "{retry}\n");
+    }
+    let _ = writeln!(text, "{}", blocks.role);
     let said = run.said_about(call.unit());
     if !said.is_empty() {
         let said: Vec<String> = said.iter().map(|said| said_in_words(said, call)).collect();
@@ -152,50 +158,24 @@ pub fn brief(
     }
     let start = &run.definition().start;
     section(&mut text, "The request", &start.request);
-    if let Some(item) = run.item(&call.unit().scope) {
-        let title = match call {
-            CallId::Attempt(_) => "Your task",
-            CallId::Judgement(_) => "The task under review",
-        };
-        section(&mut text, title, &item_in_words(item, call));
-        let others = other_items(run, &call.unit().scope);
-        if !others.is_empty() {
-            let body = format!(
-                "Others build these, now or later, and their work is not in this checkout:\n\n{}",
-                others.join("\n")
-            );
-            section(&mut text, "Tasks that others work on", &body);
-        }
-    }
+    task_sections(&mut text, run, call);
+    add_block(&mut text, "The records of work around this", blocks.index.as_ref());
     list_so_far(&mut text, run, call);
+    add_block(&mut text, "What the phases before this one say", blocks.summaries.as_ref());
     if let Some(instructions) = code.instructions {
         section(&mut text, "The project's rules", instructions);
+    }
+    if let Some(architecture) = &blocks.architecture {
+        let body = format!(
+            "Documents of the project, with how each begins. Read in the checkout what your work touches.\n\n{architecture}"
+        );
+        section(&mut text, "The project's architecture", &body);
     }
     if code.has_checkout {
         section(&mut text, "The code", &code_in_words(run, code, call));
     }
-    let mut names: Vec<&str> = inbox.iter().map(|reading| reading.name.as_str()).collect();
-    if code.change.is_some() {
-        names.push(CHANGE);
-    }
-    if *since == SinceLastLook::Given {
-        names.push(SINCE);
-    }
-    names.extend(left_before.iter().map(String::as_str));
-    let checkout = if code.has_checkout { ", the checkout with its history" } else { "" };
-    section(
-        &mut text,
-        "What you may read",
-        &match names.as_slice() {
-            [] if code.has_checkout => "This brief and the checkout with its history.".to_owned(),
-            [] => "This brief.".to_owned(),
-            names => format!(
-                "This brief{checkout}, and in the folder `{}` (`$FORGE_INBOX`):\n\n- `{}`",
-                places.inbox,
-                names.join("`\n- `")
-            ),
-        },
-    );
+    section(&mut text, "What you may read", &may_read(given, places));
+    add_block(&mut text, "Your skills", blocks.skills.as_ref());
     own_files(&mut text, left_before, handed_back);
     if *since == SinceLastLook::Given {
         let body = format!(
@@ -204,6 +184,8 @@ pub fn brief(
         );
         section(&mut text, "What changed since the last review", &body);
     }
+    let position = run.review_position(call).map(|position| position_in_words(&position));
+    add_block(&mut text, "Where this review stands", position.as_ref());
     let claim = unit.receipt.as_ref().map(|receipt| receipt.summary.trim()).unwrap_or_default();
     if matches!(call, CallId::Judgement(_)) && !claim.is_empty() {
         section(&mut text, "What its author says about it", &quoted(claim));
@@ -213,7 +195,12 @@ pub fn brief(
             CallId::Attempt(_) => "Findings to deal with",
             CallId::Judgement(_) => "Findings of the previous attempt",
         };
-        let body = iteration(run, call) + &findings(&unit.findings);
+        // A review is told its position in any case.
+        let which = match call {
+            CallId::Attempt(_) => iteration(run, call.unit()),
+            CallId::Judgement(_) => String::new(),
+        };
+        let body = which + &findings(&unit.findings);
         section(&mut text, title, &body);
     }
     let open = open_findings(run);
@@ -223,18 +210,58 @@ pub fn brief(
     if !unit.left_to_do.is_empty() {
         section(&mut text, "What is left to do", &quoted(&unit.left_to_do));
     }
-    let (title, fault) = match call {
-        CallId::Attempt(_) => (
-            "Why the previous attempt did not count",
-            unit.fault.as_ref().map(|fault| fault.what.as_str()),
-        ),
-        CallId::Judgement(_) => ("Why your previous review did not count", look_fault(run, call)),
+    let title = match call {
+        CallId::Attempt(_) => "Why the previous attempt did not count",
+        CallId::Judgement(_) => "Why your previous review did not count",
     };
-    if let Some(what) = fault {
+    if let Some((_, what)) = run.fault_before(call) {
         section(&mut text, title, &quoted(what));
     }
     section(&mut text, "What you must leave", &must_leave(run, call, role, places));
     text
+}
+
+/// Adds the item that the work is about, and those that others work on.
+fn task_sections(text: &mut String, run: &Run, call: &CallId) {
+    if let Some(item) = run.item(&call.unit().scope) {
+        let title = match call {
+            CallId::Attempt(_) => "Your task",
+            CallId::Judgement(_) => "The task under review",
+        };
+        section(text, title, &item_in_words(item, call));
+        let others = other_items(run, &call.unit().scope);
+        if !others.is_empty() {
+            let body = format!(
+                "Others build these, now or later, and their work is not in this checkout:\n\n{}",
+                others.join("\n")
+            );
+            section(text, "Tasks that others work on", &body);
+        }
+    }
+}
+
+/// The files that the agent may read, in words.
+fn may_read(given: &Given<'_>, places: &Places) -> String {
+    let Given { inbox, left_before, since, blocks, code, .. } = given;
+    let mut names: Vec<&str> = inbox.iter().map(|reading| reading.name.as_str()).collect();
+    if code.change.is_some() {
+        names.push(CHANGE);
+    }
+    if *since == SinceLastLook::Given {
+        names.push(SINCE);
+    }
+    names.extend(left_before.iter().map(String::as_str));
+    names.extend(blocks.files.iter().map(String::as_str));
+    let checkout = if code.has_checkout { ", the checkout with its history" } else { "" };
+    match names.as_slice() {
+        [] if code.has_checkout => "This brief and the checkout with its history.".to_owned(),
+        [] => "This brief.".to_owned(),
+        names => format!(
+            "This brief{checkout}, and in the folder `{}` (`$FORGE_INBOX`):\n\n- `{}`",
+            places.inbox,
+            names.join("`\n- `")
+        ),
+    }
 }
 
 /// Adds the list that was reported last, which is in the result and in no file.
@@ -248,19 +275,6 @@ fn list_so_far(text: &mut String, run: &Run, call: &CallId) {
     let items: Vec<String> = items.iter().map(listed_in_words).collect();
     if !items.is_empty() {
         section(text, &title, &items.join("\n"));
-    }
-}
-
-/// Why the last look of this gate at the same attempt came to nothing.
-fn look_fault<'a>(run: &'a Run, call: &CallId) -> Option<&'a str> {
-    let is_same = |other: &CallId| other.attempt() == call.attempt() && other.gate() == call.gate();
-    let last = run.history().calls.iter().rev().find(|ended| is_same(&ended.call))?;
-    match &last.ending {
-        CallEnding::Look(Ruling::Fault { what, .. }) => Some(what),
-        CallEnding::Look(_)
-        | CallEnding::Work(_)
-        | CallEnding::Triage(_)
-        | CallEnding::Overtaken => None,
     }
 }
 
@@ -597,8 +611,7 @@ fn said_in_words(said: &Said, call: &CallId) -> String {
 }
 
 /// Says which revision this is, how many there may be, and who asked for it.
-fn iteration(run: &Run, call: &CallId) -> String {
-    let unit = call.unit();
+fn iteration(run: &Run, unit: &UnitId) -> String {
     let last = run.history().sent_back.iter().rev().find(|reopened| reopened.unit == *unit);
     let Some(SentBack::Gate { unit: judged, gate }) = last.map(|last| &last.by) else {
         return String::new();
@@ -609,6 +622,12 @@ fn iteration(run: &Run, call: &CallId) -> String {
         None => (run.unit(unit).round, run.stage(unit).rounds),
     };
     format!("Sent back by `{gate}`: revision {n} of at most {most}.\n\n")
+}
+
+fn add_block(text: &mut String, title: &str, body: Option<&String>) {
+    if let Some(body) = body {
+        section(text, title, body);
+    }
 }
 
 fn section(text: &mut String, title: &str, body: &str) {

@@ -59,7 +59,7 @@ impl RunContext<'_> {
         dir: &Path,
         role: &str,
     ) -> Result<(Spec, Vec<(OsString, OsString)>), Error> {
-        let agent = self.player(role);
+        let agent = self.player(run, call, role);
         let kind = agent.like;
         let under_way = &run.calls()[call];
         let boxes = self.boxes(under_way.ordinal);
@@ -167,9 +167,9 @@ impl RunContext<'_> {
         let CallKind::Agent { role } = run.call_kind(call) else {
             unreachable!("only agents have turns")
         };
-        let agent = self.player(&role);
+        let agent = self.player(run, call, &role);
         let leaves = if agent.like.has_native_schema() { Leaves::Answer } else { Leaves::File };
-        let role = self.role(run, &role)?;
+        let role = self.role(run, call, &role)?;
         let boxes = self.boxes(run.calls()[call].ordinal);
         let places = Places {
             inbox: read_file_text(boxes.inbox())?,
@@ -238,8 +238,14 @@ impl RunContext<'_> {
                     Hearing::First => handed_back.as_slice(),
                     Hearing::Again => &[],
                 };
-                let given =
-                    Given { inbox: &readings, left_before: &left_before, handed_back, since, code };
+                let given = Given {
+                    inbox: &readings,
+                    left_before: &left_before,
+                    handed_back,
+                    since,
+                    blocks: &self.blocks(run, call, &role, &boxes)?,
+                    code,
+                };
                 brief(run, call, &role, &given, hearing, &places)
             }
         };

@@ -457,6 +457,8 @@ impl World<'_> {
             limits: Limits { budget: None, call_budget: None, at_once: 3, unpriced_calls: None },
             settings: Some(settings),
             roles,
+            skills: BTreeMap::new(),
+            architecture: None,
             instructions: None,
             base: Some(self.base.clone()),
             base_branch: Some("main".into()),

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use forge_core::flow::{BuiltIn, Check, Flow, Gate, GateWeight, Stage, Work, firsts, lands};
+use forge_core::flow::{
+    BuiltIn, Check, CodeLimit, Flow, Gate, GateWeight, Stage, Work, firsts, lands,
+};
 
 /// Checks a flow whose roles of these names change the code. The error is the end of a sentence.
 pub(super) fn check(flow: &Flow, writers: &BTreeSet<String>) -> Result<(), String> {
@@ -14,7 +16,7 @@ pub(super) fn check(flow: &Flow, writers: &BTreeSet<String>) -> Result<(), Strin
 
 fn check_table(stages: &[Stage], writers: &BTreeSet<String>) -> Result<(), String> {
     let changes_code = |row: usize| match &stages[row].work {
-        Work::Agent { role } => writers.contains(role),
+        Work::Agent { role } => stages[row].code == CodeLimit::AsRole && writers.contains(role),
         Work::Command { .. } => lands(stages, row),
         Work::Each { .. } | Work::Flow { .. } | Work::Deliver { .. } | Work::Nothing => false,
     };

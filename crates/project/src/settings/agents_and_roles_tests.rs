@@ -365,6 +365,21 @@ fn a_run_keeps_those_who_play_in_it_and_nobody_else() {
 }
 
 #[test]
+fn a_model_in_the_flow_is_more_particular_than_its_role_and_yields_to_one_for_all() {
+    let mut settings = read("agent = \"claude\"\n[roles.writer]\nmodel = \"haiku\"").unwrap();
+    let model = |settings: &Settings, in_flow: Option<&str>| {
+        let frozen = settings.freeze_cast(&["writer"], None);
+        frozen.who_plays_with("writer", in_flow).unwrap().model
+    };
+    assert_eq!(model(&settings, None).as_deref(), Some("haiku"));
+    assert_eq!(model(&settings, Some("opus")).as_deref(), Some("opus"));
+    settings.use_model("sonnet").unwrap();
+    assert_eq!(model(&settings, Some("opus")).as_deref(), Some("sonnet"));
+    let text = serde_json::to_string(&settings.freeze_cast(&["writer"], None)).unwrap();
+    assert!(text.contains(r#""flow_models":"overridden""#), "{text}");
+}
+
+#[test]
 fn a_table_of_a_role_that_the_flow_does_not_have_is_noted_with_the_nearest() {
     let settings =
         read("[roles.writer]\nmodel = \"x\"\n[roles.reviwer]\nmodel = \"x\"\n[roles.zzzzzzzz]\nmodel = \"x\"")

@@ -16,7 +16,7 @@ use forge_agents::{AgentKind, registry};
 use super::{
     layers::{Layer, LayeredSettings},
     sources::{LOCAL_FILE, LocalFile, Sources},
-    types::{AgentKeys, AgentTable, SettingValues},
+    types::{AgentKeys, AgentTable, FlowModels, SettingValues},
     values::{AgentName, ModelName, to_strings},
 };
 use crate::{Error, suggest::nearest};
@@ -32,6 +32,7 @@ pub struct Settings {
     pub agents: BTreeMap<String, AgentTable>,
     pub(super) layers: LayeredSettings,
     pub(super) local_is: LocalFile,
+    pub(super) flow_models: FlowModels,
 }
 
 impl Deref for Settings {
@@ -82,8 +83,13 @@ impl Settings {
 
     fn from_layers(layers: LayeredSettings, sources: &Sources) -> Self {
         let values = layers.tree();
-        let mut settings =
-            Self { values, agents: BTreeMap::new(), layers, local_is: sources.local_is };
+        let mut settings = Self {
+            values,
+            agents: BTreeMap::new(),
+            layers,
+            local_is: sources.local_is,
+            flow_models: FlowModels::Used,
+        };
         let own = AgentKeys::default();
         let known = registry::ready_to_use().map(|kind| (kind.name(), &own));
         let named = settings.agent_tables.named.iter().map(|(name, keys)| (&**name, keys));
@@ -140,6 +146,7 @@ impl Settings {
         })?;
         self.agents.values_mut().for_each(|agent| agent.model = Some(model.to_owned()));
         self.roles.values_mut().for_each(|role| role.model = None);
+        self.flow_models = FlowModels::Overridden;
         Ok(())
     }
 

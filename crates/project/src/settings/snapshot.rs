@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     glob::PathGlobs,
     resolve::Settings,
-    types::{AgentTable, Claims, FinalCheckout, RunRecord, SecretSettings},
+    types::{AgentTable, Claims, FinalCheckout, FlowModels, RunRecord, SecretSettings},
     values::{fill_branch, to_strings},
 };
 
@@ -62,6 +62,9 @@ pub struct Frozen {
     /// What the last commit of the run keeps of it.
     #[serde(default, with = "RecordInSnapshot", skip_serializing_if = "is_all")]
     pub kept: RunRecord,
+    /// Whether the models that the flow names count.
+    #[serde(default, skip_serializing_if = "FlowModels::is_used")]
+    pub flow_models: FlowModels,
 }
 
 /// Settings about secrets.
@@ -286,6 +289,7 @@ impl Settings {
             verify: self.verify(),
             branch: self.land.branch.clone().into(),
             kept: self.land.record,
+            flow_models: self.flow_models,
         }
     }
 
@@ -318,6 +322,15 @@ impl Frozen {
         };
         if let Some(model) = said.and_then(|said| said.model.clone()) {
             player.model = Some(model);
+        }
+        Some(player)
+    }
+
+    /// Returns who plays a role in a stage or review for which the flow may name a model. That is more particular than the role.
+    pub fn who_plays_with(&self, role: &str, in_flow: Option<&str>) -> Option<FrozenAgent> {
+        let mut player = self.who_plays(role)?;
+        if let (FlowModels::Used, Some(model)) = (self.flow_models, in_flow) {
+            player.model = Some(model.to_owned());
         }
         Some(player)
     }

@@ -347,6 +347,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("flow", &["feature", "my_flow-2"]),
     ("coherence", &["on", "off"]),
     ("agents_md", &["on", "off"]),
+    ("architecture", &["[\"docs/architecture\", \"ARCHITECTURE.md\"]"]),
     ("budget", &["1", "2.50", "0.000001"]),
     ("at_once", &["1", "7", "256"]),
     ("unpriced_calls", &["1", "60"]),

@@ -39,6 +39,8 @@ pub struct SettingValues {
     pub coherence: Switch,
     /// Whether briefs include the project's AGENTS.md and CLAUDE.md.
     pub agents_md: Switch,
+    /// The project's documents about its architecture, or their folders; briefs say what each is about.
+    pub architecture: Vec<RelPath>,
     pub limits: LimitSettings,
     #[serde(rename = "agents")]
     pub agent_tables: AgentTables,
@@ -250,6 +252,24 @@ pub enum RunRecord {
     Nothing,
 }
 
+/// Whether the models that a flow names count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowModels {
+    /// Each counts for its stage or review.
+    #[default]
+    Used,
+    /// None does: a person chose one model for all.
+    Overridden,
+}
+
+impl FlowModels {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    pub(super) fn is_used(&self) -> bool {
+        *self == Self::Used
+    }
+}
+
 /// An agent that is set up, or that needs no setting up, put together from all layers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentTable {
@@ -272,6 +292,7 @@ impl Default for SettingValues {
             flow: shipped("feature".to_owned()),
             coherence: Switch::On,
             agents_md: Switch::On,
+            architecture: Vec::new(),
             limits: LimitSettings::default(),
             agent_tables: AgentTables::default(),
             roles: BTreeMap::new(),
