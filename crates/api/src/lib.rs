@@ -20,6 +20,7 @@ pub mod forge;
 pub mod import_run;
 pub mod init;
 pub mod merge;
+mod older_workspace;
 mod open;
 pub mod pull_request;
 mod refused_requests;

@@ -1,7 +1,8 @@
 //! Records of work: creating, changing and reading features, sprints, tasks and bugs.
 //!
-//! Read `records` next (rows and the user), `files` (records as files in the checkout, and what people change there), then
-//! `refusals` (errors with the command that helps) and `assignments` (what people type as `FIELD=VALUE`).
+//! Read `records` next (rows and the user), `files` (records as files in the checkout, and what people change there), `import`
+//! (what other systems left), then `refusals` (errors with the command that helps) and `assignments` (what people type as
+//! `FIELD=VALUE`).
 //!
 //! Not here: which changes are legal (`core::work`), and the database (`store::work`).
 //!
@@ -9,6 +10,7 @@
 
 mod assignments;
 mod files;
+mod import;
 mod records;
 pub(crate) mod refusals;
 
@@ -31,6 +33,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use files::WorkFinding;
+pub use import::{ImportAction, ImportFinding, ImportLine, ImportMode, ImportPlan, ImportedNote};
 pub use records::WorkRecords;
 
 use crate::forge::Forge;

@@ -87,6 +87,7 @@ enum CliCommand {
     /// Track bugs: create, list, show and change them
     Bug(cli::record::RecordArgs),
     Work(cli::work::WorkArgs),
+    Import(cli::import::ImportArgs),
     Verdict(cli::verdict::VerdictArgs),
     Flow(cli::flow::FlowArgs),
     Agents(cli::agents::AgentsArgs),
@@ -186,6 +187,7 @@ fn execute(command: CliCommand) -> Result<ExitCode, forge_api::Error> {
         CliCommand::Task(command) => command.run(WorkKind::Task),
         CliCommand::Bug(command) => command.run(WorkKind::Bug),
         CliCommand::Work(command) => command.run(),
+        CliCommand::Import(command) => command.run(),
         CliCommand::Verdict(command) => command.run(),
         CliCommand::Flow(command) => command.run(),
         CliCommand::Agents(command) => command.run(),

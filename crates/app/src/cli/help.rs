@@ -51,7 +51,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Take over", &["diff", "open", "merge", "pr", "clean"]),
-    ("Plan", &["feature", "sprint", "task", "bug", "work", "verdict"]),
+    ("Plan", &["feature", "sprint", "task", "bug", "work", "import", "verdict"]),
     ("Set up", &["agents", "config", "flow", "doctor", "completions", "man", "help", "version"]),
 ];
 
@@ -77,7 +77,7 @@ Exit codes:
 const GLOBAL: &str = "All commands take -C, -q, -v and --color; see forge --help.";
 
 /// An example or more for each command.
-const EXAMPLES: [(&str, &[&str]); 61] = [
+const EXAMPLES: [(&str, &[&str]); 62] = [
     (
         "forge",
         &[
@@ -135,6 +135,7 @@ const EXAMPLES: [(&str, &[&str]); 61] = [
     ("task", &["forge task new \"Parse the header\" sprintId=ACME-S01", "forge task list"]),
     ("bug", &["forge bug new \"Empty file crashes\" severity=major", "forge bug list"]),
     ("verdict", &["forge verdict ACME-S01-T01 review-code", "forge verdict oqmd approve"]),
+    ("import", &["forge import", "forge import ../old --write"]),
     ("work", &["forge work check", "forge work write ACME-S01-T01"]),
     ("feature new", &["forge feature new \"CSV export\" requirements+=\"quotes are kept\""]),
     ("sprint new", &["forge sprint new \"First release\" feature_id=FEAT-001"]),

@@ -302,6 +302,7 @@ fn sentence(event: &WorkEvent) -> String {
             let all: Vec<String> = state.into_iter().chain(fields).collect();
             format!("changed in the file: {}", all.join(", "))
         }
+        WorkFact::Imported { source, state, .. } => format!("imported as {state} from {source}"),
     };
     match &event.by {
         WorkAuthor::Person { who } | WorkAuthor::File { who, .. } => format!("{what} ({who})"),

@@ -5,6 +5,7 @@ use super::{
     field::{FieldOwner, FieldValue, Fields, rule},
     file::{self, WorkFile},
     id::WorkId,
+    import::{self, ImportedRecord, LastImport},
     kind::{WorkKind, WorkState},
     record::{FieldChanges, WorkFact, WorkRecord, difference},
 };
@@ -62,6 +63,14 @@ pub enum WorkCommand {
         file: WorkFile,
         /// The record at the revision that the file names, if there was one.
         base: Option<WorkRecord>,
+    },
+    /// What another system left.
+    Import {
+        kind: WorkKind,
+        id: WorkId,
+        record: ImportedRecord,
+        /// The last import of this record, if there was one.
+        last: Option<LastImport>,
     },
 }
 
@@ -169,6 +178,11 @@ pub fn decide(rows: &WorkRows, command: &WorkCommand, now: &str) -> Result<Decid
             let fact = create(rows, *kind, id, created, now)?;
             Ok((id.clone(), vec![fact]))
         }
+        WorkCommand::Import { kind, id, record, last } => {
+            let fact = import::take(rows, (*kind, id), record, last.as_ref())?;
+            let id = rows.records.get(id).map_or(id, |known| &known.id);
+            Ok((id.clone(), fact.into_iter().collect()))
+        }
     }
 }
 
@@ -182,7 +196,8 @@ impl WorkCommand {
             | Self::Unblock { id, .. }
             | Self::Follow { id, .. }
             | Self::Take { id, .. }
-            | Self::TakeFile { id, .. } => Some(id),
+            | Self::TakeFile { id, .. }
+            | Self::Import { id, .. } => Some(id),
         }
     }
 
@@ -191,6 +206,7 @@ impl WorkCommand {
         match self {
             Self::Create { fields, .. } => fields.clone(),
             Self::TakeFile { file, .. } => file.fields.clone(),
+            Self::Import { record, .. } => record.fields.clone(),
             Self::Set { changes, .. } => {
                 let value = |change: &FieldChange| match change {
                     FieldChange::Set(value) => Some(value.clone()),
@@ -215,7 +231,8 @@ impl WorkCommand {
             | Self::Unblock { kind, .. }
             | Self::Follow { kind, .. }
             | Self::Take { kind, .. }
-            | Self::TakeFile { kind, .. } => *kind,
+            | Self::TakeFile { kind, .. }
+            | Self::Import { kind, .. } => *kind,
         }
     }
 }

@@ -70,6 +70,19 @@ pub enum WorkFact {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         fields: FieldChanges,
     },
+    /// It was read from what another system left, and is as that says.
+    Imported {
+        /// The file, from the top of the repository.
+        source: String,
+        /// The sum of what was read, by which it is known again.
+        sum: String,
+        kind: WorkKind,
+        state: WorkState,
+        /// The state to which `unblock` leads.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left: Option<WorkState>,
+        fields: Fields,
+    },
 }
 
 /// The origin of a fact.
@@ -138,6 +151,12 @@ impl WorkRecord {
                     record.enter(*to);
                 }
                 record.change(fields);
+            }
+            WorkFact::Imported { source: _, sum: _, kind, state, left, fields } => {
+                record.kind = *kind;
+                record.state = *state;
+                record.left = *left;
+                record.fields.clone_from(fields);
             }
         }
         record
