@@ -21,6 +21,7 @@ pub(crate) mod flow;
 pub(crate) mod global_args;
 pub(crate) mod help;
 pub(crate) mod home;
+pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod log;

@@ -6,7 +6,7 @@
 //! at. `edits`: what a person changes. `shapes`: what a flow can say. `code`: what is looked
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
 //! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists.
-//! `records`: features, sprints, tasks and bugs, and their files. `imports`: what other systems left. `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
+//! `records`: features, sprints, tasks and bugs, and their files. `imports`: what other systems left. `hooks`: what agents write into them. `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
 //! `brief`: what an agent is given. `fixes`: what the doctor repairs.
 //! `unnamed`: commands that name no run. `decides`: one answer, one command. `takes`: what a person does with a result. `notify`: notifications. `rendered`: Markdown and
 //! pagers. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
@@ -43,6 +43,8 @@ mod fixes;
 mod goes;
 #[path = "commands/holds.rs"]
 mod holds;
+#[path = "commands/hooks.rs"]
+mod hooks;
 #[path = "commands/imports.rs"]
 mod imports;
 #[path = "commands/lands.rs"]

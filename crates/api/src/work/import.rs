@@ -116,13 +116,15 @@ struct System {
 const SYSTEMS: [System; 3] = [
     System {
         place: json_store::STORE,
-        is_there: |folder| folder.has(json_store::CONFIG) || folder.has(json_store::STORE),
+        is_there: |folder| {
+            folder.may_have(json_store::CONFIG) || folder.may_have(json_store::STORE)
+        },
         read: json_store::read,
     },
     System { place: workspaces::FOLDER, is_there: workspaces::are_there, read: workspaces::read },
     System {
         place: milestones::FOLDER,
-        is_there: |folder| folder.has(milestones::FOLDER),
+        is_there: |folder| folder.may_have(milestones::FOLDER),
         read: milestones::read,
     },
 ];

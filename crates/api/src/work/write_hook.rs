@@ -86,36 +86,33 @@ pub fn check_tool_call(text: &str, folder: &Path) -> Result<(), Error> {
         }
         (tool, _) => return refuse_mention(folder, tool, &input),
     };
-    file.with_records(|file, records| {
-        if let Some(records) = records.as_deref_mut()
-            && records.use_bypass(file)?
-        {
-            return Ok(());
-        }
-        let content = match call.tool_name.as_str() {
-            "Write" => text("content").map(str::to_owned).ok_or("`content` is missing".to_owned()),
-            "Edit" => edited(file.text()?, std::slice::from_ref(&input)),
-            _ => match input.get("edits").and_then(Value::as_array) {
-                Some(edits) => edited(file.text()?, edits),
-                None => Err("`edits` is missing".to_owned()),
-            },
-        };
-        let content = content.map_err(|rule| file.refused(&rule))?;
-        file.check(records, content.as_bytes())
-    })
+    let mut records = file.forge.work_to_read()?;
+    if let Some(records) = &mut records
+        && records.use_bypass(&file)?
+    {
+        return Ok(());
+    }
+    let content = match call.tool_name.as_str() {
+        "Write" => text("content").map(str::to_owned).ok_or("`content` is missing".to_owned()),
+        "Edit" => edited(file.text()?, std::slice::from_ref(&input)),
+        _ => match input.get("edits").and_then(Value::as_array) {
+            Some(edits) => edited(file.text()?, edits),
+            None => Err("`edits` is missing".to_owned()),
+        },
+    };
+    let content = content.map_err(|rule| file.refused(&rule))?;
+    file.check(records.as_mut(), content.as_bytes())
 }
 
-impl Forge {
-    /// Lets the next write of the file of a record pass without a check. Agents are refused.
-    pub fn allow_write(folder: &Path, path: &str, why: String) -> Result<WorkView, Error> {
-        let Some(file) = RecordFile::find(folder, path)? else {
-            let what = format!("{path} is not the file of a record");
-            return Err(Error::usage(what, "forge work check"));
-        };
-        let id = refusals::parse_id(file.kind, &file.name)?;
-        let command = WorkCommand::AllowWrite { kind: file.kind, id, why };
-        file.forge.work()?.change(&command)
-    }
+/// Lets the next write of the file of a record pass without a check. Agents are refused.
+pub fn allow_write(folder: &Path, path: &str, why: String) -> Result<WorkView, Error> {
+    let Some(file) = RecordFile::find(folder, path)? else {
+        let what = format!("{path} is not the file of a record");
+        return Err(Error::usage(what, "forge work check"));
+    };
+    let id = refusals::parse_id(file.kind, &file.name)?;
+    let command = WorkCommand::AllowWrite { kind: file.kind, id, why };
+    file.forge.work()?.change(&command)
 }
 
 impl RecordFile {
@@ -124,11 +121,19 @@ impl RecordFile {
         let given = folder.join(text);
         // A program may resolve `..` before it follows links, or after.
         for path in [without_dots(&given), given] {
-            let real = real_path(&path).ok_or_else(|| refused(text, "leads through too many links"))?;
-            let names: Vec<&str> = real.components().rev().take(4).filter_map(|part| part.as_os_str().to_str()).collect();
+            let real =
+                real_path(&path).ok_or_else(|| refused(text, "leads through too many links"))?;
+            let names: Vec<&str> = real
+                .components()
+                .rev()
+                .take(4)
+                .filter_map(|part| part.as_os_str().to_str())
+                .collect();
             let [file, kind, "work", ".forge"] = names.as_slice() else { continue };
             let Some(name) = file.strip_suffix(".json") else { continue };
-            let Some(kind) = WorkKind::ALL.into_iter().find(|known| known.folder() == *kind) else { continue };
+            let Some(kind) = WorkKind::ALL.into_iter().find(|known| known.folder() == *kind) else {
+                continue;
+            };
             let Some(top) = real.ancestors().nth(4) else { continue };
             let forge = Forge::open(top)?;
             if forge.home.repository.top.as_deref() == Some(top) {
@@ -144,14 +149,6 @@ impl RecordFile {
 
     fn refused(&self, rule: &str) -> Error {
         refused(&self.path(), rule)
-    }
-
-    fn with_records<T>(
-        &self,
-        act: impl FnOnce(&Self, Option<&mut WorkRecords<'_>>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let mut records = self.forge.work_to_read()?;
-        act(self, records.as_mut())
     }
 
     /// Reads the file as it is. What is missing is empty.
@@ -183,7 +180,12 @@ impl RecordFile {
         first
     }
 
-    fn check_now(&self, records: &WorkRecords<'_>, id: &WorkId, content: &[u8]) -> Result<(), Error> {
+    fn check_now(
+        &self,
+        records: &WorkRecords<'_>,
+        id: &WorkId,
+        content: &[u8],
+    ) -> Result<(), Error> {
         let rows = records.all()?.into_iter().map(|row| (row.record.id.clone(), row.record));
         let rows = WorkRows { records: rows.collect(), ids: Vec::new() };
         self.decide(&rows, Some(records), id, content)
@@ -197,19 +199,30 @@ impl RecordFile {
         content: &[u8],
     ) -> Result<(), Error> {
         let (kind, known) = (self.kind, rows.records.get(id));
-        if let Some(known) = known.filter(|known| known.kind != kind || known.id.as_str() != self.name) {
+        if let Some(known) =
+            known.filter(|known| known.kind != kind || known.id.as_str() != self.name)
+        {
             let (other, own) = (known.kind, &known.id);
-            return Err(self.refused(&format!("`{own}` is a {other}; its file is {}", path(other, own))));
+            return Err(
+                self.refused(&format!("`{own}` is a {other}; its file is {}", path(other, own)))
+            );
         }
         let read = read_file(kind, content).map_err(|flaw| self.refused(&flaw.to_string()))?;
         if read.id.as_str() != self.name {
-            return Err(self.refused(&format!("`{}` is `{}`, unlike the file", kind.id_key(), read.id)));
+            return Err(self.refused(&format!(
+                "`{}` is `{}`, unlike the file",
+                kind.id_key(),
+                read.id
+            )));
         }
         let mut file = read.file;
         // Whatever it says of itself: it is not from another clone.
         file.origin = FileOrigin::Edit;
         let base = match (records, file.rev) {
-            (Some(records), Some(rev)) if known.is_some() => records.at_revision(id, rev)?,
+            (Some(records), Some(rev)) if known.is_some() => {
+                let base = records.store.at_revision(id, rev);
+                base.map_err(|error| refusals::store(&error))?
+            }
             (Some(_) | None, Some(_) | None) => None,
         };
         let command = WorkCommand::TakeFile { kind, id: id.clone(), file, base };
@@ -246,8 +259,12 @@ fn refuse_mention(folder: &Path, tool: &str, input: &Value) -> Result<(), Error>
     match input {
         Value::String(text) => {
             let is_path = !text.contains('\n') && text.len() < 4096;
-            if text.contains(&format!("{FOLDER}/")) || (is_path && RecordFile::find(folder, text)?.is_some()) {
-                let rule = format!("the tool {tool} cannot be checked; use Write or Edit, or forge task set");
+            if text.contains(&format!("{FOLDER}/"))
+                || (is_path && RecordFile::find(folder, text)?.is_some())
+            {
+                let rule = format!(
+                    "the tool {tool} cannot be checked; use Write or Edit, or forge task set"
+                );
                 return Err(refused(FOLDER, &rule));
             }
             Ok(())
@@ -262,7 +279,8 @@ fn refuse_mention(folder: &Path, tool: &str, input: &Value) -> Result<(), Error>
 fn edited(mut text: String, edits: &[Value]) -> Result<String, String> {
     for edit in edits {
         let TextEdit { old_string: old, new_string: new, replace_all } =
-            TextEdit::deserialize(edit).map_err(|error| format!("an edit cannot be read: {error}"))?;
+            TextEdit::deserialize(edit)
+                .map_err(|error| format!("an edit cannot be read: {error}"))?;
         let found = if old.is_empty() { 0 } else { text.matches(&old).count() };
         text = match found {
             0 if old.is_empty() && text.is_empty() => new,

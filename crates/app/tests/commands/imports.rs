@@ -477,6 +477,7 @@ fn odd_files_of_the_third_predecessor_are_reported_and_lead_nowhere() {
         fs::create_dir_all(below.join(id)).unwrap();
         fs::write(below.join(id).join(format!("{id}-PLAN.md")), text).unwrap();
     };
+    task("T14", "---\nid: T14\n---\n");
     task("T03", "---\nid: T03\nstatus: BANANAS\n---\n");
     task("T04", "---\nid: T01\n---\n");
     task("T05", "---\nid: T05\ndepends: [../T01]\n---\n");
@@ -494,6 +495,10 @@ fn odd_files_of_the_third_predecessor_are_reported_and_lead_nowhere() {
     let outside = world.beside("outside");
     fs::create_dir(&outside).unwrap();
     symlink(&outside, below.join("T13")).unwrap();
+    fs::write(outside.join("M003.md"), "stolen").unwrap();
+    symlink(outside.join("M003.md"), below.join("T14/T14-SUMMARY.md")).unwrap();
+    fs::remove_dir_all(world.repo.join(".gsd/memory")).unwrap();
+    symlink(&outside, world.repo.join(".gsd/memory")).unwrap();
     world.write(".gsd/milestones/..M002/x.md", "x");
     world.write(".gsd/decisions/M002.md", "---\ndecisions: none at all\n---\n");
     let said = world.forge(&["import", "--write"]);
@@ -510,6 +515,7 @@ fn odd_files_of_the_third_predecessor_are_reported_and_lead_nowhere() {
         ("T12:", "T12-PLAN.md is missing"),
         ("evil task:", "`evil task` is not the id of a task"),
         ("T13:", "is not a regular file or folder"),
+        ("T14:", "a link is on the way, and links are not followed"),
     ] {
         let begins = format!(".gsd/milestones/M001/slices/S01/tasks/{place} ");
         let line = said.out.lines().find(|line| line.starts_with(&begins));
@@ -517,8 +523,9 @@ fn odd_files_of_the_third_predecessor_are_reported_and_lead_nowhere() {
         assert!(line.contains(rule), "{line}\n{rule}");
     }
     has(&said.out, &[".gsd/milestones/..M002: cannot be an id", "`decisions` must be a list"]);
-    has(&said.out, &["9 new, 0 changed, 0 as before; 14 could not be imported."]);
-    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    has(&said.out, &[".gsd/memory: a link is on the way, and links are not followed"]);
+    has(&said.out, &["8 new, 0 changed, 0 as before; 16 could not be imported."]);
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
 }
 
 #[test]

@@ -27,6 +27,9 @@ pub struct WorkRecord {
     /// The run that last took it on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
+    /// The reason for which a person allowed one write of its file that is not checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<String>,
     pub fields: Fields,
 }
 
@@ -83,6 +86,14 @@ pub enum WorkFact {
         left: Option<WorkState>,
         fields: Fields,
     },
+    /// A person allowed one write of its file by an agent's program that is not checked.
+    WriteAllowed {
+        why: String,
+    },
+    /// A program wrote its file, and that was not checked.
+    Bypassed {
+        path: String,
+    },
 }
 
 /// The origin of a fact.
@@ -128,6 +139,7 @@ impl WorkRecord {
             state: WorkState::Draft,
             left: None,
             run: None,
+            allowed: None,
             fields: Fields::new(),
         });
         record.rev += 1;
@@ -158,6 +170,8 @@ impl WorkRecord {
                 record.left = *left;
                 record.fields.clone_from(fields);
             }
+            WorkFact::WriteAllowed { why } => record.allowed = Some(why.clone()),
+            WorkFact::Bypassed { path: _ } => record.allowed = None,
         }
         record
     }

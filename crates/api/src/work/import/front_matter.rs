@@ -362,6 +362,20 @@ mod tests {
     }
 
     #[test]
+    fn no_text_makes_it_fail_or_last() {
+        let letters: Vec<char> = "-:[]{}\"' \n\n#|>a,\\é\tk".chars().collect();
+        let mut chance: u64 = 7;
+        for _ in 0..20_000 {
+            let mut text = "---\n".to_owned();
+            for _ in 0..24 {
+                chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                text.push(letters[(chance >> 33) as usize % letters.len()]);
+            }
+            let _ = parse(&format!("{text}\n---\n"));
+        }
+    }
+
+    #[test]
     fn what_cannot_be_read_is_refused_with_its_line() {
         for (text, rule) in [
             ("id: T01\nno key", "line 3: is not `key: value`"),

@@ -165,7 +165,7 @@ impl Milestone<'_> {
                 draft.finding(path, what);
             }
         }
-        let is_in_ledger = self.folder.has(&format!("{FOLDER}/ledger/{}.md", self.id));
+        let is_in_ledger = self.folder.has(&format!("{FOLDER}/ledger/{}.md", self.id))?;
         let is_closed = ["complete", "completed", "done"];
         let is_shipped = self.age == MilestoneAge::Archived
             || is_in_ledger
@@ -203,7 +203,7 @@ impl Milestone<'_> {
             front_matter::parse(&plan).map_err(|rule| at(&format!("{slice}-PLAN.md"), &rule))?;
         expect_id(&head, "id", slice)?;
         expect_id(&head, "milestone", &self.id)?;
-        let is_done = self.folder.has(&format!("{path}/{slice}-SUMMARY.md"));
+        let is_done = self.folder.has(&format!("{path}/{slice}-SUMMARY.md"))?;
         let mut has_begun = false;
         let tasks = format!("{path}/tasks");
         for task in folders(self.folder, &tasks, draft) {
@@ -258,7 +258,7 @@ impl Milestone<'_> {
         }
         let id = parse_id(&format!("{sprint}-{task}"))?;
         let name = format!("{task}-PLAN.md");
-        let is_done = self.folder.has(&format!("{path}/{task}-SUMMARY.md"));
+        let is_done = self.folder.has(&format!("{path}/{task}-SUMMARY.md"))?;
         let plan = match self.folder.text(&format!("{path}/{name}"))? {
             Some(plan) => plan,
             None if is_done => String::new(),
@@ -335,7 +335,7 @@ fn loose_task(
         fields.insert("description".to_owned(), FieldValue::Text(about.to_owned()));
     }
     let has = |name: &str| folder.has(&format!("{path}/{id}-{name}.md"));
-    let status = match (age == MilestoneAge::Archived || has("SUMMARY"), has("PLAN")) {
+    let status = match (age == MilestoneAge::Archived || has("SUMMARY")?, has("PLAN")?) {
         (true, _) => "shipped",
         (false, true) => "active",
         (false, false) => "draft",

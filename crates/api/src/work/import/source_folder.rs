@@ -48,14 +48,14 @@ impl SourceFolder {
         self.prefix.is_empty().then(|| path.to_owned())
     }
 
-    /// Returns true if a folder or file is there, or something that cannot be looked at.
-    pub(super) fn has(&self, path: &str) -> bool {
-        !matches!(self.check(path), Ok(false))
+    /// Returns true if something of a system seems to be there, also if it cannot be looked at.
+    pub(super) fn may_have(&self, path: &str) -> bool {
+        !matches!(self.has(path), Ok(false))
     }
 
     /// Reads a file; nothing if there is none.
     pub(super) fn text(&self, path: &str) -> Result<Option<String>, String> {
-        if !self.check(path)? {
+        if !self.has(path)? {
             return Ok(None);
         }
         let read = read_text(&self.root.join(path), FILE_BYTES_MAX);
@@ -65,7 +65,7 @@ impl SourceFolder {
     /// Lists a folder; nothing is in one that is missing.
     pub(super) fn entries(&self, path: &str) -> Result<Entries, String> {
         let mut found = Entries::default();
-        if !self.check(path)? {
+        if !self.has(path)? {
             return Ok(found);
         }
         let error = |error: std::io::Error| format!("cannot be listed: {error}");
@@ -89,7 +89,7 @@ impl SourceFolder {
     }
 
     /// Looks at every step of a path. False if it ends before.
-    fn check(&self, path: &str) -> Result<bool, String> {
+    pub(super) fn has(&self, path: &str) -> Result<bool, String> {
         let mut at = self.root.clone();
         for part in path.split('/') {
             at.push(part);

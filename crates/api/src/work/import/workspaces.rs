@@ -44,7 +44,7 @@ const REQUIREMENTS_MAX: usize = 100;
 /// Returns true if a folder has workspaces.
 pub(super) fn are_there(folder: &SourceFolder) -> bool {
     let entries = folder.entries(FOLDER).unwrap_or_default();
-    entries.folders.iter().any(|name| folder.has(&format!("{FOLDER}/{name}/{STATE}")))
+    entries.folders.iter().any(|name| folder.may_have(&format!("{FOLDER}/{name}/{STATE}")))
 }
 
 /// Reads all workspaces.
@@ -60,7 +60,7 @@ pub(super) fn read(folder: &SourceFolder, draft: &mut ImportDraft) {
     for name in entries.folders {
         let path = format!("{FOLDER}/{name}");
         let state = format!("{path}/{STATE}");
-        if !folder.has(&state) {
+        if !folder.may_have(&state) {
             draft
                 .notes
                 .push(format!("{} has no {STATE}, so it is not a workspace", folder.shown(&path)));
