@@ -36,7 +36,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use draft::ImportFinding;
-use draft::{Candidate, ImportDraft, KnowledgeNote, imported};
+use draft::{ImportCandidate, ImportDraft, KnowledgeNote, imported};
 use source_folder::SourceFolder;
 
 use super::{records::WorkRecords, refusals};
@@ -58,7 +58,7 @@ pub enum ImportMode {
     Write,
 }
 
-/// What an import does.
+/// The plan of an import: each record and note, and everything that is not taken over.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ImportPlan {
     /// The folders of other systems.
@@ -94,7 +94,7 @@ pub struct ImportedNote {
     pub source: String,
 }
 
-/// What becomes of one record or note.
+/// The change that an import makes to one record or note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportAction {
@@ -107,7 +107,7 @@ pub enum ImportAction {
 
 /// A system that may have left something.
 struct System {
-    /// What a person sees of it.
+    /// Its name on screens: a folder below the top of the checkout.
     place: &'static str,
     is_there: fn(&SourceFolder) -> bool,
     read: fn(&SourceFolder, &mut ImportDraft),
@@ -196,8 +196,8 @@ impl Forge {
             records.do_import(&planned.commands, &mut draft)?;
         }
         let knowledge = self.keep_notes(&draft.knowledge.clone(), mode, &mut draft)?;
-        let ImportDraft { settings, notes: more, findings, .. } = draft;
-        notes.extend(more);
+        let ImportDraft { settings, notes: found_notes, findings, .. } = draft;
+        notes.extend(found_notes);
         Ok(ImportPlan { found, records: planned.lines, knowledge, settings, notes, findings })
     }
 
@@ -238,11 +238,9 @@ impl Forge {
 impl WorkRecords<'_> {
     fn last_import(&self, id: &WorkId) -> Result<Option<LastImport>, Error> {
         let history = self.store.history(id).map_err(|error| refusals::store(&error))?;
-        Ok(history.into_iter().rev().find_map(|fact| match fact.entry.fact {
-            WorkFact::Imported { source, sum, .. } => {
-                Some(LastImport { source, sum, rev: fact.rev })
-            }
-            _ => None,
+        Ok(history.into_iter().rev().find_map(|fact| {
+            let WorkFact::Imported { source, sum, .. } = fact.entry.fact else { return None };
+            Some(LastImport { source, sum, rev: fact.rev })
         }))
     }
 
@@ -254,13 +252,12 @@ impl WorkRecords<'_> {
     ) -> Result<(), Error> {
         let by = WorkAuthor::Person { who: self.who() };
         for command in commands {
-            let source = match command {
-                WorkCommand::Import { record, .. } => record.source.clone(),
-                _ => continue,
-            };
+            let WorkCommand::Import { record, .. } = command else { continue };
             match self.submit(&by, command) {
                 Ok((row, _)) => self.write_file(&row.record.id)?,
-                Err(WorkError::Refused(refusal)) => draft.finding(source, refusal.to_string()),
+                Err(WorkError::Refused(refusal)) => {
+                    draft.finding(record.source.clone(), refusal.to_string());
+                }
                 Err(error) => return Err(refusals::store(&error)),
             }
         }
@@ -284,7 +281,7 @@ impl PlannedImport {
     }
 
     /// Decides about all of them, those that are named before those that name them.
-    fn decide_all(&mut self, mut open: Vec<Candidate>, draft: &mut ImportDraft) {
+    fn decide_all(&mut self, mut open: Vec<ImportCandidate>, draft: &mut ImportDraft) {
         open.sort_by(|a, b| (a.kind, &a.id).cmp(&(b.kind, &b.id)));
         let mut partial: BTreeSet<WorkId> = BTreeSet::new();
         let mut refusals = BTreeMap::new();
@@ -332,10 +329,10 @@ impl PlannedImport {
     /// Decides about one, and makes the change in the copy.
     fn decide(
         &mut self,
-        candidate: &Candidate,
+        candidate: &ImportCandidate,
         record: &ImportedRecord,
     ) -> Result<(), WorkRefusal> {
-        let Candidate { kind, id, .. } = candidate;
+        let ImportCandidate { kind, id, .. } = candidate;
         let last = self.last.get(id).cloned();
         let command =
             WorkCommand::Import { kind: *kind, id: id.clone(), record: record.clone(), last };
@@ -387,7 +384,7 @@ fn without_late(kind: WorkKind, fields: &Fields) -> Fields {
 }
 
 /// Returns the way on which a task waits for itself: `A waits for B waits for A`.
-fn circle(id: &WorkId, open: &[Candidate]) -> Option<String> {
+fn circle(id: &WorkId, open: &[ImportCandidate]) -> Option<String> {
     let first = |id: &WorkId| -> Vec<WorkId> {
         let candidate = open.iter().find(|candidate| candidate.id == *id);
         let is_task = candidate.filter(|candidate| candidate.kind == WorkKind::Task);

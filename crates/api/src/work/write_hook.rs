@@ -59,7 +59,7 @@ struct TextEdit {
 }
 
 /// The file of a record in a checkout.
-struct RecordFile {
+struct RecordPlace {
     forge: Forge,
     kind: WorkKind,
     /// The name of the file, without its end.
@@ -77,7 +77,7 @@ pub fn check_tool_call(text: &str, folder: &Path) -> Result<(), Error> {
     let input = Value::Object(call.tool_input);
     let text = |key: &str| input.get(key).and_then(Value::as_str);
     let file = match (call.tool_name.as_str(), text("file_path")) {
-        ("Write" | "Edit" | "MultiEdit", Some(path)) => match RecordFile::find(folder, path)? {
+        ("Write" | "Edit" | "MultiEdit", Some(path)) => match RecordPlace::find(folder, path)? {
             Some(file) => file,
             None => return Ok(()),
         },
@@ -106,7 +106,7 @@ pub fn check_tool_call(text: &str, folder: &Path) -> Result<(), Error> {
 
 /// Lets the next write of the file of a record pass without a check. Agents are refused.
 pub fn allow_write(folder: &Path, path: &str, why: String) -> Result<WorkView, Error> {
-    let Some(file) = RecordFile::find(folder, path)? else {
+    let Some(file) = RecordPlace::find(folder, path)? else {
         let what = format!("{path} is not the file of a record");
         return Err(Error::usage(what, "forge work check"));
     };
@@ -115,7 +115,7 @@ pub fn allow_write(folder: &Path, path: &str, why: String) -> Result<WorkView, E
     file.forge.work()?.change(&command)
 }
 
-impl RecordFile {
+impl RecordPlace {
     /// Finds the file of a record that a path means, whether it exists or not.
     fn find(folder: &Path, text: &str) -> Result<Option<Self>, Error> {
         let given = folder.join(text);
@@ -233,7 +233,7 @@ impl RecordFile {
 
 impl WorkRecords<'_> {
     /// Uses up what a person allowed for this record. False if there is nothing.
-    fn use_bypass(&mut self, file: &RecordFile) -> Result<bool, Error> {
+    fn use_bypass(&mut self, file: &RecordPlace) -> Result<bool, Error> {
         let Ok(id) = file.name.parse::<WorkId>() else { return Ok(false) };
         let is_allowed = self.row(&id)?.is_some_and(|row| row.record.allowed.is_some());
         if !is_allowed || self.access == Access::Look {
@@ -260,7 +260,7 @@ fn refuse_mention(folder: &Path, tool: &str, input: &Value) -> Result<(), Error>
         Value::String(text) => {
             let is_path = !text.contains('\n') && text.len() < 4096;
             if text.contains(&format!("{FOLDER}/"))
-                || (is_path && RecordFile::find(folder, text)?.is_some())
+                || (is_path && RecordPlace::find(folder, text)?.is_some())
             {
                 let rule = format!(
                     "the tool {tool} cannot be checked; use Write or Edit, or forge task set"
@@ -320,11 +320,11 @@ fn real_path(path: &Path) -> Option<PathBuf> {
                 at = at.parent().unwrap_or(Path::new("/")).join(target);
                 break;
             }
-            let (Some(name), Some(parent)) = (at.file_name(), at.parent()) else {
+            let Some(name) = at.file_name() else {
                 return Some(rest.iter().rev().fold(at, |path, name| path.join(name)));
             };
             rest.push(name.to_owned());
-            at = parent.to_owned();
+            at.pop();
         }
     }
     None

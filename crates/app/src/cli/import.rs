@@ -62,11 +62,11 @@ fn has_changes(plan: &ImportPlan) -> bool {
 
 fn print_plan(plan: &ImportPlan) {
     terminal_output::print(&format!("Found {}.", plan.found.join(", ")));
-    let changes = plan.records.iter().filter(|line| line.action != ImportAction::Same);
-    let changes: Vec<&ImportLine> = changes.collect();
-    let widths = changes.iter().map(|line| (line.id.as_str().len(), line.status.as_str().len()));
+    let shown = plan.records.iter().filter(|line| line.action != ImportAction::Same);
+    let shown: Vec<&ImportLine> = shown.collect();
+    let widths = shown.iter().map(|line| (line.id.as_str().len(), line.status.as_str().len()));
     let (ids, states) = widths.fold((0, 0), |most, own| (most.0.max(own.0), most.1.max(own.1)));
-    for ImportLine { action, kind, id, status, title, source: _ } in changes {
+    for ImportLine { action, kind, id, status, title, source: _ } in shown {
         terminal_output::print(&format!(
             "{:<7}  {kind:<7}  {id:<ids$}  {status:<states$}  {title}",
             action_text(*action)

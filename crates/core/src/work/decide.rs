@@ -64,7 +64,7 @@ pub enum WorkCommand {
         /// The record at the revision that the file names, if there was one.
         base: Option<WorkRecord>,
     },
-    /// What another system left.
+    /// A record that was read from files of another system.
     Import {
         kind: WorkKind,
         id: WorkId,

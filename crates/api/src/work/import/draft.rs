@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// A record that could be imported.
 #[derive(Clone, Debug)]
-pub(super) struct Candidate {
+pub(super) struct ImportCandidate {
     pub(super) kind: WorkKind,
     pub(super) id: WorkId,
     pub(super) record: ImportedRecord,
@@ -36,7 +36,7 @@ pub(super) struct KnowledgeNote {
 /// All that the readers of other systems find.
 #[derive(Default)]
 pub(super) struct ImportDraft {
-    pub(super) candidates: Vec<Candidate>,
+    pub(super) candidates: Vec<ImportCandidate>,
     pub(super) knowledge: Vec<KnowledgeNote>,
     /// Lines for `forge.toml`, which people add themselves.
     pub(super) settings: Vec<String>,
@@ -80,7 +80,7 @@ impl ImportDraft {
             return;
         }
         let record = imported(source, state, fields);
-        self.candidates.push(Candidate { kind, id, record });
+        self.candidates.push(ImportCandidate { kind, id, record });
     }
 
     /// Says what was left out, by field.

@@ -287,13 +287,12 @@ fn flow(rest: &mut &str, depth: usize) -> Result<FrontValue, String> {
 
 fn key_in_braces(rest: &str) -> Result<(String, &str), String> {
     let mut after = rest;
-    let name = match rest.chars().next() {
-        Some(quote @ ('"' | '\'')) => quoted(&mut after, quote)?,
-        Some(_) | None => {
-            let end = rest.find(':').ok_or("needs `:` after a key")?;
-            after = &rest[end..];
-            rest[..end].trim().to_owned()
-        }
+    let name = if let Some(quote @ ('"' | '\'')) = rest.chars().next() {
+        quoted(&mut after, quote)?
+    } else {
+        let end = rest.find(':').ok_or("needs `:` after a key")?;
+        after = &rest[end..];
+        rest[..end].trim().to_owned()
     };
     let after = after.trim_start().strip_prefix(':').ok_or("needs `:` after a key")?;
     Ok((name, after))

@@ -48,7 +48,7 @@ fn parts(folder: &SourceFolder, path: &str, draft: &mut ImportDraft) -> Vec<Stri
     for name in entries.other {
         draft.finding(folder.shown(&format!("{path}/{name}")), "is not a regular file or folder");
     }
-    let files = entries.files.iter().filter(|name| name.ends_with(".md"));
+    let files = entries.files.iter().filter(|name| name.strip_suffix(".md").is_some());
     files.map(|name| format!("{path}/{name}")).collect()
 }
 

@@ -151,7 +151,7 @@ impl Milestone<'_> {
         for line in state.lines() {
             let Some(found) = LABEL.captures(line) else { continue };
             let place = if &found[1] == "Phase" { &mut self.phase } else { &mut self.active_slice };
-            *place = found[2].to_owned();
+            found[2].clone_into(place);
         }
         self.roadmap = roadmap_slices(&roadmap);
         let ids: BTreeSet<&String> = self.roadmap.iter().map(|slice| &slice.id).collect();
@@ -407,7 +407,10 @@ fn roadmap_slices(text: &str) -> Vec<RoadmapSlice> {
         } else if is_below && line.starts_with([' ', '\t']) && !line.trim().is_empty() {
             let demo = &mut slices.last_mut().expect("a slice is above").demo;
             let text = list_entry(line).unwrap_or(line).trim();
-            *demo = format!("{demo}\n{text}").trim().to_owned();
+            if !demo.is_empty() {
+                demo.push('\n');
+            }
+            demo.push_str(text);
         } else {
             is_below = false;
         }

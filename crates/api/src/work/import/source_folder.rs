@@ -22,7 +22,7 @@ pub(super) struct SourceFolder {
     prefix: String,
 }
 
-/// What is in a folder, by name.
+/// The names in a folder.
 #[derive(Default)]
 pub(super) struct Entries {
     pub(super) folders: Vec<String>,
