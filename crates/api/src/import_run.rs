@@ -19,19 +19,14 @@ use serde::Deserialize;
 
 use crate::{
     forge::Forge,
+    older_workspace::{OlderEnd, REQUEST, STATE, older_end, without_head},
     start::{BranchChoice, OnMissing, PullRequest, Request},
 };
 
-/// The file that says where a run stands.
-const STATE: &str = "state.json";
-/// The file that says what was asked for.
-const REQUEST: &str = "request.md";
 /// The most bytes of a state.
 const STATE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The most bytes of a request.
 const REQUEST_BYTES_MAX: u64 = 1024 * 1024;
-/// The last phase of an older run.
-const LAST: &str = "final-commit";
 /// The flow that older runs go through.
 const FLOW: &str = "feature";
 
@@ -147,12 +142,12 @@ fn state(folder: &Path) -> Result<State, Error> {
 /// Builds the request that continues an older folder.
 fn older(folder: &Path, state: &State, given: Option<&str>) -> Result<Named, Error> {
     let shown = folder.display().to_string();
-    let over = match (state.current_phase.as_deref(), state.current_phase_status.as_deref()) {
-        (_, Some("abandoned")) => Some("was abandoned"),
-        (Some("completed"), _) | (Some(LAST), Some("completed")) => Some("is completed"),
-        _ => None,
-    };
-    if let Some(over) = over {
+    let (phase, status) = (state.current_phase.as_deref(), state.current_phase_status.as_deref());
+    if let Some(end) = older_end(phase, status) {
+        let over = match end {
+            OlderEnd::Abandoned => "was abandoned",
+            OlderEnd::Completed => "is completed",
+        };
         let what = format!("the run in {shown} {over}; there is nothing to resume");
         return Err(Error::usage(what, format!("to do it again: {}", anew(folder, ""))));
     }
@@ -242,12 +237,6 @@ fn effort(state: &State, shown: &str, notes: &mut Vec<String>) -> Result<String,
     Ok(effort.to_owned())
 }
 
-/// Returns a request without the lines between `---` that an older system put before it.
-fn without_head(text: &str) -> &str {
-    let Some(rest) = text.strip_prefix("---\n") else { return text };
-    rest.split_once("\n---\n").map_or(text, |(_, body)| body)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,11 +274,5 @@ mod tests {
                 .contains("phase-2, phase-4")
         );
         assert!(import(r#"{"effort": "XS"}"#).unwrap_err().contains("XS"));
-    }
-
-    #[test]
-    fn the_head_of_an_older_request_is_no_part_of_it() {
-        assert_eq!(without_head("---\nsource_type: text\n---\n\nDo it\n"), "\nDo it\n");
-        assert_eq!(without_head("Do it\n---\nmore\n"), "Do it\n---\nmore\n");
     }
 }

@@ -21,6 +21,7 @@ pub mod gate;
 pub mod import_run;
 pub mod init;
 pub mod merge;
+mod older_workspace;
 mod open;
 pub mod pull_request;
 mod refused_requests;

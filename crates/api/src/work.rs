@@ -1,7 +1,9 @@
 //! Records of work: creating, changing and reading features, sprints, tasks and bugs.
 //!
-//! Read `records` next (rows and the user), `files` (records as files in the checkout, and what people change there), then
-//! `refusals` (errors with the command that helps) and `assignments` (what people type as `FIELD=VALUE`).
+//! Read `records` next (rows and the user), `files` (records as files in the checkout, and what people change there), `import`
+//! (what other systems left), then `write_hook` (what agents are about to write),
+//! `refusals` (errors with the command that helps) and `assignments` (what people type as
+//! `FIELD=VALUE`).
 //!
 //! Not here: which changes are legal (`core::work`), and the database (`store::work`).
 //!
@@ -9,8 +11,10 @@
 
 mod assignments;
 mod files;
+mod import;
 mod records;
 pub(crate) mod refusals;
+mod write_hook;
 
 use std::collections::BTreeMap;
 
@@ -31,7 +35,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use files::WorkFinding;
+pub use import::{ImportAction, ImportFinding, ImportLine, ImportMode, ImportPlan, ImportedNote};
 pub use records::WorkRecords;
+pub use write_hook::{HOOK_BYTES_MAX, allow_write, check_tool_call};
 
 use crate::{forge::Forge, start::record::unknown_pipeline};
 use records::Access;

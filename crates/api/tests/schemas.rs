@@ -9,7 +9,7 @@ use forge_api::{
     spending::SpendingView,
     start::DryRun,
     watch::{Briefing, events::UnitEvent},
-    work::{WorkFinding, WorkLine, WorkView},
+    work::{ImportPlan, WorkFinding, WorkLine, WorkView},
 };
 use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView, SummaryView};
 use forge_driver::{deliver::Offer, notify::notice::Notice, projection::StateFile};
@@ -47,6 +47,7 @@ fn all() -> Vec<(&'static str, String)> {
     schemas.push(("record.schema.json", schemars::schema_for!(WorkView)));
     schemas.push(("records.schema.json", schemars::schema_for!(Vec<WorkLine>)));
     schemas.push(("gate-check.schema.json", schemars::schema_for!(GateCheck)));
+    schemas.push(("import.schema.json", schemars::schema_for!(ImportPlan)));
     schemas.push(("work-check.schema.json", schemars::schema_for!(Vec<WorkFinding>)));
     let text = |schema: &schemars::Schema| {
         serde_json::to_string_pretty(schema).expect("a schema can be written") + "\n"

@@ -22,6 +22,8 @@ pub(crate) mod gate;
 pub(crate) mod global_args;
 pub(crate) mod help;
 pub(crate) mod home;
+pub(crate) mod hook;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod man;

@@ -87,6 +87,8 @@ enum CliCommand {
     /// Track bugs: create, list, show and change them
     Bug(cli::record::RecordArgs),
     Work(cli::work::WorkArgs),
+    Import(cli::import::ImportArgs),
+    Hook(cli::hook::HookArgs),
     Verdict(cli::verdict::VerdictArgs),
     Gate(cli::gate::GateArgs),
     Flow(cli::flow::FlowArgs),
@@ -187,6 +189,8 @@ fn execute(command: CliCommand) -> Result<ExitCode, forge_api::Error> {
         CliCommand::Task(command) => command.run(WorkKind::Task),
         CliCommand::Bug(command) => command.run(WorkKind::Bug),
         CliCommand::Work(command) => command.run(),
+        CliCommand::Import(command) => command.run(),
+        CliCommand::Hook(command) => command.run(),
         CliCommand::Verdict(command) => command.run(),
         CliCommand::Gate(command) => command.run(),
         CliCommand::Flow(command) => command.run(),

@@ -6,8 +6,9 @@
 //! at. `edits`: what a person changes. `shapes`: what a flow can say. `code`: what is looked
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
 //! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists.
-//! `records`: features, sprints, tasks and bugs, and their files. `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
-//! `brief`: what an agent is given. `brief_blocks`: what a flow can leave out of it, skills, retries, models. `fixes`: what the doctor repairs.
+//! `records`: features, sprints, tasks and bugs, and their files. `imports`: what other systems left. `hooks`: what agents write into them. `stats`: what was spent. `watch`: one
+//! agent's stream. `live`: the screen at a real terminal. `brief`: what an agent is given. `brief_blocks`: what a flow can leave out of it, skills, retries, models.
+//! `fixes`: what the doctor repairs.
 //! `unnamed`: commands that name no run. `decides`: one answer, one command. `takes`: what a person does with a result. `notify`: notifications. `rendered`: Markdown and
 //! pagers. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
 //!
@@ -47,6 +48,10 @@ mod gates;
 mod goes;
 #[path = "commands/holds.rs"]
 mod holds;
+#[path = "commands/hooks.rs"]
+mod hooks;
+#[path = "commands/imports.rs"]
+mod imports;
 #[path = "commands/lands.rs"]
 mod lands;
 #[path = "commands/live.rs"]

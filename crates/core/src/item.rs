@@ -232,7 +232,7 @@ fn fits<T>(
 }
 
 /// Returns why a declared path stands for nothing that could be told, if that is so.
-pub(crate) fn path_flaw(path: &str) -> Option<&'static str> {
+pub fn path_flaw(path: &str) -> Option<&'static str> {
     let has_outer_space = |name: &str| name.trim() != name;
     let is_list = path.contains('{') && path.contains(',') && path.contains('}');
     if PathPrefix::parse(path).is_none() {

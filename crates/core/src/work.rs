@@ -2,7 +2,7 @@
 //!
 //! Read in this order: `kind` (the four kinds, and which state may follow which), `field` (what a record may
 //! say), `record` (facts, and the fold over them), `check` (what every write is checked against), `decide` (what a command
-//! means), `file` (what a changed file means).
+//! means), `file` (what a changed file means), `import` (what another system left).
 //!
 //! Not here: the database, files, JSON, people, and runs.
 //!
@@ -14,6 +14,7 @@ mod decide;
 mod field;
 mod file;
 mod id;
+mod import;
 mod kind;
 mod record;
 
@@ -22,5 +23,6 @@ pub use decide::{Decided, FieldChange, REASON_CHARS_MAX, WorkCommand, decide};
 pub use field::{FieldFlaw, FieldOwner, FieldRule, FieldShape, FieldValue, Fields, rule, rules};
 pub use file::{FileOrigin, WorkFile};
 pub use id::WorkId;
+pub use import::{ImportedRecord, LastImport};
 pub use kind::{WorkKind, WorkState};
 pub use record::{FieldChanges, WorkAuthor, WorkEntry, WorkFact, WorkRecord};

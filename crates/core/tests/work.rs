@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use forge_core::work::{
-    FieldChange, FieldValue, Fields, FileOrigin, WorkCommand, WorkFact, WorkFile, WorkId, WorkKind,
-    WorkRecord, WorkRefusal, WorkRows, WorkState, decide, rules,
+    FieldChange, FieldValue, Fields, FileOrigin, ImportedRecord, LastImport, WorkCommand, WorkFact,
+    WorkFile, WorkId, WorkKind, WorkRecord, WorkRefusal, WorkRows, WorkState, decide, rules,
 };
 
 const NOW: &str = "2026-01-31T12:00:00Z";
@@ -569,4 +569,77 @@ fn a_record_is_taken_on_by_one_run_at_a_time() {
     assert!(rows.run(&take("r2", Some("r0"))).is_err(), "another run has ended, not this one");
     rows.run(&take("r2", Some("r1"))).unwrap();
     assert_eq!(rows.get("A-S01-T01").run.as_deref(), Some("r2"));
+}
+
+/// What another system says of a task, after a last import.
+fn import(title: &str, state: &str, last: Option<LastImport>) -> WorkCommand {
+    let fields = fields(&[("title", text(title)), ("sprintId", text("A-S01"))]);
+    let (source, sum, state) = ("old/X.json".to_owned(), title.to_owned(), state.to_owned());
+    let record = ImportedRecord { source, sum, state, fields };
+    WorkCommand::Import { kind: WorkKind::Task, id: id("X-1"), record, last }
+}
+
+fn last(sum: &str, rev: u64) -> Option<LastImport> {
+    Some(LastImport { source: "old/X.json".to_owned(), sum: sum.to_owned(), rev })
+}
+
+#[test]
+fn an_import_makes_a_record_in_any_state_and_changes_only_what_nobody_changed_here() {
+    let mut rows = Rows::new();
+    assert_eq!(rows.run(&import("a", "approved", None)).unwrap().len(), 1);
+    assert_eq!((rows.get("X-1").state, rows.get("X-1").rev), (WorkState::Approved, 1));
+    assert_eq!(rows.run(&import("a", "approved", last("a", 1))).unwrap().len(), 0);
+    // No legal way leads there: the other system says what it says.
+    rows.run(&import("b", "draft", last("a", 1))).unwrap();
+    assert_eq!((rows.get("X-1").state, rows.get("X-1").title()), (WorkState::Draft, "b"));
+    rows.set("X-1", "estimate", text("M")).unwrap();
+    assert_eq!(rows.run(&import("b", "draft", last("b", 2))).unwrap().len(), 0, "only here");
+    let refusal = rows.run(&import("c", "draft", last("b", 2))).unwrap_err();
+    assert!(matches!(refusal, WorkRefusal::ChangedHere { .. }), "{refusal}");
+    let elsewhere = LastImport { source: "other".to_owned(), sum: "b".to_owned(), rev: 3 };
+    for last in [None, Some(elsewhere)] {
+        let refusal = rows.run(&import("c", "draft", last)).unwrap_err();
+        assert!(matches!(refusal, WorkRefusal::NotImported { .. }), "{refusal}");
+    }
+    assert_eq!(rows.get("X-1").fields["estimate"], text("M"));
+}
+
+#[test]
+fn an_import_is_checked_as_every_write_and_a_stopped_record_can_go_back() {
+    let mut rows = Rows::new();
+    let refused =
+        |rows: &mut Rows, command: &WorkCommand| rows.run(command).unwrap_err().to_string();
+    assert!(refused(&mut rows, &import("a", "bananas", None)).contains("has no state `bananas`"));
+    let WorkCommand::Import { kind, id, mut record, last: none } = import("a", "draft", None)
+    else {
+        panic!()
+    };
+    record.fields.insert("dependencies".to_owned(), texts(&["X-2"]));
+    let command = WorkCommand::Import { kind, id: id.clone(), record, last: none };
+    assert!(refused(&mut rows, &command).contains("names `X-2`, which is not a task here"));
+    rows.run(&import("a", "blocked", None)).unwrap();
+    let unblock = WorkCommand::Unblock { kind, id, why: "it is here".to_owned() };
+    rows.run(&unblock).unwrap();
+    assert_eq!(rows.get("X-1").state, WorkState::Draft);
+    let mut rows = Rows::new();
+    rows.run(&import("a", "implementing", None)).unwrap();
+    rows.run(&import("b", "escalated", last("a", 1))).unwrap();
+    rows.run(&import("c", "escalated", last("b", 2))).unwrap();
+    rows.run(&unblock).unwrap();
+    assert_eq!(rows.get("X-1").state, WorkState::Implementing, "it is known where it was");
+}
+
+#[test]
+fn a_write_that_is_allowed_is_used_once() {
+    let mut rows = Rows::new();
+    let (kind, name) = (WorkKind::Task, "A-S01-T01");
+    let path = "x.json".to_owned();
+    let bypass = WorkCommand::UseBypass { kind, id: id(name), path };
+    assert_eq!(rows.run(&bypass).unwrap().len(), 0);
+    let allow = |why: &str| WorkCommand::AllowWrite { kind, id: id(name), why: why.to_owned() };
+    assert!(rows.run(&allow("  ")).unwrap_err().to_string().contains("`why` has 0 characters"));
+    rows.run(&allow("it must be")).unwrap();
+    assert_eq!(rows.get(name).allowed.as_deref(), Some("it must be"));
+    assert_eq!(rows.run(&bypass).unwrap(), [WorkFact::Bypassed { path: "x.json".to_owned() }]);
+    assert_eq!(rows.run(&bypass).unwrap().len(), 0);
 }

@@ -29,7 +29,7 @@ use super::{
 use crate::forge::Forge;
 
 /// The folder of all records.
-const FOLDER: &str = ".forge/work";
+pub(super) const FOLDER: &str = ".forge/work";
 
 /// Something that `forge work check` found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -44,7 +44,7 @@ pub struct WorkFinding {
 }
 
 /// Returns the path of the file of a record.
-fn path(kind: WorkKind, id: &WorkId) -> String {
+pub(super) fn path(kind: WorkKind, id: &WorkId) -> String {
     format!("{FOLDER}/{}/{id}.json", kind.folder())
 }
 
@@ -282,7 +282,7 @@ impl WorkRecords<'_> {
         Ok(())
     }
 
-    fn is_written(&self, id: &WorkId, content: &[u8]) -> Result<bool, Error> {
+    pub(super) fn is_written(&self, id: &WorkId, content: &[u8]) -> Result<bool, Error> {
         let written = self.store.has_written(id, &file_sum(content));
         written.map_err(|error| refusals::store(&error))
     }

@@ -44,7 +44,11 @@ pub(super) fn refused(
         WorkRefusal::OtherKind { id, found, .. } => {
             Error::usage(what, format!("forge {found} show {id}"))
         }
-        WorkRefusal::IdTaken { id } => Error::usage(what, format!("forge {kind} show {id}")),
+        WorkRefusal::IdTaken { id }
+        | WorkRefusal::NotImported { id, .. }
+        | WorkRefusal::ChangedHere { id, .. } => {
+            Error::usage(what, format!("forge {kind} show {id}"))
+        }
         WorkRefusal::NoIdLeft(_) => Error::usage(what, format!("forge {kind} new TITLE --id ID")),
         WorkRefusal::UnknownState { state, .. } => {
             let states = kind.states().map(WorkState::as_str);

@@ -51,7 +51,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         ],
     ),
     ("Take over", &["diff", "open", "merge", "pr", "clean"]),
-    ("Plan", &["feature", "sprint", "task", "bug", "work", "verdict", "gate"]),
+    ("Plan", &["feature", "sprint", "task", "bug", "work", "verdict", "gate", "import", "hook"]),
     ("Set up", &["agents", "config", "flow", "doctor", "completions", "man", "help", "version"]),
 ];
 
@@ -77,7 +77,7 @@ Exit codes:
 const GLOBAL: &str = "All commands take -C, -q, -v and --color; see forge --help.";
 
 /// An example or more for each command.
-const EXAMPLES: [(&str, &[&str]); 63] = [
+const EXAMPLES: [(&str, &[&str]); 67] = [
     (
         "forge",
         &[
@@ -140,6 +140,14 @@ const EXAMPLES: [(&str, &[&str]); 63] = [
         &["forge gate check implement ACME-S01-T01", "forge gate check commit oqmd --json"],
     ),
     ("verdict", &["forge verdict ACME-S01-T01 review-code", "forge verdict oqmd approve"]),
+    (
+        "hook",
+        &[
+            "forge hook write < call.json",
+            "forge hook allow .forge/work/tasks/ACME-S01-T01.json --why \"the old id is wrong\"",
+        ],
+    ),
+    ("import", &["forge import", "forge import ../old --write"]),
     ("work", &["forge work check", "forge work write ACME-S01-T01"]),
     ("feature new", &["forge feature new \"CSV export\" requirements+=\"quotes are kept\""]),
     ("sprint new", &["forge sprint new \"First release\" feature_id=FEAT-001"]),
@@ -149,6 +157,8 @@ const EXAMPLES: [(&str, &[&str]); 63] = [
     ),
     ("bug new", &["forge bug new \"Empty file crashes\" severity=major"]),
     ("work check", &["forge work check", "forge work check --json"]),
+    ("hook write", &["forge hook write < call.json"]),
+    ("hook allow", &["forge hook allow .forge/work/tasks/A-S01-T01.json --why \"renamed\""]),
     ("work write", &["forge work write ACME-S01-T01"]),
     ("flow list", &["forge flow list"]),
     ("flow show", &["forge flow show feature"]),

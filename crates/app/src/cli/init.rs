@@ -34,6 +34,8 @@ impl InitArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let (head, mut project) = forge.project()?;
+        let foreign = forge.foreign_folders().into_iter();
+        print_notes(&foreign.map(foreign_note).collect::<Vec<String>>());
         for found in project.setup.iter().chain(&project.verify) {
             terminal_output::print_stderr(&format!("found  {}  ({})", found.command, found.why));
         }
@@ -102,6 +104,11 @@ impl InitArgs {
         });
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Says what is left to the command that takes it over. Nothing of it is used or changed here.
+fn foreign_note(place: &str) -> String {
+    format!("{place} is of another system, and is left as it is; to take it over: forge import")
 }
 
 fn print_notes(notes: &[String]) {

@@ -325,6 +325,9 @@ fn sentence(event: &WorkEvent) -> String {
             let all: Vec<String> = state.into_iter().chain(fields).collect();
             format!("changed in the file: {}", all.join(", "))
         }
+        WorkFact::WriteAllowed { why } => format!("one write allowed without a check: {why}"),
+        WorkFact::Bypassed { path } => format!("{path} written without a check"),
+        WorkFact::Imported { source, state, .. } => format!("imported as {state} from {source}"),
     };
     match &event.by {
         WorkAuthor::Person { who } | WorkAuthor::File { who, .. } => format!("{what} ({who})"),

@@ -46,6 +46,10 @@ pub enum WorkRefusal {
     NotBlocked { id: WorkId, state: WorkState },
     #[error("`{id}` is worked on by the run {run}")]
     TakenBy { id: WorkId, run: String },
+    #[error("`{id}` exists already, and was not imported from {path}")]
+    NotImported { id: WorkId, path: String },
+    #[error("`{id}` was changed here since it was imported, and {path} has changed, too")]
+    ChangedHere { id: WorkId, path: String },
     #[error("a {kind} has no field `{field}`; fields: {}", settable(*kind).join(", "))]
     UnknownField { kind: WorkKind, field: String },
     #[error(transparent)]

@@ -5,6 +5,7 @@ use super::{
     field::{FieldOwner, FieldValue, Fields, rule},
     file::{self, WorkFile},
     id::WorkId,
+    import::{self, ImportedRecord, LastImport},
     kind::{WorkKind, WorkState},
     record::{FieldChanges, WorkFact, WorkRecord, difference},
 };
@@ -62,6 +63,26 @@ pub enum WorkCommand {
         file: WorkFile,
         /// The record at the revision that the file names, if there was one.
         base: Option<WorkRecord>,
+    },
+    /// A record that was read from files of another system.
+    Import {
+        kind: WorkKind,
+        id: WorkId,
+        record: ImportedRecord,
+        /// The last import of this record, if there was one.
+        last: Option<LastImport>,
+    },
+    /// The next write of its file by an agent's program is not checked.
+    AllowWrite {
+        kind: WorkKind,
+        id: WorkId,
+        why: String,
+    },
+    /// Uses up what was allowed. No fact, if nothing was.
+    UseBypass {
+        kind: WorkKind,
+        id: WorkId,
+        path: String,
     },
 }
 
@@ -169,6 +190,21 @@ pub fn decide(rows: &WorkRows, command: &WorkCommand, now: &str) -> Result<Decid
             let fact = create(rows, *kind, id, created, now)?;
             Ok((id.clone(), vec![fact]))
         }
+        WorkCommand::Import { kind, id, record, last } => {
+            let fact = import::take(rows, (*kind, id), record, last.as_ref())?;
+            let id = rows.records.get(id).map_or(id, |known| &known.id);
+            Ok((id.clone(), fact.into_iter().collect()))
+        }
+        WorkCommand::AllowWrite { kind, id, why } => {
+            let record = rows.find(*kind, id)?;
+            let fact = WorkFact::WriteAllowed { why: reason(why)?.to_owned() };
+            Ok((record.id.clone(), vec![fact]))
+        }
+        WorkCommand::UseBypass { kind, id, path } => {
+            let record = rows.find(*kind, id)?;
+            let fact = record.allowed.as_ref().map(|_| WorkFact::Bypassed { path: path.clone() });
+            Ok((record.id.clone(), fact.into_iter().collect()))
+        }
     }
 }
 
@@ -182,7 +218,10 @@ impl WorkCommand {
             | Self::Unblock { id, .. }
             | Self::Follow { id, .. }
             | Self::Take { id, .. }
-            | Self::TakeFile { id, .. } => Some(id),
+            | Self::TakeFile { id, .. }
+            | Self::Import { id, .. }
+            | Self::AllowWrite { id, .. }
+            | Self::UseBypass { id, .. } => Some(id),
         }
     }
 
@@ -191,6 +230,7 @@ impl WorkCommand {
         match self {
             Self::Create { fields, .. } => fields.clone(),
             Self::TakeFile { file, .. } => file.fields.clone(),
+            Self::Import { record, .. } => record.fields.clone(),
             Self::Set { changes, .. } => {
                 let value = |change: &FieldChange| match change {
                     FieldChange::Set(value) => Some(value.clone()),
@@ -200,9 +240,12 @@ impl WorkCommand {
                 let values = changes.iter();
                 values.filter_map(|(name, change)| Some((name.clone(), value(change)?))).collect()
             }
-            Self::Move { .. } | Self::Unblock { .. } | Self::Follow { .. } | Self::Take { .. } => {
-                Fields::new()
-            }
+            Self::Move { .. }
+            | Self::Unblock { .. }
+            | Self::Follow { .. }
+            | Self::Take { .. }
+            | Self::AllowWrite { .. }
+            | Self::UseBypass { .. } => Fields::new(),
         }
     }
 
@@ -215,7 +258,10 @@ impl WorkCommand {
             | Self::Unblock { kind, .. }
             | Self::Follow { kind, .. }
             | Self::Take { kind, .. }
-            | Self::TakeFile { kind, .. } => *kind,
+            | Self::TakeFile { kind, .. }
+            | Self::Import { kind, .. }
+            | Self::AllowWrite { kind, .. }
+            | Self::UseBypass { kind, .. } => *kind,
         }
     }
 }
@@ -315,18 +361,24 @@ fn change_field(fields: &mut Fields, name: &str, change: &FieldChange) -> Result
     Ok(())
 }
 
+/// Checks a reason that a person gave.
+fn reason(why: &str) -> Result<&str, WorkRefusal> {
+    let why = why.trim();
+    let chars = why.chars().count();
+    if (1..=REASON_CHARS_MAX).contains(&chars) {
+        return Ok(why);
+    }
+    let rule = format!("has {chars} characters; 1 to {REASON_CHARS_MAX} are allowed");
+    Err(WorkRefusal::field("why", rule))
+}
+
 fn moved(
     record: &WorkRecord,
     to: WorkState,
     why: Option<&str>,
     now: &str,
 ) -> Result<WorkFact, WorkRefusal> {
-    let why = why.map(str::trim);
-    let chars = why.map_or(1, |why| why.chars().count());
-    if !(1..=REASON_CHARS_MAX).contains(&chars) {
-        let rule = format!("has {chars} characters; 1 to {REASON_CHARS_MAX} are allowed");
-        return Err(WorkRefusal::field("why", rule));
-    }
+    let why = why.map(reason).transpose()?;
     let entered = ENTERED.iter().filter(|(state, _)| *state == to);
     let times = entered.map(|(_, name)| ((*name).to_owned(), Some(FieldValue::Text(now.into()))));
     let fields = stamped(CHANGED, record.kind, times.collect(), now);

@@ -27,6 +27,9 @@ pub struct WorkRecord {
     /// The run that last took it on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
+    /// The reason for which a person allowed one write of its file that is not checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<String>,
     pub fields: Fields,
 }
 
@@ -69,6 +72,27 @@ pub enum WorkFact {
         to: Option<WorkState>,
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         fields: FieldChanges,
+    },
+    /// It was read from what another system left, and is as that says.
+    Imported {
+        /// The file, from the top of the repository.
+        source: String,
+        /// The sum of what was read, by which it is known again.
+        sum: String,
+        kind: WorkKind,
+        state: WorkState,
+        /// The state to which `unblock` leads.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left: Option<WorkState>,
+        fields: Fields,
+    },
+    /// A person allowed one write of its file by an agent's program that is not checked.
+    WriteAllowed {
+        why: String,
+    },
+    /// A program wrote its file, and that was not checked.
+    Bypassed {
+        path: String,
     },
 }
 
@@ -115,6 +139,7 @@ impl WorkRecord {
             state: WorkState::Draft,
             left: None,
             run: None,
+            allowed: None,
             fields: Fields::new(),
         });
         record.rev += 1;
@@ -139,6 +164,14 @@ impl WorkRecord {
                 }
                 record.change(fields);
             }
+            WorkFact::Imported { source: _, sum: _, kind, state, left, fields } => {
+                record.kind = *kind;
+                record.state = *state;
+                record.left = *left;
+                record.fields.clone_from(fields);
+            }
+            WorkFact::WriteAllowed { why } => record.allowed = Some(why.clone()),
+            WorkFact::Bypassed { path: _ } => record.allowed = None,
         }
         record
     }

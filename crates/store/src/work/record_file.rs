@@ -156,7 +156,7 @@ struct FileView<'a>(&'a WorkRecord);
 
 impl Serialize for FileView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let WorkRecord { id, kind, rev, state, left: _, run: _, fields } = self.0;
+        let WorkRecord { id, kind, rev, state, left: _, run: _, allowed: _, fields } = self.0;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry(kind.id_key(), id)?;
         map.serialize_entry(STATUS, state)?;
