@@ -21,6 +21,7 @@ pub mod import_run;
 pub mod init;
 pub mod merge;
 mod open;
+pub mod phases;
 pub mod pull_request;
 mod refused_requests;
 pub mod show;

@@ -1,7 +1,7 @@
 //! Records of work: creating, changing and reading features, sprints, tasks and bugs.
 //!
 //! Read `records` next (rows and the user), `files` (records as files in the checkout, and what people change there), then
-//! `refusals` (errors with the command that helps) and `assignments` (what people type as `FIELD=VALUE`).
+//! `refusals` (errors with the command that helps), `assignments` (what people type as `FIELD=VALUE`) and `pages` (what people read).
 //!
 //! Not here: which changes are legal (`core::work`), and the database (`store::work`).
 //!
@@ -9,6 +9,7 @@
 
 mod assignments;
 mod files;
+mod pages;
 mod records;
 pub(crate) mod refusals;
 
@@ -31,6 +32,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use files::WorkFinding;
+pub use pages::{PagesMode, PagesView};
 pub use records::WorkRecords;
 
 use crate::forge::Forge;

@@ -5,12 +5,13 @@ use std::{fs, path::Path};
 use forge_api::{
     agents::{check::Probed, list::AgentRow},
     doctor::{HealthFinding, Salvaged},
+    phases::FrictionSummary,
     spending::SpendingView,
     start::DryRun,
     watch::{Briefing, events::UnitEvent},
-    work::{WorkFinding, WorkLine, WorkView},
+    work::{PagesView, WorkFinding, WorkLine, WorkView},
 };
-use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView, SummaryView};
+use forge_core::view::{LogLine, PhaseEvent, ResultView, RunLine, RunRow, RunView, SummaryView};
 use forge_driver::{deliver::Offer, notify::notice::Notice, projection::StateFile};
 use forge_project::{
     catalog::FlowRow,
@@ -46,6 +47,9 @@ fn all() -> Vec<(&'static str, String)> {
     schemas.push(("record.schema.json", schemars::schema_for!(WorkView)));
     schemas.push(("records.schema.json", schemars::schema_for!(Vec<WorkLine>)));
     schemas.push(("work-check.schema.json", schemars::schema_for!(Vec<WorkFinding>)));
+    schemas.push(("work-pages.schema.json", schemars::schema_for!(PagesView)));
+    schemas.push(("log-phases.schema.json", schemars::schema_for!(PhaseEvent)));
+    schemas.push(("stats-friction.schema.json", schemars::schema_for!(FrictionSummary)));
     let text = |schema: &schemars::Schema| {
         serde_json::to_string_pretty(schema).expect("a schema can be written") + "\n"
     };

@@ -15,7 +15,7 @@ mod table;
 pub use check::{CallsMax, matches_name};
 pub use table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, CHANGE, Check, Condition, DEPTH_MAX, Delivery,
-    Exhausted, FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, ItemOrder,
-    MISSES_DEFAULT, MISSES_MAX, Param, REQUEST, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder,
-    StuckItems, TagRule, When, Work, firsts, followers, lands,
+    Exhausted, FORMAT, FRICTION, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, ItemOrder,
+    MISSES_DEFAULT, MISSES_MAX, Param, REQUEST, ROUNDS_DEFAULT, ROUNDS_MAX, STATISTICS, Stage,
+    StageOrder, StuckItems, TagRule, When, Work, firsts, followers, lands,
 };

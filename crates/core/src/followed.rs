@@ -76,11 +76,16 @@ fn tasks<'r>(
     each.flat_map(move |(is_given, stages, unit)| {
         unit.inner.members().map(move |(item, table)| {
             let (to, why) = task(run, stages, table);
-            let id = if is_given { item.id.clone() } else { format!("{sprint}-{}", item.id) };
+            let id = task_id(sprint, &item.id, is_given);
             let planned = (!is_given).then(|| item.clone());
             FollowedRecord { kind: WorkKind::Task, id, to, why, planned }
         })
     })
+}
+
+/// Returns the id of the record of an item of a sprint.
+pub(crate) fn task_id(sprint: &str, item: &str, is_given: bool) -> String {
+    if is_given { item.to_owned() } else { format!("{sprint}-{item}") }
 }
 
 /// Returns how a task stands: by the row that changes code, or by those before it.
@@ -189,7 +194,7 @@ fn row(stage: &Stage, unit: &Unit) -> RowStep {
 }
 
 /// Returns true if a row says that its work changes code.
-fn changes_code(stage: &Stage) -> bool {
+pub(crate) fn changes_code(stage: &Stage) -> bool {
     let changes = Check::BuiltIn { check: BuiltIn::Changes };
     stage.gates.iter().any(|gate| gate.check == changes || gate.check == Check::Land)
 }

@@ -5,8 +5,11 @@
 
 mod diff;
 mod format;
+mod friction;
 mod log_level;
 mod open_findings;
+pub mod pages;
+mod phase_events;
 mod phase_verdict;
 pub mod phases;
 mod proof;
@@ -23,8 +26,13 @@ pub mod summary;
 
 pub use diff::{ChangeKind, TextVersion, versions};
 pub use format::{Amount, day, moment, sanitize, shorten, span, stamp};
+pub use friction::{FrictionRow, FrictionView, friction, friction_markdown};
 pub use log_level::LogLevel;
 pub use open_findings::open_findings;
+pub use phase_events::{
+    PhaseAction, PhaseEvent, PhaseTotal, TokenSource, phase_events, phase_total,
+    statistics_markdown,
+};
 pub use phase_verdict::PhaseVerdict;
 pub use phases::PhasesView;
 pub use proof::{ProofState, WaivedView};

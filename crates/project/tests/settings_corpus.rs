@@ -60,6 +60,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ),
     ("notify.bell", "false", "\"on\"", "\"true\""),
     ("notify.desktop", "true", "\"off\"", "1"),
+    ("work.pages", "\"docs/work\"", "\"pages\"", "\"docs/../..\""),
 ];
 
 /// Values of every type of TOML; most keys accept one type.

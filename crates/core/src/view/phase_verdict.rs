@@ -2,6 +2,9 @@
 //!
 //! Only what was recorded counts. What cannot be read, or was not looked at, is unknown.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::{
     event::Ruling,
     id::{CallId, UnitId},
@@ -10,13 +13,15 @@ use crate::{
 };
 
 /// The verdict of a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum PhaseVerdict {
     /// It passed, or a person approved it.
     Approved,
     /// Changes were requested.
     Revision,
     /// It has no verdict: work that was accepted.
+    #[serde(rename = "n/a")]
     NotApplicable,
     /// Nothing was recorded.
     Unknown,

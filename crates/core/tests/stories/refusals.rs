@@ -139,6 +139,7 @@ fn rows() -> Vec<String> {
         after("after = []\ndeliver = \"pull-request\""),
         each("deliver = \"summary\""),
         each("deliver = \"pull-request\""),
+        format!("name = \"f\"\n{LANDS}[[stage]]\nname = \"s\"\ndeliver = \"pages\"\n"),
     ]
 }
 

@@ -62,6 +62,9 @@ pub struct Frozen {
     /// What the last commit of the run keeps of it.
     #[serde(default, with = "RecordInSnapshot", skip_serializing_if = "is_all")]
     pub kept: RunRecord,
+    /// The folder of the pages about records of work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<String>,
 }
 
 /// Settings about secrets.
@@ -286,6 +289,7 @@ impl Settings {
             verify: self.verify(),
             branch: self.land.branch.clone().into(),
             kept: self.land.record,
+            pages: self.work.pages.clone().map(String::from),
         }
     }
 
