@@ -6,7 +6,7 @@
 //! at. `edits`: what a person changes. `shapes`: what a flow can say. `code`: what is looked
 //! at before code lands. `lands`: conflicts, branches and other runs. `settings`: what is set, and
 //! by whom. `agents`: who is there, and who answers. `starts` and `asked`: before a run exists.
-//! `records`: features, sprints, tasks and bugs, and their files. `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
+//! `records`: features, sprints, tasks and bugs, and their files. `record_pages`: what people read of them. `stats`: what was spent. `watch`: one agent's stream. `live`: the screen at a real terminal.
 //! `brief`: what an agent is given. `fixes`: what the doctor repairs.
 //! `unnamed`: commands that name no run. `decides`: one answer, one command. `takes`: what a person does with a result. `notify`: notifications. `rendered`: Markdown and
 //! pagers. `pages`: completions and manual pages. `looks`: how it all looks, as snapshots. `reviewed`: holes that a reviewer found once.
@@ -55,6 +55,8 @@ mod notify;
 mod pages;
 #[path = "commands/reads.rs"]
 mod reads;
+#[path = "commands/record_pages.rs"]
+mod record_pages;
 #[path = "commands/record_runs.rs"]
 mod record_runs;
 #[path = "commands/records.rs"]

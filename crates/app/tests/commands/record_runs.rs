@@ -8,7 +8,7 @@ use crate::world::{DONE, FAILED, Said, WAITS, WRONG, World, finish, has};
 const GOOD: &str = include_str!("pipeline.toml");
 
 /// A repository in a folder `acme` with a check, in which the engineer writes these paths for these units. Some plays come first.
-fn project(first: &str, writes: &[(&str, &str)]) -> World {
+pub(crate) fn project(first: &str, writes: &[(&str, &str)]) -> World {
     let world = World::named("acme");
     world.write("check.sh", "echo 'ok 1 - it is green'\n");
     world.write("src/main", "a program\n");
@@ -30,7 +30,7 @@ fn project(first: &str, writes: &[(&str, &str)]) -> World {
 }
 
 /// Runs a record, without naming a flow.
-fn run(world: &World, id: &str, more: &[&str]) -> Said {
+pub(crate) fn run(world: &World, id: &str, more: &[&str]) -> Said {
     world.approve("task");
     finish(&mut world.command_as_it_is(&[&["run", "-v", id, "--auto", "--yes"], more].concat()))
 }

@@ -72,15 +72,19 @@ fn only_the_named_files_differ_and_the_code_tree_is_the_new_one() {
 #[test]
 fn links_and_folders_in_the_way_are_not_replaced_and_no_path_leads_out() {
     let world = World::new();
-    std::os::unix::fs::symlink("/etc/passwd", world.root.join("link")).unwrap();
     world.write("docs/work", "a file\n");
     world.commit("odd");
     let operation = Operation::Write(writing(&world, &[("README.md", "x\n")], &[]));
     assert!(failure(&operation).what.contains("`work` is not a folder"));
-    let mut link = writing(&world, &[("link", "x\n")], &[]);
-    link.folder = "docs2".to_owned();
-    written(&link);
-    for (folder, path) in [("..", "a"), (".git", "a"), ("docs", "../../a"), ("/tmp", "a"), ("docs", "/a")] {
+    fs::create_dir_all(world.root.join("pages")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", world.root.join("pages/README.md")).unwrap();
+    world.commit("a link");
+    let mut link = writing(&world, &[("README.md", "x\n")], &[]);
+    link.folder = "pages".to_owned();
+    assert!(failure(&Operation::Write(link)).what.contains("`README.md` is not a file"));
+    for (folder, path) in
+        [("..", "a"), (".git", "a"), ("docs", "../../a"), ("/tmp", "a"), ("docs", "/a")]
+    {
         let mut out = writing(&world, &[(path, "x\n")], &[]);
         out.folder = folder.to_owned();
         let what = failure(&Operation::Write(out));
