@@ -36,7 +36,7 @@ pub struct Friction {
     pub evidence: String,
 }
 
-/// A kind of friction: one of [`FrictionKind::ALL`], or a word of the agent's own that begins with `x_`.
+/// A kind of friction: one of five words, or a word of the agent's own that begins with `x_`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 #[schemars(extend("pattern" = "^(skill_unused|skill_failed|skill_missing|skill_stale|skill_redundant|x_[a-z_]{1,38})$"))]

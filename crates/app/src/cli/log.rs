@@ -34,13 +34,13 @@ pub(crate) struct LogArgs {
     /// Print only the last N lines
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "json")]
     lines: Option<usize>,
-    /// Print a line for each call of an agent: verdict, time, tokens, cost
+    /// Print each phase: verdict, time, tokens and cost
     #[arg(long, conflicts_with_all = ["follow", "verbose"])]
     phases: bool,
     /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
-    /// Print a JSON object for each record: seq, at, facts; with --phases, for each phase
+    /// Print a JSON object for each record or phase: seq, at, facts
     #[arg(long)]
     json: bool,
 }

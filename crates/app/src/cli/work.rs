@@ -15,7 +15,7 @@ use super::{
 };
 use crate::terminal_output;
 
-/// Check all records and their files, restore a file, and write pages about them
+/// Check records and their files, restore a file, write pages
 #[derive(Args)]
 pub(crate) struct WorkArgs {
     #[command(subcommand)]
@@ -30,7 +30,7 @@ enum WorkSubcommand {
         #[arg(long)]
         json: bool,
     },
-    /// Write the pages about all records in the folder that work.pages names
+    /// Write pages about all records into the folder work.pages
     Pages {
         /// Write nothing; exit code 1 if pages differ
         #[arg(long)]

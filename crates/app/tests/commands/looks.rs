@@ -91,12 +91,13 @@ fn the_help_of_every_command() {
 }
 
 /// Commands that have commands of their own.
-const INNER: [(&str, &[&str]); 8] = [
+const INNER: [(&str, &[&str]); 9] = [
     ("feature", &["new", "list", "show", "set", "move", "retire"]),
     ("sprint", &["new", "list", "show", "set", "move", "retire", "block", "unblock"]),
     ("task", &["new", "list", "show", "set", "move", "retire", "block", "unblock"]),
     ("bug", &["new", "list", "show", "set", "move", "retire"]),
-    ("work", &["check", "write"]),
+    ("stats", &["friction"]),
+    ("work", &["check", "pages", "write"]),
     ("flow", &["list", "show", "check"]),
     ("agents", &["check", "use"]),
     ("config", &["get", "list", "explain", "set", "unset", "edit", "path", "schema", "allow"]),
