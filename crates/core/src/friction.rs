@@ -29,7 +29,7 @@ pub struct Friction {
     /// The skill that it is about.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub skill: String,
-    /// What happened, in a sentence.
+    /// The problem, in a sentence.
     pub issue: String,
     /// What shows it, such as the output of a tool.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -194,7 +194,11 @@ impl Serialize for FrictionReport {
 }
 
 fn cut(text: &str, chars_max: usize) -> String {
-    crate::view::shorten(text.trim(), chars_max)
+    let text = text.trim();
+    if text.chars().count() <= chars_max {
+        return text.to_owned();
+    }
+    text.chars().take(chars_max - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -31,9 +31,9 @@ pub enum InboxSource {
 /// A text that Forge composes from the facts of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ComposedText {
-    /// What the phases came to.
+    /// Calls, revisions, failed checks, time, tokens and cost by task and phase.
     Statistics,
-    /// What hindered agents.
+    /// Reports of friction by role and skill.
     Friction,
 }
 

@@ -16,7 +16,7 @@ use crate::friction::{Friction, FrictionKind};
 /// The most characters of an issue in a list.
 const ISSUE_CHARS_MAX: usize = 200;
 
-/// What hindered agents.
+/// All friction that agents reported, counted and listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FrictionView {
     /// By role and skill, the most frequent first.
@@ -35,7 +35,7 @@ pub struct FrictionRow {
     pub count: u32,
     /// The number of different tasks, bugs or runs that it was reported in.
     pub places: u32,
-    /// What was reported last.
+    /// The newest report.
     pub issue: String,
 }
 

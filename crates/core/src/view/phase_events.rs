@@ -94,7 +94,7 @@ pub struct PhaseEvent {
     pub cost: Option<Cost>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<PhaseVerdict>,
-    /// What the agent says of its work.
+    /// The summary in its result.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
     /// Why it ended as it did, and what Forge noted.
@@ -142,7 +142,7 @@ pub enum TokenSource {
     Unknown,
 }
 
-/// What phases used together.
+/// The use of several phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseTotal {
     /// Calls that have ended.
