@@ -23,6 +23,7 @@ pub mod init;
 pub mod merge;
 mod older_workspace;
 mod open;
+pub mod phases;
 pub mod pull_request;
 mod refused_requests;
 pub mod show;

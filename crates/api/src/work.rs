@@ -1,9 +1,8 @@
 //! Records of work: creating, changing and reading features, sprints, tasks and bugs.
 //!
 //! Read `records` next (rows and the user), `files` (records as files in the checkout, and what people change there), `import`
-//! (what other systems left), then `write_hook` (what agents are about to write),
-//! `refusals` (errors with the command that helps) and `assignments` (what people type as
-//! `FIELD=VALUE`).
+//! (what other systems left), `write_hook` (what agents are about to write), then
+//! `refusals` (errors with the command that helps), `assignments` (what people type as `FIELD=VALUE`) and `pages` (what people read).
 //!
 //! Not here: which changes are legal (`core::work`), and the database (`store::work`).
 //!
@@ -12,6 +11,7 @@
 mod assignments;
 mod files;
 mod import;
+mod pages;
 mod records;
 pub(crate) mod refusals;
 mod write_hook;
@@ -36,6 +36,7 @@ use serde::Serialize;
 
 pub use files::WorkFinding;
 pub use import::{ImportAction, ImportFinding, ImportLine, ImportMode, ImportPlan, ImportedNote};
+pub use pages::{PagesMode, PagesView};
 pub use records::WorkRecords;
 pub use write_hook::{HOOK_BYTES_MAX, allow_write, check_tool_call};
 

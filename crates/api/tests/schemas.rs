@@ -6,12 +6,13 @@ use forge_api::{
     agents::{check::Probed, list::AgentRow},
     doctor::{HealthFinding, Salvaged},
     gate::GateCheck,
+    phases::FrictionSummary,
     spending::SpendingView,
     start::DryRun,
     watch::{Briefing, events::UnitEvent},
-    work::{ImportPlan, WorkFinding, WorkLine, WorkView},
+    work::{ImportPlan, PagesView, WorkFinding, WorkLine, WorkView},
 };
-use forge_core::view::{LogLine, ResultView, RunLine, RunRow, RunView, SummaryView};
+use forge_core::view::{LogLine, PhaseEvent, ResultView, RunLine, RunRow, RunView, SummaryView};
 use forge_driver::{deliver::Offer, notify::notice::Notice, projection::StateFile};
 use forge_project::{
     catalog::FlowRow,
@@ -49,6 +50,9 @@ fn all() -> Vec<(&'static str, String)> {
     schemas.push(("gate-check.schema.json", schemars::schema_for!(GateCheck)));
     schemas.push(("import.schema.json", schemars::schema_for!(ImportPlan)));
     schemas.push(("work-check.schema.json", schemars::schema_for!(Vec<WorkFinding>)));
+    schemas.push(("work-pages.schema.json", schemars::schema_for!(PagesView)));
+    schemas.push(("log-phases.schema.json", schemars::schema_for!(PhaseEvent)));
+    schemas.push(("stats-friction.schema.json", schemars::schema_for!(FrictionSummary)));
     let text = |schema: &schemars::Schema| {
         serde_json::to_string_pretty(schema).expect("a schema can be written") + "\n"
     };

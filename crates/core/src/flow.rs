@@ -24,7 +24,7 @@ pub use gate_text::{only_blocks, without_blocks};
 pub use phases::{DEFAULT_PIPELINE, pipeline_key, role_blocks_key};
 pub use table::{
     AT_ONCE_DEFAULT, AT_ONCE_MAX, Auto, BuiltIn, CHANGE, Check, CodeLimit, Condition, DEPTH_MAX,
-    Delivery, Exhausted, FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, ItemOrder,
-    MISSES_DEFAULT, MISSES_MAX, Param, REQUEST, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder,
-    StuckItems, TagRule, When, Work, firsts, followers, lands,
+    Delivery, Exhausted, FORMAT, FRICTION, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT,
+    ItemOrder, MISSES_DEFAULT, MISSES_MAX, Param, REQUEST, ROUNDS_DEFAULT, ROUNDS_MAX, STATISTICS,
+    Stage, StageOrder, StuckItems, TagRule, When, Work, firsts, followers, lands,
 };

@@ -66,7 +66,9 @@ pub fn record_for(run: &Run, scope: &Scope) -> Option<String> {
     let about = start.about.as_ref()?;
     let row = |group: &str| run.definition().flow.stages.iter().find(|stage| stage.name == group);
     let task = scope.steps().next().and_then(|(group, item)| match &row(group)?.work {
-        Work::Each { list, .. } => Some(task_id(start, &about.item.id, list, item)),
+        Work::Each { list, .. } => {
+            Some(TaskOrigin::new(start, list).record_id(&about.item.id, item))
+        }
         Work::Flow { .. }
         | Work::Agent { .. }
         | Work::Command { .. }
@@ -79,9 +81,28 @@ pub fn record_for(run: &Run, scope: &Scope) -> Option<String> {
     }
 }
 
-/// Returns what a task of a sprint is called: one that was planned in this run, by its place in the sprint.
-fn task_id(start: &Start, sprint: &str, list: &str, item: &str) -> String {
-    if start.lists.contains_key(list) { item.to_owned() } else { format!("{sprint}-{item}") }
+/// Where the tasks of a sprint come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskOrigin {
+    /// They were there when the run began.
+    Given,
+    /// The run planned them.
+    Planned,
+}
+
+impl TaskOrigin {
+    /// Returns the origin of the items of a list.
+    pub(crate) fn new(start: &Start, list: &str) -> Self {
+        if start.lists.contains_key(list) { Self::Given } else { Self::Planned }
+    }
+
+    /// Returns the id of the record of an item: one that was planned is called by its place in the sprint.
+    pub(crate) fn record_id(self, sprint: &str, item: &str) -> String {
+        match self {
+            Self::Given => item.to_owned(),
+            Self::Planned => format!("{sprint}-{item}"),
+        }
+    }
 }
 
 /// Returns the tasks of a sprint.
@@ -103,8 +124,9 @@ fn tasks<'r>(
     each.flat_map(move |(list, stages, unit)| {
         unit.inner.members().map(move |(item, table)| {
             let (to, why) = task(run, stages, table);
-            let id = task_id(start, sprint, list, &item.id);
-            let planned = (!start.lists.contains_key(list)).then(|| item.clone());
+            let origin = TaskOrigin::new(start, list);
+            let id = origin.record_id(sprint, &item.id);
+            let planned = (origin == TaskOrigin::Planned).then(|| item.clone());
             FollowedRecord { kind: WorkKind::Task, id, to, why, planned }
         })
     })
@@ -216,7 +238,7 @@ fn row(stage: &Stage, unit: &Unit) -> RowStep {
 }
 
 /// Returns true if a row says that its work changes code.
-fn changes_code(stage: &Stage) -> bool {
+pub(crate) fn changes_code(stage: &Stage) -> bool {
     let changes = Check::BuiltIn { check: BuiltIn::Changes };
     stage.gates.iter().any(|gate| gate.check == changes || gate.check == Check::Land)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     event::Blob,
-    flow::{REQUEST, Stage, matches_name},
+    flow::{FRICTION, REQUEST, STATISTICS, Stage, matches_name},
     id::{Scope, UnitId},
     run::{Run, TableOpened, Unit},
 };
@@ -24,6 +24,28 @@ pub enum InboxSource {
     Request,
     /// Something that was written.
     Blob(Blob),
+    /// What Forge composes from the facts of the run.
+    Composed(ComposedText),
+}
+
+/// A text that Forge composes from the facts of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ComposedText {
+    /// Calls, revisions, failed checks, time, tokens and cost by task and phase.
+    Statistics,
+    /// Reports of friction by role and skill.
+    Friction,
+}
+
+impl ComposedText {
+    /// Returns the text of this name in an inbox.
+    fn from_name(name: &str) -> Option<Self> {
+        match name {
+            STATISTICS => Some(Self::Statistics),
+            FRICTION => Some(Self::Friction),
+            _ => None,
+        }
+    }
 }
 
 /// Returns the inbox of a unit's work, or of one of its gates.
@@ -35,7 +57,13 @@ pub fn entries(run: &Run, unit: &UnitId, gate: Option<&str>) -> Vec<InboxEntry> 
     };
     let mut found: Vec<InboxEntry> = reads
         .iter()
-        .flat_map(|name| find(run, unit, &artifact_name(run, name, &unit.scope)))
+        .flat_map(|name| {
+            let found = find(run, unit, &artifact_name(run, name, &unit.scope));
+            let composed = ComposedText::from_name(name).filter(|_| found.is_empty());
+            let composed = composed
+                .map(|text| InboxEntry { name: name.clone(), source: InboxSource::Composed(text) });
+            found.into_iter().chain(composed)
+        })
         .collect();
     found.sort();
     found.dedup();
@@ -47,7 +75,7 @@ pub fn newest_artifact(run: &Run, unit: &UnitId, name: &str) -> Option<Blob> {
     let found = find(run, unit, &artifact_name(run, name, &unit.scope));
     found.into_iter().find_map(|entry| match entry.source {
         InboxSource::Blob(blob) => Some(blob),
-        InboxSource::Request => None,
+        InboxSource::Request | InboxSource::Composed(_) => None,
     })
 }
 

@@ -22,6 +22,7 @@
 pub mod event;
 pub mod failure;
 pub mod flow;
+pub mod friction;
 pub mod hex;
 pub mod id;
 pub mod item;

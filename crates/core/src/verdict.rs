@@ -315,13 +315,15 @@ impl Verdict {
 }
 
 /// The recorded verdict of a phase of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum PhaseVerdict {
     /// It passed, or a person approved it.
     Approved,
     /// Changes were requested.
     Revision,
     /// It has no verdict: work that was accepted.
+    #[serde(rename = "n/a")]
     NotApplicable,
     /// Nothing was recorded.
     Unknown,

@@ -6,8 +6,11 @@
 mod diff;
 mod earlier_work;
 mod format;
+mod friction;
 mod log_level;
 mod open_findings;
+pub mod pages;
+mod phase_events;
 pub mod phases;
 mod proof;
 mod question_words;
@@ -24,8 +27,13 @@ pub mod summary;
 pub use diff::{ChangeKind, TextVersion, versions};
 pub use earlier_work::earlier_summaries;
 pub use format::{Amount, day, moment, sanitize, shorten, span, stamp};
+pub use friction::{FrictionRow, FrictionView, friction, friction_markdown};
 pub use log_level::LogLevel;
 pub use open_findings::open_findings;
+pub use phase_events::{
+    PhaseAction, PhaseEvent, PhaseTotal, TokenSource, phase_events, phase_total,
+    statistics_markdown,
+};
 pub use phases::PhasesView;
 pub use proof::{ProofState, WaivedView};
 pub(crate) use question_words::question_text_in;

@@ -3,6 +3,7 @@
 //! - `deliver/offer.rs`: the result is offered, as a record beside the run's live folder.
 //! - `deliver/evidence.rs`: whether the code that is offered is proved, or waived by name.
 //! - `deliver/pull_request_text.rs`: the words of the offer.
+//! - `deliver/pages.rs`: the pages of records of work, as a commit.
 //! - `deliver/record_commit.rs`: the last commit, which holds artifacts, summary and state of the run.
 //!
 //! Not here: hosts. A pull request that is opened, and a comment that is posted, come later.
@@ -13,6 +14,7 @@
 
 mod evidence;
 pub mod offer;
+mod pages;
 mod pull_request_text;
 mod record_commit;
 mod reports;
@@ -36,6 +38,7 @@ pub fn plan(plan: &Plan<'_>, what: Delivery) -> Result<Report, Pending> {
         Delivery::Summary => summed_up(plan),
         Delivery::Comment => unreachable!("a flow that would post is refused at the start"),
         Delivery::Commit => record_commit::plan(plan),
+        Delivery::Pages => pages::plan(plan),
     }
 }
 

@@ -53,6 +53,7 @@ pub mod signals;
 pub mod snapshot;
 pub mod summary_file;
 pub mod trusted_folders;
+pub mod work_pages;
 pub mod work_records;
 
 pub use error::Error;

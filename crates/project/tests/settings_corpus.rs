@@ -67,6 +67,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
         "[\"implement x=1\"]",
     ),
     ("architecture", "[\"docs/architecture\"]", "[]", "[\"../docs\"]"),
+    ("work.pages", "\"docs/work\"", "\"pages\"", "\"docs/../..\""),
 ];
 
 /// Values of every type of TOML; most keys accept one type.

@@ -2,5 +2,6 @@
 
 pub(crate) mod added_content;
 pub(crate) mod commit_files;
+pub(crate) mod folder_files;
 pub(crate) mod hooks;
 pub(crate) mod run_record;

@@ -37,7 +37,7 @@ pub use protocol::{
     FilesPolicy, HookRefusal, HooksResult, MergeCommits, MergeConflict, MergeResult, MoveRunHead,
     OpenCheckout, OpenedCheckout, Operation, OperationResult, RecordBaseline, RecordFile,
     RecordedBaseline, RefusedCommit, RestoreFiles, RestoredFiles, ReuseSetUp, ReusedSetUp,
-    RunHeadUpdate, RunHooks, SaveSetUp,
+    RunHeadUpdate, RunHooks, SaveSetUp, WriteFiles,
 };
 pub use repository::checkout_files::{CheckoutFile, FileCommit};
 pub use repository::diff_text::Diff;
@@ -73,5 +73,6 @@ pub fn perform_with_guard(
             repository::run_refs::move_run_head(land).map(OperationResult::Moved)
         }
         Operation::Attach(attach) => commit::run_record::attach_record(attach, guard),
+        Operation::Write(write) => commit::folder_files::write_files(write, guard),
     }
 }

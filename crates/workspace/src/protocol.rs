@@ -45,6 +45,8 @@ pub enum Operation {
     Move(MoveRunHead),
     /// Make a commit with more files below `.forge/runs/`.
     Attach(AttachRecord),
+    /// Make a commit with other files of one folder.
+    Write(WriteFiles),
 }
 
 /// The result of an [`Operation`].
@@ -67,9 +69,9 @@ pub enum OperationResult {
     Merged(MergeResult),
     /// To [`Operation::Move`].
     Moved(RunHeadUpdate),
-    /// To [`Operation::Commit`], [`Operation::Hooks`] and [`Operation::Attach`], if the guard objected.
+    /// To [`Operation::Commit`], [`Operation::Hooks`], [`Operation::Attach`] and [`Operation::Write`], if the guard objected.
     Refused(RefusedCommit),
-    /// To [`Operation::Attach`].
+    /// To [`Operation::Attach`] and [`Operation::Write`].
     Attached(AttachedRecord),
 }
 
@@ -498,6 +500,26 @@ pub struct AttachRecord {
     pub pin: String,
 }
 
+/// Make one commit that differs from another only in these files of one folder. No hooks run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteFiles {
+    #[serde(rename = "bench")]
+    pub location: CheckoutLocation,
+    /// The parent. If nothing differs, it is the result.
+    pub onto: String,
+    /// The path of the folder.
+    pub folder: String,
+    /// Files that are new, or have other content.
+    pub files: Vec<RecordFile>,
+    /// Paths of files in the folder that are gone.
+    pub removed: Vec<String>,
+    pub message: String,
+    /// The date of author and committer, so that repeating gives the same commit.
+    pub when_ms: u64,
+    /// The ref below `refs/forge/` that keeps it.
+    pub pin: String,
+}
+
 /// One file that is attached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordFile {
@@ -512,7 +534,7 @@ pub struct RecordFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedRecord {
     pub commit: String,
-    /// Its code tree, which is that of its parent.
+    /// Its code tree. That of a record is the one of its parent.
     pub tree: String,
 }
 

@@ -1,7 +1,7 @@
 //! Operations on checkouts with real git: what each one does, what it never touches, and which damage
 //! it survives.
 //!
-//! `opens`, `commits`, `hooks`, `restores`, `setups`, `merges`, `moves`, `attaches`, `reads`: one operation or query
+//! `opens`, `commits`, `hooks`, `restores`, `setups`, `merges`, `moves`, `attaches`, `folder_files`, `reads`: one operation or query
 //! each.
 //! `guard`: what stops before a commit. `odd`: repositories unlike others. `rampage`: agents that
 //! ruin everything within their reach. `kills`: a process that is killed in the middle.
@@ -16,6 +16,8 @@ mod attaches;
 mod baselines;
 #[path = "operations/commits.rs"]
 mod commits;
+#[path = "operations/folder_files.rs"]
+mod folder_files;
 #[path = "operations/forward.rs"]
 mod forward;
 #[path = "operations/guard.rs"]

@@ -145,6 +145,9 @@ pub struct PlayedResult {
     pub follow_ups: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Vec<String>>,
+    /// Written as it is, right or wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub friction: Option<serde_json::Value>,
 }
 
 /// A turn that is not the first one of its session.

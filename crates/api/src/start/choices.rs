@@ -19,6 +19,8 @@ use crate::start::{
     request::{AUTO, DRY_RUN, Discussion, OnMissing, Request, YES},
 };
 
+/// The parameter that says whether the pages of records are written.
+const PAGES: &str = "pages";
 /// What is asked about a request before it begins.
 const QUESTIONS: [&str; 3] = [
     "What is in scope, and what is not?",
@@ -54,6 +56,11 @@ impl Ready {
         if let Some(Detected { value, why }) = self.detected(&chosen.text) {
             chosen.params.insert(EFFORT.to_owned(), value);
             chosen.why.insert(EFFORT.to_owned(), format!("detected: {why}"));
+        }
+        let takes_pages = self.found.flow.accepts(PAGES, "yes").is_ok();
+        if takes_pages && self.settings.work.pages.is_some() && !self.params.contains_key(PAGES) {
+            chosen.params.insert(PAGES.to_owned(), "yes".to_owned());
+            chosen.why.insert(PAGES.to_owned(), "`work.pages` names a folder".to_owned());
         }
         let (onto, note) = self.where_to(request)?;
         chosen.onto = onto;

@@ -352,6 +352,7 @@ fn does(stage: &Stage) -> String {
             Delivery::Summary => "writes summary.md",
             Delivery::Comment => "comments at the issue",
             Delivery::Commit => "commits the record of the run (land.record)",
+            Delivery::Pages => "writes the pages of the records of work (work.pages)",
         }
         .to_owned(),
         Work::Nothing => "checks only".to_owned(),

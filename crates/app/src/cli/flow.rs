@@ -233,6 +233,7 @@ const fn delivery_text(what: Delivery) -> &'static str {
         Delivery::Summary => "summary.md",
         Delivery::Comment => "a comment where the request came from",
         Delivery::Commit => "a last commit with the record of the run",
+        Delivery::Pages => "the pages of all records of work (work.pages)",
     }
 }
 

@@ -77,7 +77,7 @@ Exit codes:
 const GLOBAL: &str = "All commands take -C, -q, -v and --color; see forge --help.";
 
 /// An example or more for each command.
-const EXAMPLES: [(&str, &[&str]); 67] = [
+const EXAMPLES: [(&str, &[&str]); 69] = [
     (
         "forge",
         &[
@@ -105,7 +105,7 @@ const EXAMPLES: [(&str, &[&str]); 67] = [
     ("flow", &["forge flow list", "forge flow show feature"]),
     ("help", &["forge help run"]),
     ("init", &["forge init --dry-run", "forge init"]),
-    ("log", &["forge log", "forge log oqmd -f", "forge log -v -n 50"]),
+    ("log", &["forge log", "forge log oqmd -f", "forge log -v -n 50", "forge log oqmd --phases"]),
     ("man", &["forge man", "forge man --dir /usr/local/share/man/man1"]),
     ("merge", &["forge merge", "forge merge oqmd --yes"]),
     ("open", &["forge open", "forge open oqmd T2", "cd \"$(forge open --print)\""]),
@@ -126,7 +126,7 @@ const EXAMPLES: [(&str, &[&str]); 67] = [
         ],
     ),
     ("show", &["forge show", "forge show design.md", "forge show oqmd summary.md"]),
-    ("stats", &["forge stats", "forge stats --by stage --days 7"]),
+    ("stats", &["forge stats", "forge stats --by stage --days 7", "forge stats friction"]),
     ("status", &["forge status", "forge status oqmd", "forge status --watch"]),
     ("stop", &["forge stop", "forge cancel oqmd"]),
     ("watch", &["forge watch T2"]),
@@ -159,7 +159,9 @@ const EXAMPLES: [(&str, &[&str]); 67] = [
     ("work check", &["forge work check", "forge work check --json"]),
     ("hook write", &["forge hook write < call.json"]),
     ("hook allow", &["forge hook allow .forge/work/tasks/A-S01-T01.json --why \"renamed\""]),
+    ("work pages", &["forge work pages", "forge work pages --check"]),
     ("work write", &["forge work write ACME-S01-T01"]),
+    ("stats friction", &["forge stats friction", "forge stats friction oqmd --json"]),
     ("flow list", &["forge flow list"]),
     ("flow show", &["forge flow show feature"]),
     ("flow check", &["forge flow check .forge/flows/release.toml"]),

@@ -1,4 +1,4 @@
-//! `forge log`: prints the milestones of a run, its checks, or all its facts, as sentences or as JSON.
+//! `forge log`: prints the milestones of a run, its checks, its phases, or all its facts, as sentences or as JSON.
 
 use std::{process::ExitCode, thread, time::Duration};
 
@@ -8,7 +8,7 @@ use forge_core::{
     Run,
     event::Record,
     run::Phase,
-    view::{LogLevel, LogLine},
+    view::{LogLevel, LogLine, PhaseEvent, phase_total, sanitize, span},
 };
 
 use super::common::{json_line, named_or_latest, open_forge};
@@ -34,10 +34,13 @@ pub(crate) struct LogArgs {
     /// Print only the last N lines
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "json")]
     lines: Option<usize>,
+    /// Print each phase: verdict, time, tokens and cost
+    #[arg(long, conflicts_with_all = ["follow", "verbose"])]
+    phases: bool,
     /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
-    /// Print a JSON object for each record: seq, at, facts
+    /// Print a JSON object for each record or phase: seq, at, facts
     #[arg(long)]
     json: bool,
 }
@@ -52,14 +55,26 @@ pub(crate) fn follow(
     may_follow: &mut dyn FnMut() -> bool,
 ) -> Result<(), Error> {
     let (run_arg, lines) = (None, None);
-    LogArgs { run: run_arg, follow: true, verbose: 0, lines, no_pager: true, json: false }
-        .print_records(forge, run, may_follow)
+    LogArgs {
+        run: run_arg,
+        follow: true,
+        verbose: 0,
+        lines,
+        phases: false,
+        no_pager: true,
+        json: false,
+    }
+    .print_records(forge, run, may_follow)
 }
 
 impl LogArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = named_or_latest(&forge, self.run.as_deref())?;
+        if self.phases {
+            self.print_phases(&forge.phases(&run)?);
+            return Ok(ExitCode::SUCCESS);
+        }
         if !self.follow && !self.json {
             let lines = self.last_lines(&forge.records(&run, 1)?, &mut Run::new(), &mut today());
             print_paged(&lines.join("\n"), Paging::from_no_pager(self.no_pager));
@@ -102,6 +117,24 @@ impl LogArgs {
             // A driver writes all records before it exits, so one more read gets them all.
             can_continue = may_follow();
         }
+    }
+
+    fn print_phases(&self, events: &[PhaseEvent]) {
+        if self.json {
+            events.iter().for_each(|event| terminal_output::print_raw(&json_line(event)));
+            return;
+        }
+        let (mut lines, mut day) = (Vec::new(), today());
+        for event in events {
+            let date = format::date(event.at);
+            if day != date {
+                day.clone_from(&date);
+                lines.push(date);
+            }
+            lines.push(phase_line(event));
+        }
+        let skipped = self.lines.map_or(0, |last| lines.len().saturating_sub(last));
+        print_paged(&lines[skipped..].join("\n"), Paging::from_no_pager(self.no_pager));
     }
 
     fn level(&self) -> LogLevel {
@@ -155,6 +188,34 @@ impl LogArgs {
         }
         lines
     }
+}
+
+/// Formats a record of a phase: when, whose, what came of it, and what it used.
+fn phase_line(event: &PhaseEvent) -> String {
+    let task = event.task.as_ref().map(|task| format!("{task} ")).unwrap_or_default();
+    let iteration =
+        if event.iteration > 1 { format!(" {}", event.iteration) } else { String::new() };
+    let mut parts = vec![format!("{task}{}{iteration}", event.phase)];
+    parts.push(event.action.as_str().replace('_', " "));
+    let is_call = event.is_call();
+    parts.extend(event.verdict.filter(|_| is_call).map(|verdict| verdict.as_str().to_owned()));
+    parts.extend(event.took_ms.map(span));
+    parts.extend(
+        event.tokens.map(|tokens| format!("{} tokens", format::short_number(tokens.total()))),
+    );
+    if is_call {
+        parts.push(phase_total([event]).cost.to_figure());
+    }
+    let who = [&event.role, &event.agent, &event.model];
+    let who: Vec<&str> =
+        who.into_iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+    if !who.is_empty() {
+        parts.push(who.join("/"));
+    }
+    let said = if event.summary.is_empty() { event.notes.first() } else { Some(&event.summary) };
+    let said = said.map(|said| format!(": {}", said.lines().next().unwrap_or_default()));
+    let line = format!("{}{}", parts.join(" · "), said.unwrap_or_default());
+    format!("{}  {}", format::clock_time(event.at), sanitize(&line))
 }
 
 fn today() -> String {

@@ -279,6 +279,9 @@ fn next_steps(view: &WorkView) -> Vec<(&'static str, String)> {
         WorkFact::Created { .. }
         | WorkFact::FieldsSet { .. }
         | WorkFact::Moved { .. }
+        | WorkFact::Imported { .. }
+        | WorkFact::WriteAllowed { .. }
+        | WorkFact::Bypassed { .. }
         | WorkFact::FileTaken { .. } => None,
     });
     match (status, taken) {

@@ -2,19 +2,25 @@
 
 use std::{fmt::Write as _, process::ExitCode};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use forge_api::{
     Error,
+    phases::FrictionSummary,
     spending::{SpendingFilter, SpendingView},
 };
-use forge_core::view::{Axis, StatsRow, StatsView, capitalized, sanitize, stage_label};
+use forge_core::view::{
+    Axis, FrictionRow, StatsRow, StatsView, capitalized, sanitize, stage_label,
+};
 
 use super::common::{open_forge, print_json};
 use crate::{format, terminal_info, terminal_output, text_width};
 
 /// Show what was spent, by day and model or as you choose
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct StatsArgs {
+    #[command(subcommand)]
+    subcommand: Option<StatsSubcommand>,
     /// Name the run; all runs by default
     run: Option<String>,
     /// Sum up by run, stage, role, model, agent or day
@@ -26,6 +32,18 @@ pub(crate) struct StatsArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Subcommand)]
+enum StatsSubcommand {
+    /// Show what hindered agents, by role and skill
+    Friction {
+        /// Name the run; all runs by default
+        run: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -63,10 +81,15 @@ const TOKEN_COLUMNS: usize = 8 + 8 + 8;
 const BAR_WIDTH: usize = 16;
 const BAR_WIDTH_MIN: usize = 4;
 const KEY_WIDTH_MIN: usize = 10;
+/// The most columns of what was reported last.
+const FRICTION_ISSUE_WIDTH: usize = 60;
 
 impl StatsArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
+        if let Some(StatsSubcommand::Friction { run, json }) = self.subcommand {
+            return print_friction(&forge.friction(run.as_deref())?, json);
+        }
         let which = SpendingFilter { run: self.run, days: self.days };
         let axes = match self.by {
             Some(by) => vec![by.axis()],
@@ -89,6 +112,49 @@ impl StatsArgs {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn print_friction(summary: &FrictionSummary, json: bool) -> Result<ExitCode, Error> {
+    for run in &summary.unreadable {
+        let warning = format!("warning: {} is not counted: {}", run.run, run.why);
+        terminal_output::print_stderr(&sanitize(&warning));
+    }
+    if json {
+        print_json(summary);
+    } else {
+        terminal_output::print(&friction_table(&summary.friction.rows));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn friction_table(rows: &[FrictionRow]) -> String {
+    if rows.is_empty() {
+        return "No agent has reported friction.".to_owned();
+    }
+    let skill = |row: &FrictionRow| if row.skill.is_empty() { "-" } else { &row.skill }.to_owned();
+    let width = |title: &str, cell: &dyn Fn(&FrictionRow) -> String| {
+        let cells = rows.iter().map(|row| text_width::width(&cell(row)));
+        cells.chain([title.len()]).max().unwrap_or_default()
+    };
+    let role_width = width("ROLE", &|row| row.role.clone());
+    let skill_width = width("SKILL", &skill);
+    let kind_width = width("KIND", &|row| row.kind.to_string());
+    let mut text = format!(
+        "{:<role_width$}  {:<skill_width$}  {:<kind_width$}  COUNT  LAST",
+        "ROLE", "SKILL", "KIND"
+    );
+    for row in rows {
+        let issue = format::one_line(&row.issue, FRICTION_ISSUE_WIDTH);
+        let _ = write!(
+            text,
+            "\n{}  {}  {}  {:>5}  {issue}",
+            text_width::pad(&row.role, role_width),
+            text_width::pad(&skill(row), skill_width),
+            text_width::pad(row.kind.as_str(), kind_width),
+            row.count
+        );
+    }
+    text
 }
 
 /// How many rows a table shows.

@@ -1,9 +1,13 @@
-//! `forge work`: checks all records of work and their files, and restores a file.
+//! `forge work`: checks all records of work and their files, restores a file, and writes the pages about them.
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use forge_api::{Error, work::WorkFinding};
+use forge_api::{
+    Error,
+    work::{PagesMode, PagesView, WorkFinding},
+};
+use forge_core::view::sanitize;
 
 use super::{
     common::{open_forge, print_json},
@@ -11,7 +15,7 @@ use super::{
 };
 use crate::terminal_output;
 
-/// Check all records and their files, and restore a file
+/// Check records and their files, restore a file, write pages
 #[derive(Args)]
 pub(crate) struct WorkArgs {
     #[command(subcommand)]
@@ -22,6 +26,15 @@ pub(crate) struct WorkArgs {
 enum WorkSubcommand {
     /// Check all records and files; exit code 1 if something is wrong
     Check {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write pages about all records into the folder work.pages
+    Pages {
+        /// Write nothing; exit code 1 if pages differ
+        #[arg(long)]
+        check: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -53,12 +66,53 @@ impl WorkArgs {
                 }
                 Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDINGS) })
             }
+            WorkSubcommand::Pages { check, json } => {
+                let mode = if check { PagesMode::Check } else { PagesMode::Write };
+                let view = forge.work_pages(mode)?;
+                print_notes(&view.notes);
+                for run in &view.unreadable {
+                    let warning = format!("warning: {} is not in the pages: {}", run.run, run.why);
+                    terminal_output::print_stderr(&sanitize(&warning));
+                }
+                if json {
+                    print_json(&view);
+                } else {
+                    print_pages(&view, mode);
+                }
+                let is_done = match mode {
+                    PagesMode::Write => view.foreign.is_empty(),
+                    PagesMode::Check => view.is_clean(),
+                };
+                Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::from(FINDINGS) })
+            }
             WorkSubcommand::Write { id } => {
                 let path = forge.work()?.restore_file(&id)?;
                 terminal_output::print(&format!("Wrote {path}."));
                 Ok(ExitCode::SUCCESS)
             }
         }
+    }
+}
+
+fn print_pages(view: &PagesView, mode: PagesMode) {
+    if view.is_clean() {
+        terminal_output::print(&format!("All pages in {} are as they should be.", view.folder));
+    }
+    let (wrote, removed) = match mode {
+        PagesMode::Write => ("Wrote", "Removed"),
+        PagesMode::Check => ("Differs:", "Has no record:"),
+    };
+    for path in &view.written {
+        terminal_output::print(&format!("{wrote} {path}"));
+    }
+    for path in &view.removed {
+        terminal_output::print(&format!("{removed} {path}"));
+    }
+    for path in &view.foreign {
+        let what = format!(
+            "{path} was not written by Forge, so it is left alone\n help: mv {path} {path}.old"
+        );
+        terminal_output::print(&what);
     }
 }
 

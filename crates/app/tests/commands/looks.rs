@@ -20,7 +20,7 @@ fn waiting() -> (World, String) {
     (world, run)
 }
 
-pub(crate) const COMMANDS: [&str; 42] = [
+pub(crate) const COMMANDS: [&str; 44] = [
     "demo",
     "init",
     "run",
@@ -55,6 +55,8 @@ pub(crate) const COMMANDS: [&str; 42] = [
     "work",
     "verdict",
     "gate",
+    "import",
+    "hook",
     "flow",
     "agents",
     "config",
@@ -93,13 +95,15 @@ fn the_help_of_every_command() {
 }
 
 /// Commands that have commands of their own.
-const INNER: [(&str, &[&str]); 9] = [
+const INNER: [(&str, &[&str]); 11] = [
     ("feature", &["new", "list", "show", "set", "move", "retire"]),
     ("sprint", &["new", "list", "show", "set", "move", "retire", "block", "unblock"]),
     ("task", &["new", "list", "show", "set", "move", "retire", "block", "unblock"]),
     ("bug", &["new", "list", "show", "set", "move", "retire"]),
-    ("work", &["check", "write"]),
+    ("stats", &["friction"]),
+    ("work", &["check", "pages", "write"]),
     ("gate", &["check"]),
+    ("hook", &["write", "allow"]),
     ("flow", &["list", "show", "check"]),
     ("agents", &["check", "use"]),
     ("config", &["get", "list", "explain", "set", "unset", "edit", "path", "schema", "allow"]),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reference::Blob;
 use crate::{
+    friction::Friction,
     money::{Money, Spent, Used},
     verdict::{Finding, Shown},
 };
@@ -68,6 +69,9 @@ pub struct Receipt {
     /// Remarks of the agent for later stages and for the user, besides findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
+    /// What hindered the agent, as it says itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub friction: Vec<Friction>,
     /// Results of checks on trees that Forge made to test the checks, such as one with a test that must fail. They say
     /// nothing about the work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -260,6 +264,7 @@ impl Receipt {
             found: Vec::new(),
             flaws: Vec::new(),
             remarks: Vec::new(),
+            friction: Vec::new(),
             trials: Vec::new(),
         }
     }

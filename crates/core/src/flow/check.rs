@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::table::{
-    BuiltIn, CHANGE, Check, Condition, Delivery, Flow, FlowError, Gate, REQUEST, Stage, TagRule,
-    When, Work, firsts, followers,
+    BuiltIn, CHANGE, Check, Condition, Delivery, FRICTION, Flow, FlowError, Gate, REQUEST,
+    STATISTICS, Stage, TagRule, When, Work, firsts, followers,
 };
 use crate::id::is_plain_name;
 
@@ -121,12 +121,16 @@ fn row(flow: &Flow, stage: &Stage, known: &FlowKnowledge) -> Result<(), FlowErro
     }
     if let Work::Deliver { what } = stage.work {
         delivery(what, known).map_err(wrong)?;
+        if what == Delivery::Pages && !stage.gates.iter().any(|gate| gate.check == Check::Land) {
+            let problem = "delivers `pages`, which is a commit: add the gates { verify = true } and { land = true }";
+            return Err(wrong(problem.to_owned()));
+        }
     }
     // On a revision, the worker may read what it wrote itself, and what its gates left.
     let by_own_gates: BTreeSet<String> =
         stage.gates.iter().flat_map(|gate| gate.writes.iter().cloned()).collect();
     let read = |name: &String, also: &BTreeSet<String>| {
-        if name == CHANGE {
+        if [CHANGE, STATISTICS, FRICTION].contains(&name.as_str()) {
             return Ok(());
         }
         if !is_artifact_name(name) {
@@ -202,11 +206,15 @@ fn delivery(what: Delivery, known: &FlowKnowledge) -> Result<(), String> {
         return Err(format!("delivers `{word}` for each item, but a run delivers it only once"));
     }
     match what {
-        Delivery::PullRequest | Delivery::Commit => match (known.verifies, known.lands) {
-            (true, true) => Ok(()),
-            (false, _) => Err(format!("delivers `{word}`, but nothing before it has `verify`")),
-            (true, false) => Err(format!("delivers `{word}`, but nothing before it has `land`")),
-        },
+        Delivery::PullRequest | Delivery::Commit | Delivery::Pages => {
+            match (known.verifies, known.lands) {
+                (true, true) => Ok(()),
+                (false, _) => Err(format!("delivers `{word}`, but nothing before it has `verify`")),
+                (true, false) => {
+                    Err(format!("delivers `{word}`, but nothing before it has `land`"))
+                }
+            }
+        }
         Delivery::Summary | Delivery::Comment => Ok(()),
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! Invariant: a block is for something, and nothing has two of a kind. A misspelled name never means that nothing is asked.
 
+use super::brief_shape::BriefShape;
 use super::directive::Directive;
 use super::gate_text::{Block, BlockKind, blocks};
 use super::table::{Check, Gate, GateWeight, Stage, When};
@@ -140,6 +141,8 @@ fn put_outputs(stage: &mut Stage, block: &Block) -> Result<(), String> {
         name: OUTPUTS.to_owned(),
         phase: None,
         check: Check::Outputs { directives: block.directives.clone() },
+        model: None,
+        brief: BriefShape::default(),
         needs: Vec::new(),
         reads: Vec::new(),
         writes: Vec::new(),

@@ -34,6 +34,10 @@ pub const DEPTH_MAX: usize = 4;
 pub const REQUEST: &str = "request.md";
 /// What a reader of code finds under this name: the difference that its unit, or the run so far, makes.
 pub const CHANGE: &str = "change.diff";
+/// What the phases of the run came to so far, unless a stage of the flow writes a file of this name.
+pub const STATISTICS: &str = "statistics.md";
+/// What hindered agents of the run so far, unless a stage of the flow writes a file of this name.
+pub const FRICTION: &str = "friction.md";
 
 /// A named table of stages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,11 +169,14 @@ pub enum Delivery {
     Comment,
     /// Artifacts, summary and state become a last commit below `.forge/runs/`.
     Commit,
+    /// The pages of all records of work become a commit, which is verified and lands like any other.
+    Pages,
 }
 
 impl Delivery {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::PullRequest, Self::Summary, Self::Comment, Self::Commit];
+    pub const ALL: [Self; 5] =
+        [Self::PullRequest, Self::Summary, Self::Comment, Self::Commit, Self::Pages];
 
     /// Returns the word in a flow.
     pub const fn as_str(self) -> &'static str {
@@ -178,6 +185,7 @@ impl Delivery {
             Self::Summary => "summary",
             Self::Comment => "comment",
             Self::Commit => "commit",
+            Self::Pages => "pages",
         }
     }
 

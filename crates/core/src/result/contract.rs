@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::limits::SUMMARY_CHARACTERS_MAX;
+use crate::friction::{Friction, FrictionReport};
 use crate::item::Item;
 use crate::verdict::{BlockerClass, Finding, Proof, Risk, Severity, Shown};
 
@@ -61,6 +62,10 @@ pub struct AgentResult {
     /// Notes for later attempts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<String>,
+    /// What hindered the work, if anything did. An entry that is not as described is noted and left out.
+    #[serde(default, skip_serializing_if = "FrictionReport::is_empty")]
+    #[schemars(with = "Vec<Friction>")]
+    pub friction: FrictionReport,
 }
 
 /// The progress of the work.

@@ -193,7 +193,7 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
     for (id, stage, unit) in run.units() {
         let Work::Deliver { what } = stage.work else { continue };
         match what {
-            Delivery::Summary | Delivery::Commit => continue,
+            Delivery::Summary | Delivery::Commit | Delivery::Pages => continue,
             Delivery::Comment if unit.state == State::Skipped => continue,
             Delivery::PullRequest | Delivery::Comment => {}
         }

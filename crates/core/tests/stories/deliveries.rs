@@ -200,3 +200,50 @@ fn every_delivery_has_a_word() {
     }
     assert_eq!(Delivery::parse("pr"), None);
 }
+
+/// The same with pages, which are a commit.
+fn with_pages(gates: &str) -> String {
+    let pages = format!(
+        "[[stage]]\nname = \"write-back\"\ndeliver = \"pages\"\nrounds = 0\n{gates}\n[[stage]]\nname = \"offer\""
+    );
+    OFFERED.replace("[[stage]]\nname = \"offer\"", &pages)
+}
+
+const PROVED: &str = "gates = [{ verify = true }, { land = true }]";
+
+#[test]
+fn pages_are_code_that_is_verified_and_lands() {
+    let pages = Receipt {
+        commit: Some("p1".to_owned()),
+        tree: Some("t2".to_owned()),
+        ..Receipt::from_spent(Spent::NOTHING)
+    };
+    let text = with_pages(PROVED);
+    let start = || World::of(start_of("f", &[("f", &text)], &[("checks", "yes")]));
+    let made = |world: World| {
+        world
+            .leaves("make#1/verify#1", proof("t1", Colour::Green))
+            .leaves("make#1/land#1", landed("t1"))
+            .leaves("write-back#1", pages.clone())
+    };
+    let world = made(start())
+        .leaves("write-back#1/verify#1", proof("t2", Colour::Green))
+        .leaves("write-back#1/land#1", landed("t2"))
+        .leaves("record#1", last_commit("t2"))
+        .played();
+    world.is(&Phase::Over(End::Done));
+    assert_eq!(world.run.tree(), Some("t2"));
+    world.before("write-back done", "offer#1 started");
+    let red =
+        made(start()).verdict("write-back#1/verify#1", crate::world::red("a page is bad")).played();
+    red.never_says("offer#1 started");
+    assert!(red.run.questions().next().is_some(), "nobody can change a page: a person is asked");
+}
+
+#[test]
+fn pages_without_a_merge_of_their_own_are_refused() {
+    let text = with_pages("gates = [{ verify = true }]");
+    let texts = [("f".to_owned(), text)].into();
+    let refused = forge_core::flow::Flow::parse("f", &texts).unwrap_err();
+    assert!(refused.problem.contains("delivers `pages`, which is a commit"), "{}", refused.problem);
+}

@@ -14,7 +14,7 @@ use forge_core::{
     path_claims::claims,
     run::{LookState, Phase, State, TableStatus},
     verdict::{BlockerClass, Verdict},
-    view::{Axis, PhasesView, spendings, stats, summary},
+    view::{Axis, PhasesView, phase_events, phase_total, spendings, stats, summary},
     wanted,
 };
 
@@ -111,6 +111,11 @@ impl Watch {
             let calls: u32 = view.rows.iter().map(|row| row.calls).sum();
             assert_eq!(calls, total.calls, "a call counts for two rows");
         }
+        let events = phase_events("r", self.facts.iter().map(|(at, fact)| (*at, fact)));
+        let total = phase_total(&events);
+        let cost = total.cost;
+        assert_eq!((cost.known, cost.estimated), (ledger.known, ledger.estimated));
+        assert_eq!((cost.unknown_calls, total.tokens), (ledger.n_unknown, ledger.tokens.total()));
     }
 
     fn fact(&mut self, phase: &mut Phase, fact: &Event, run: &Run) {

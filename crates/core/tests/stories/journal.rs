@@ -688,3 +688,15 @@ fn the_journal_of_version_5_can_be_read_and_folded_for_ever() {
     }
     assert_eq!(wanted(&run), [Effect::Need { unit: "end".parse().unwrap(), gate: None }]);
 }
+
+#[test]
+fn friction_in_a_receipt_is_read_and_written_the_same_for_ever() {
+    let line = r#"{"at":2000,"facts":[{"attempt_ended":{"attempt":"plan#1","outcome":"done","receipt":{"spent":{"cost":"unknown","tokens":{"input":0,"output":0,"cache_read":0,"cache_write":0}},"took_ms":0,"friction":[{"kind":"skill_missing","skill":"migrations","issue":"none says how","evidence":"error"},{"kind":"x_slow","issue":"slow"}]}}}]}"#;
+    let record: Record = serde_json::from_str(line).unwrap();
+    assert_eq!(serde_json::to_string(&record).unwrap(), line);
+    let newer = line.replace("\"issue\":\"slow\"", "\"issue\":\"slow\",\"more\":1");
+    assert!(
+        serde_json::from_str::<Record>(&newer).is_ok(),
+        "what a newer version adds is no damage"
+    );
+}

@@ -2,7 +2,7 @@
 
 use forge_core::{
     id::UnitId,
-    inbox::{InboxSource, artifacts, entries},
+    inbox::{ComposedText, InboxSource, artifacts, entries},
     item::Item,
     path_claims::claims,
 };
@@ -13,7 +13,7 @@ fn read(world: &World, unit: &str, gate: Option<&str>) -> Vec<String> {
     entries(&world.run, &unit.parse().unwrap(), gate)
         .into_iter()
         .map(|reading| match reading.source {
-            InboxSource::Request => reading.name,
+            InboxSource::Request | InboxSource::Composed(_) => reading.name,
             InboxSource::Blob(blob) if blob.0.starts_with(&format!("{} by ", reading.name)) => {
                 format!("{} by {}", reading.name, blob.0.rsplit(' ').next().unwrap())
             }
@@ -253,4 +253,21 @@ fn a_flow_inside_an_item_works_on_that_item() {
         claims.iter().map(|claim| (claim.scope.to_string(), claim.writes.join(", "))).collect();
     let expected = [("tasks.A/work.inner", "a"), ("tasks.B/work.inner", "b")];
     assert_eq!(claimed, expected.map(|(scope, paths)| (scope.to_owned(), paths.to_owned())));
+}
+
+#[test]
+fn numbers_and_friction_are_composed_unless_a_stage_writes_a_file_of_that_name() {
+    let reader =
+        "[[stage]]\nname = \"look\"\nagent = \"a\"\nreads = [\"statistics.md\", \"friction.md\"]\n";
+    let world = World::small(reader).begin();
+    let sources = |world: &World| {
+        let entries = entries(&world.run, &"look".parse().unwrap(), None);
+        entries.into_iter().map(|entry| entry.source).collect::<Vec<_>>()
+    };
+    let composed = [ComposedText::Friction, ComposedText::Statistics];
+    assert_eq!(sources(&world), composed.map(InboxSource::Composed));
+    let writer = "[[stage]]\nname = \"write\"\nagent = \"a\"\nwrites = [\"statistics.md\"]\n";
+    let mut world = World::small(&format!("{writer}{reader}")).begin();
+    world.end("write#1");
+    assert!(matches!(sources(&world)[1], InboxSource::Blob(_)), "{:?}", sources(&world));
 }

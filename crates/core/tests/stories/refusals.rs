@@ -165,6 +165,7 @@ fn rows() -> Vec<String> {
         stage(
             "agent = \"x\"\nlist = \"t\"\n[[stage]]\nname = \"e\"\neach = \"t\"\npipelines = \"k\"\n[[stage.stage]]\nname = \"made\"\nagent = \"x\"",
         ),
+        format!("name = \"f\"\n{LANDS}[[stage]]\nname = \"s\"\ndeliver = \"pages\"\n"),
     ];
     [rows, rows_of_calls()].concat()
 }

@@ -114,6 +114,8 @@ pub fn report_agent_call(
     let left = left.map(|AgentOutput { result, artifacts }| {
         receipt.summary.clone_from(&result.summary);
         receipt.shown = result.shown.clone().map(Into::into);
+        receipt.friction.clone_from(&result.friction.entries);
+        receipt.notes.extend(result.friction.flaws.iter().cloned());
         receipt.artifacts = artifacts;
         result
     });

@@ -127,7 +127,7 @@ fn read(plan: &Plan<'_>, artifact: &str) -> Result<Option<String>, Error> {
         return Ok(None);
     };
     let bytes = match &reading.source {
-        InboxSource::Request => return Ok(None),
+        InboxSource::Request | InboxSource::Composed(_) => return Ok(None),
         InboxSource::Blob(blob) => plan.context.blob(blob)?,
     };
     Ok(Some(cut(artifact, &String::from_utf8_lossy(&bytes))))

@@ -154,7 +154,8 @@ fn outlasts(order: &Operation) -> EndingOutlasts {
         | Operation::Hooks(_)
         | Operation::Merge(_)
         | Operation::Move(_)
-        | Operation::Attach(_) => EndingOutlasts::PowerLoss,
+        | Operation::Attach(_)
+        | Operation::Write(_) => EndingOutlasts::PowerLoss,
     }
 }
 

@@ -7,6 +7,7 @@ use forge_core::{
     Run,
     event::{Answer, Colour, SentBack, Waiver},
     flow::{Check, Gate, Stage, TagRule},
+    friction::FrictionKind,
     id::{CallId, Scope, UnitId},
     inbox::{InboxEntry, artifact_name},
     item::Item,
@@ -402,9 +403,15 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
     leave.push_str(
         "decisions, follow_ups, memory  each a list of texts: what you decided on the way, what \
          is left for later, what those who work on this later should know; people read \
-         them\n```\n\nAdd no other key. Keys marked with `?` are \
-         optional.",
+         them\n",
     );
+    let _ = writeln!(
+        leave,
+        "friction [{{kind, skill?, issue, evidence?}}]: what hindered you, if anything did; kind is {} or x_ \
+         and a word of your own",
+        FrictionKind::ALL.join(", ")
+    );
+    leave.push_str("```\n\nAdd no other key. Keys marked with `?` are optional.");
     leave
 }
 

@@ -95,7 +95,10 @@ impl RunContext<'_> {
     fn place_of(&self, order: &Operation) -> Result<JobPlace, Error> {
         let place = match order {
             Operation::Hooks(_) => JobPlace::Keeper,
-            Operation::Merge(_) | Operation::Move(_) | Operation::Attach(_) => JobPlace::Driver,
+            Operation::Merge(_)
+            | Operation::Move(_)
+            | Operation::Attach(_)
+            | Operation::Write(_) => JobPlace::Driver,
             Operation::Open(_)
             | Operation::Baseline(_)
             | Operation::Reuse(_)
@@ -114,9 +117,10 @@ impl RunContext<'_> {
     /// What an operation must keep out of its commit. The others write nothing that a guard would look at.
     fn secrets_for(&self, run: &Run, order: &Operation) -> SecretsTable {
         match order {
-            Operation::Commit(_) | Operation::Hooks(_) | Operation::Attach(_) => {
-                self.secrets_table(run)
-            }
+            Operation::Commit(_)
+            | Operation::Hooks(_)
+            | Operation::Attach(_)
+            | Operation::Write(_) => self.secrets_table(run),
             Operation::Open(_)
             | Operation::Baseline(_)
             | Operation::Reuse(_)

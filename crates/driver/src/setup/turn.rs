@@ -8,9 +8,10 @@ use forge_agents::{
 use forge_core::{
     Run,
     id::CallId,
-    inbox::{self, InboxEntry, InboxSource, artifact_name},
+    inbox::{self, ComposedText, InboxEntry, InboxSource, artifact_name},
     result::RESULT_FILE,
     run::{CallKind, Due, EndedCall},
+    view::{friction, friction_markdown, statistics_markdown},
 };
 use forge_keeper::{AttemptFolder, Spec};
 use forge_project::settings::FrozenAgent;
@@ -34,6 +35,7 @@ use crate::{
         environment::agent_git_config,
         launch::AgentLaunch,
     },
+    work_pages::run_phases,
 };
 
 /// The most files that are brought from one outbox to another.
@@ -149,10 +151,20 @@ impl RunContext<'_> {
             let bytes = match &reading.source {
                 InboxSource::Request => run.definition().start.request.clone().into_bytes(),
                 InboxSource::Blob(blob) => self.blob(blob)?,
+                InboxSource::Composed(text) => self.composed(*text)?.into_bytes(),
             };
             replace_on(self.disk, &path, &bytes).map_err(|error| Error::file(&path, &error))?;
         }
         Ok(readings)
+    }
+
+    /// A text that is composed from what happened in the run so far.
+    fn composed(&self, text: ComposedText) -> Result<String, Error> {
+        let events = run_phases(self.journal, self.id)?;
+        Ok(match text {
+            ComposedText::Statistics => statistics_markdown(&events),
+            ComposedText::Friction => friction_markdown(&friction(&events)),
+        })
     }
 
     /// Writes down what an agent is told in a turn, and gives it what it may read.

@@ -369,6 +369,25 @@ impl SimulatedHistory {
                 state.refs.insert(attach.pin.clone(), commit.clone());
                 OperationResult::Attached(AttachedRecord { commit, tree })
             }
+            Operation::Write(write) => {
+                let mut files = state.commit(&write.onto).map_err(failed)?.files.clone();
+                for file in &write.files {
+                    let path = format!("{}/{}", write.folder, file.path);
+                    files.insert(path, file.from.display().to_string());
+                }
+                for path in &write.removed {
+                    files.remove(&format!("{}/{path}", write.folder));
+                }
+                let tree = code_tree(&files);
+                let commit = state.add(Commit {
+                    parents: vec![write.onto.clone()],
+                    files,
+                    message: write.message.clone(),
+                    when_ms: write.when_ms,
+                });
+                state.refs.insert(write.pin.clone(), commit.clone());
+                OperationResult::Attached(AttachedRecord { commit, tree })
+            }
         })
     }
 }

@@ -27,7 +27,7 @@ impl Catalog {
     pub fn skills(&self, found: &FoundFlow) -> Result<BTreeMap<String, String>, Error> {
         let mut skills = BTreeMap::new();
         for role in found.flow.roles() {
-            for name in self.role(found, role)?.skills {
+            for name in self.role_text(found, role)?.1.skills {
                 let text = self.skill_text(role, &name)?;
                 skills.insert(name, text);
             }

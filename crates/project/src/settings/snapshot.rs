@@ -65,6 +65,9 @@ pub struct Frozen {
     /// Whether the models that the flow names count.
     #[serde(default, skip_serializing_if = "FlowModels::is_used")]
     pub flow_models: FlowModels,
+    /// The folder of the pages about records of work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<String>,
 }
 
 /// Settings about secrets.
@@ -290,6 +293,7 @@ impl Settings {
             branch: self.land.branch.clone().into(),
             kept: self.land.record,
             flow_models: self.flow_models,
+            pages: self.work.pages.clone().map(String::from),
         }
     }
 

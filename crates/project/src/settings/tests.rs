@@ -366,6 +366,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("land.branch", &["forge/{run}", "x", "a/{words}/{id}"]),
     ("land.record", &["all", "summary", "none"]),
     ("effort.story_points", &["customfield_10016", "points"]),
+    ("work.pages", &["docs/work", "pages"]),
     ("notify.webhook", &["https://example.org", "http://127.0.0.1:8080"]),
     ("notify.bell", &["on", "off"]),
     ("notify.desktop", &["on", "off"]),

@@ -15,8 +15,8 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::values::{
     AGENT_NAME_PATTERN, AgentName, BranchTemplate, Count, Dollars, FilePath, ModelName,
-    PathPattern, PipelineName, PipelinePhase, PlainName, ProgramLine, ROLE_NAME_PATTERN, RelPath,
-    RoleName, RunBudget, ShellCommand, VariableName, Webhook, cut,
+    PagesFolder, PathPattern, PipelineName, PipelinePhase, PlainName, ProgramLine,
+    ROLE_NAME_PATTERN, RelPath, RoleName, RunBudget, ShellCommand, VariableName, Webhook, cut,
 };
 
 /// More calls than this are never under way at the same time.
@@ -54,6 +54,7 @@ pub struct SettingValues {
     pub land: LandSettings,
     pub effort: EffortSettings,
     pub notify: NotifySettings,
+    pub work: WorkSettings,
 }
 
 /// How much a run may do.
@@ -205,6 +206,14 @@ pub struct NotifySettings {
     pub desktop: Switch,
 }
 
+/// Settings about records of work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct WorkSettings {
+    /// The folder of the pages about records of work; without it there are none.
+    pub pages: Option<PagesFolder>,
+}
+
 /// A yes or no. A file may write `true` and `false` as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -303,6 +312,7 @@ impl Default for SettingValues {
             land: LandSettings::default(),
             effort: EffortSettings::default(),
             notify: NotifySettings::default(),
+            work: WorkSettings::default(),
         }
     }
 }

@@ -36,6 +36,8 @@ const NO_BUDGET: &str = "none";
 const NAME_BYTES_MAX: usize = 200;
 /// More looks of a review than this are no bound at all.
 const ITERATIONS_MAX: u32 = 20;
+/// The most bytes of the folder of pages.
+const PAGES_FOLDER_BYTES_MAX: usize = 200;
 /// What stands for the run's id in the name of its branch.
 pub(super) const RUN_MARK: &str = "{run}";
 /// Stands for the first words of its request in the name of a branch.
@@ -180,6 +182,15 @@ text_type! {
 text_type! {
     /// Paths inside the checkout such as ["tests/fixtures/**"].
     PathPattern { "minLength" = 1, "maxLength" = TEXT_BYTES_MAX } inside_checkout
+}
+text_type! {
+    /// A folder inside the checkout such as docs/work.
+    PagesFolder { "minLength" = 1, "maxLength" = PAGES_FOLDER_BYTES_MAX } |text| {
+        inside_checkout(text)?;
+        let is_plain = |name: &str| !matches!(name, "" | "." | ".forge");
+        let is_right = text.len() <= PAGES_FOLDER_BYTES_MAX && text.split('/').all(is_plain);
+        holds(is_right, text, "is not a folder such as docs/work")
+    }
 }
 text_type! {
     /// Names of variables such as ["HTTPS_PROXY"].

@@ -74,6 +74,16 @@ impl Repository {
         safe_files::write(&below(top, path.as_bytes()), content)
     }
 
+    /// Removes a regular file of the checkout. The folders that lead to it stay.
+    pub fn remove_checkout_file(&self, path: &str) -> Result<(), WorkspaceError> {
+        match (self.top.as_deref(), self.checkout_file(path)?) {
+            (Some(top), CheckoutFile::Content(_)) => {
+                safe_files::remove(&below(top, path.as_bytes()))
+            }
+            (_, CheckoutFile::Content(_) | CheckoutFile::Missing | CheckoutFile::Blocked) => Ok(()),
+        }
+    }
+
     /// Returns the commit that brought a file of the checkout, if it is exactly as it was committed.
     pub fn commit_of_file(&self, path: &str, content: &[u8]) -> Option<FileCommit> {
         let top = self.top.as_deref()?;
