@@ -15,6 +15,7 @@ mod journal;
 mod long_run;
 mod measurement;
 mod programs;
+mod records;
 mod side_by_side;
 mod stages;
 mod streams;
@@ -40,6 +41,7 @@ const PARTS: &[Part] = &[
     ("side-by-side", side_by_side::measure),
     ("resume", journal::resume),
     ("status", journal::status),
+    ("records", records::measure),
     ("checkouts", checkouts::measure),
     ("resume-million", journal::resume_million),
     ("build", programs::build),

@@ -28,9 +28,11 @@ enum PhaseWork {
     Review { role: &'static str, writes: &'static str },
     /// The change is merged.
     Commit,
+    /// Pages about the records are written. In a sprint that is done once, for all tasks.
+    WriteBack,
 }
 
-const KNOWN: [KnownPhase; 7] = [
+const KNOWN: [KnownPhase; 8] = [
     KnownPhase { name: "plan", does: PhaseWork::Plan { role: "engineer-plan", writes: "PLAN.md" } },
     KnownPhase {
         name: "review-plan",
@@ -52,9 +54,18 @@ const KNOWN: [KnownPhase; 7] = [
         name: "approve",
         does: PhaseWork::Review { role: "architect", writes: "ARCHITECT_APPROVAL.md" },
     },
+    KnownPhase { name: "write-back", does: PhaseWork::WriteBack },
     KnownPhase { name: "commit", does: PhaseWork::Commit },
 ];
 
+/// The stage that writes pages, as in the flows that come with Forge.
+const WRITE_BACK: &str = r#"[[stage]]
+name = "write-back"
+when = { param = "pages", is = ["yes"] }
+deliver = "pages"
+rounds = 0
+gates = [{ verify = true }, { land = true }]
+"#;
 /// The revisions that a review may ask for, if its phase does not say it: three looks.
 const ITERATIONS_DEFAULT: u32 = 3;
 
@@ -89,7 +100,7 @@ pub fn pipeline_flow(
         Error::usage(format!("pipelines.{name}: {what}"), "forge config edit".to_owned())
     };
     let mut producers: Vec<Producer<'_>> = Vec::new();
-    let (mut commits, mut seen) = (false, BTreeSet::new());
+    let (mut commits, mut writes_back, mut seen) = (false, false, BTreeSet::new());
     for phase in phases {
         let known = KNOWN.iter().find(|known| known.name == phase.phase());
         let Some(known) = known else {
@@ -159,6 +170,7 @@ pub fn pipeline_flow(
                 producers[last].reviews.push(writes);
             }
             PhaseWork::Commit => commits = true,
+            PhaseWork::WriteBack => writes_back = true,
         }
     }
     if !producers.iter().any(|producer| producer.changes_code) {
@@ -167,7 +179,8 @@ pub fn pipeline_flow(
     if !commits {
         return Err(wrong("it does not end with `commit`, so nothing would come of it".to_owned()));
     }
-    Ok(text(name, &producers, used))
+    let pages = if writes_back && used == PipelineUse::Task { WRITE_BACK } else { "" };
+    Ok(text(name, &producers, used, pages))
 }
 
 /// Returns the names of what a phase may read that comes after these, or is one of them, as in a list.
@@ -183,7 +196,7 @@ fn reads(used: PipelineUse, producers: &[Producer<'_>]) -> String {
     all.collect::<Vec<_>>().join(", ")
 }
 
-fn text(name: &str, producers: &[Producer<'_>], used: PipelineUse) -> String {
+fn text(name: &str, producers: &[Producer<'_>], used: PipelineUse, pages: &str) -> String {
     let mut text = format!("name = \"{name}\"\ndescription = \"The pipeline {name}\"\n");
     let mut blocks = String::new();
     for producer in producers {
@@ -197,6 +210,9 @@ fn text(name: &str, producers: &[Producer<'_>], used: PipelineUse) -> String {
     let _ = write!(text, "blocks = '''\n{blocks}'''\n");
     if used == PipelineUse::Task {
         text.push_str("[params]\npr = { values = [\"yes\", \"no\"], default = \"yes\" }\n");
+        if !pages.is_empty() {
+            text.push_str("pages = { values = [\"yes\", \"no\"], default = \"no\" }\n");
+        }
     }
     let producer_of_code = producers.iter().rfind(|producer| producer.changes_code);
     for (n, producer) in producers.iter().enumerate() {
@@ -223,12 +239,14 @@ fn text(name: &str, producers: &[Producer<'_>], used: PipelineUse) -> String {
         text,
         "[[stage]]\nname = \"commit\"\ngates = [{{ verify = true, redo = \"{redo}\" }}, {{ land = true, redo = \"{redo}\" }}]\n"
     );
+    text.push_str(pages);
     if used == PipelineUse::Task {
         let reads = reads(used, producers);
+        let last = if pages.is_empty() { "commit" } else { "write-back" };
         let _ = write!(
             text,
             "[[stage]]\nname = \"offer\"\nwhen = {{ param = \"pr\", is = [\"yes\"] }}\ndeliver = \"pull-request\"\nreads = [{reads}]\n\
-             [[stage]]\nname = \"record\"\nafter = [\"commit\", \"offer\"]\ndeliver = \"commit\"\n"
+             [[stage]]\nname = \"record\"\nafter = [\"{last}\", \"offer\"]\ndeliver = \"commit\"\n"
         );
     }
     text

@@ -232,7 +232,7 @@ fn record(kind: WorkKind, id: &str, state: WorkState, fields: &[(&str, &str)]) -
     };
     let id: WorkId = id.parse().unwrap();
     let fields = fields.iter().map(text).collect();
-    WorkRecord { kind, id, rev: 1, state, left: None, run: None, fields }
+    WorkRecord { kind, id, rev: 1, state, left: None, run: None, allowed: None, fields }
 }
 
 fn outside() -> Outside {

@@ -31,7 +31,7 @@ fn record(kind: WorkKind, name: &str, state: WorkState, fields: &[(&str, &str)])
         ((*name).to_owned(), value)
     });
     let fields: Fields = fields.collect();
-    WorkRecord { id: id(name), kind, rev: 1, state, left: None, run: None, fields }
+    WorkRecord { id: id(name), kind, rev: 1, state, left: None, run: None, allowed: None, fields }
 }
 
 fn about(kind: WorkKind, text: &str, name: &str) -> World {
