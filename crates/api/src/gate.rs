@@ -27,6 +27,7 @@ use serde::Serialize;
 
 use crate::{
     forge::Forge,
+    start::record::pipeline_or_kind,
     verdict::{VerdictTarget, phase_of},
 };
 
@@ -64,7 +65,8 @@ impl Forge {
                 (needs, unmet, format!("forge resume {}", short_id(&id)))
             }
             VerdictTarget::Record(record) => {
-                let flow = self.catalog().flow(record.kind.as_str())?.flow;
+                let name = pipeline_or_kind(&record).to_owned();
+                let flow = self.catalog().flow(&name)?.flow;
                 let found = find_phase(&flow.stages, phase);
                 let needs = found.ok_or_else(|| {
                     let mut names = Vec::new();

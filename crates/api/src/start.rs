@@ -38,6 +38,7 @@ use cast::Cast;
 use choices::Chosen;
 use flow_outline::EFFORT;
 use forge_core::{
+    Command, Input, Run, decide,
     event::{Blob, Coherence, Limits, OnOverlap, Start},
     flow::{Check, Delivery, FORMAT, Stage, Work},
     view::{Course, RunRow, short_commit, shorten},
@@ -45,7 +46,9 @@ use forge_core::{
 use forge_driver::{
     Error,
     base_settings::settings_at,
+    clock,
     person::person,
+    refusal::refused,
     run_id::{new_run_id, short_id},
     run_loop::{Driver, Machine, Tell},
     secrets::{known_at_start, without_values},
@@ -375,6 +378,9 @@ impl Forge {
         }
         let plan = self.plan(&found.flow, &start, &frozen, ready.picked, budget_from);
         if let Some(about) = &start.about {
+            // A run that cannot begin takes nothing on.
+            let begins = Input::Command(Command::Start(Box::new(start.clone())));
+            decide(&Run::new(), clock::now(), &begins).map_err(|refusal| refused(&id, &refusal))?;
             self.take_record(about, &id)?;
         }
         let driver = {

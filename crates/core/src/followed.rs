@@ -5,8 +5,9 @@
 //!
 //! Not here: whether a record may become that, and by which way ([`crate::work`]).
 
+use crate::task_origin::TaskOrigin;
 use crate::{
-    event::{End, QuestionReason, Start},
+    event::{End, QuestionReason},
     flow::{BuiltIn, Check, Stage, Work},
     id::Scope,
     item::Item,
@@ -78,30 +79,6 @@ pub fn record_for(run: &Run, scope: &Scope) -> Option<String> {
     match about.kind {
         WorkKind::Sprint => task.or_else(|| Some(about.item.id.clone())),
         WorkKind::Task | WorkKind::Bug | WorkKind::Feature => Some(about.item.id.clone()),
-    }
-}
-
-/// Where the tasks of a sprint come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TaskOrigin {
-    /// They were there when the run began.
-    Given,
-    /// The run planned them.
-    Planned,
-}
-
-impl TaskOrigin {
-    /// Returns the origin of the items of a list.
-    pub(crate) fn new(start: &Start, list: &str) -> Self {
-        if start.lists.contains_key(list) { Self::Given } else { Self::Planned }
-    }
-
-    /// Returns the id of the record of an item: one that was planned is called by its place in the sprint.
-    pub(crate) fn record_id(self, sprint: &str, item: &str) -> String {
-        match self {
-            Self::Given => item.to_owned(),
-            Self::Planned => format!("{sprint}-{item}"),
-        }
     }
 }
 
@@ -294,6 +271,8 @@ fn sprint(run: &Run, stages: &[Stage], root: &Table) -> Option<WorkState> {
     if unit.state != State::Accepted {
         return Some(WorkState::Active);
     }
-    let is_whole = unit.inner.standings().all(|standing| standing == TableStatus::Closed);
+    let about = run.definition().start.about.as_ref();
+    let is_whole = unit.inner.standings().all(|standing| standing == TableStatus::Closed)
+        && about.is_none_or(|about| about.left_out.is_empty());
     Some(if is_whole { WorkState::Completed } else { WorkState::PartiallyCompleted })
 }

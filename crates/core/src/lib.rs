@@ -33,6 +33,7 @@ pub mod path_claims;
 pub mod result;
 pub mod run;
 pub mod slug;
+mod task_origin;
 mod time;
 pub mod verdict;
 

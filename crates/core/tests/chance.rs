@@ -157,7 +157,11 @@ impl Game {
         let lists: BTreeMap<String, Vec<Item>> = given.collect();
         let about = chance.one_in(4).then(|| {
             let kinds = [WorkKind::Task, WorkKind::Sprint, WorkKind::Bug, WorkKind::Feature];
-            Box::new(RunSubject { kind: *chance.of(&kinds), item: plain_item() })
+            Box::new(RunSubject {
+                kind: *chance.of(&kinds),
+                item: plain_item(),
+                left_out: Vec::new(),
+            })
         });
         let overlap = [OnOverlap::Warn, OnOverlap::Defer, OnOverlap::Block];
         let on_overlap = chance.one_in(2).then(|| *chance.of(&overlap));

@@ -9,9 +9,10 @@ use std::path::Path;
 
 use forge_core::{
     Run, Time,
+    flow::DEFAULT_PIPELINE,
     followed::{FollowedRecord, followed},
     item::Item,
-    work::{FieldValue, Fields, WorkAuthor, WorkCommand, WorkId, WorkKind},
+    work::{FieldChange, FieldValue, Fields, WorkAuthor, WorkCommand, WorkId, WorkKind},
 };
 use forge_store::work::{WorkError, WorkMoment, WorkStore};
 
@@ -49,16 +50,31 @@ fn move_all(
     let time = file_time(at);
     let moment = WorkMoment { at, now: &time, by, place: None };
     let sprint = records.first().map(|record| record.id.clone()).unwrap_or_default();
-    for FollowedRecord { kind, id, to, why, planned } in records {
+    let mut created = Vec::new();
+    for FollowedRecord { kind, id, planned, .. } in records {
         // What no id can be has no record.
         let Ok(id) = id.parse::<WorkId>() else { continue };
         if let Some(item) = planned
             && store.get(&id)?.is_none()
         {
             let fields = fields(&sprint, item);
-            let (id, prefix) = (Some(id.clone()), String::new());
-            store.change(&moment, &WorkCommand::Create { kind: *kind, id, prefix, fields })?;
+            let (own, prefix) = (Some(id.clone()), String::new());
+            store.change(&moment, &WorkCommand::Create { kind: *kind, id: own, prefix, fields })?;
+            created.push((id, item));
         }
+    }
+    // One may come after another that is listed later.
+    for (id, item) in created {
+        let after = item.after.iter().map(|first| format!("{sprint}-{first}"));
+        let after: Vec<FieldValue> = after.map(FieldValue::Text).collect();
+        if !after.is_empty() {
+            let changes =
+                vec![("dependencies".to_owned(), FieldChange::Set(FieldValue::List(after)))];
+            store.change(&moment, &WorkCommand::Set { kind: WorkKind::Task, id, changes })?;
+        }
+    }
+    for FollowedRecord { kind, id, to, why, .. } in records {
+        let Ok(id) = id.parse::<WorkId>() else { continue };
         if let Some(to) = to {
             let why = why.clone();
             store.change(&moment, &WorkCommand::Follow { kind: *kind, id, to: *to, why })?;
@@ -79,6 +95,9 @@ fn fields(sprint: &str, item: &Item) -> Fields {
     }
     if !item.must.is_empty() {
         fields.insert("must".to_owned(), list(&item.must));
+    }
+    if let Some(pipeline) = item.tags.get("pipeline").filter(|name| *name != DEFAULT_PIPELINE) {
+        fields.insert("pipeline".to_owned(), text(pipeline));
     }
     fields
 }

@@ -18,7 +18,7 @@ struct KnownPhase {
     does: PhaseWork,
 }
 
-/// What a known phase does.
+/// The work of a known phase, with the role of its agent and the document that it leaves.
 enum PhaseWork {
     /// An agent writes a document.
     Plan { role: &'static str, writes: &'static str },
@@ -86,7 +86,7 @@ struct Producer<'p> {
     writes: &'static str,
     changes_code: bool,
     gates: Vec<String>,
-    /// What its gates leave.
+    /// Documents of its reviews, in their order.
     reviews: Vec<&'static str>,
 }
 

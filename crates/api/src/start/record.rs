@@ -43,11 +43,15 @@ impl Forge {
         refuse_state(&record)?;
         let settings = self.settings_at(self.home.repository.head().as_deref())?;
         refuse_pipeline(&settings, &record)?;
-        let own = pipeline(&record.fields).filter(|name| *name != DEFAULT_PIPELINE);
-        let flow = request.flow.as_deref().or(own).unwrap_or(record.kind.as_str()).to_owned();
+        refuse_early(&record, &records.committed_tasks()?)?;
+        let flow = request.flow.clone().unwrap_or_else(|| pipeline_or_kind(&record).to_owned());
         let mut text = in_words(&record);
         let mut about = AboutRecord {
-            subject: RunSubject { kind: record.kind, item: item(&record, &BTreeSet::new()) },
+            subject: RunSubject {
+                kind: record.kind,
+                item: item(&record, &BTreeSet::new()),
+                left_out: Vec::new(),
+            },
             lists: BTreeMap::new(),
             notes: Vec::new(),
         };
@@ -56,8 +60,9 @@ impl Forge {
             for task in &tasks {
                 refuse_pipeline(&settings, task)?;
             }
-            let (items, left) = list(&tasks)?;
-            about.notes = left;
+            let SprintTasks { items, left_out, why } = list(&tasks, &records.committed_tasks()?)?;
+            about.notes = why;
+            about.subject.left_out = left_out.iter().map(ToString::to_string).collect();
             for task in
                 tasks.iter().filter(|task| items.iter().any(|item| task.id.as_str() == item.id))
             {
@@ -111,6 +116,12 @@ impl Forge {
     }
 }
 
+/// Returns the flow that a record goes through: its pipeline, or that of its kind.
+pub(crate) fn pipeline_or_kind(record: &WorkRecord) -> &str {
+    let own = pipeline(&record.fields).filter(|name| *name != DEFAULT_PIPELINE);
+    own.unwrap_or(record.kind.as_str())
+}
+
 /// Returns the pipeline that a task names.
 fn pipeline(fields: &Fields) -> Option<&str> {
     fields.get(PIPELINE).and_then(FieldValue::as_text)
@@ -145,6 +156,18 @@ fn modes(sprint: &WorkRecord) -> &'static [(&'static str, &'static str)] {
     }
 }
 
+/// Refuses a task that comes after one which is not done.
+fn refuse_early(record: &WorkRecord, done: &BTreeSet<WorkId>) -> Result<(), Error> {
+    let waits_for = waits_for(&record.fields).into_iter().find(|first| !done.contains(first));
+    match waits_for.filter(|_| record.kind == WorkKind::Task) {
+        None => Ok(()),
+        Some(first) => Err(Error::usage(
+            format!("`{}` depends on `{first}`, which is not committed", record.id),
+            format!("forge run {first}"),
+        )),
+    }
+}
+
 /// Refuses a record that is at its end, or waits for a person.
 fn refuse_state(record: &WorkRecord) -> Result<(), Error> {
     let WorkRecord { id, kind, state, .. } = record;
@@ -176,17 +199,36 @@ fn refuse_state(record: &WorkRecord) -> Result<(), Error> {
     Err(Error::usage(format!("`{id}` is {state}, so no run can work on it"), next))
 }
 
-/// Returns the tasks that can be worked on, and why the others are left out.
-fn list(tasks: &[WorkRecord]) -> Result<(Vec<Item>, Vec<String>), Error> {
-    let is_done = |state: WorkState| state == WorkState::Committed;
-    let open = tasks.iter().filter(|task| !is_done(task.state));
+/// The tasks of a sprint, as a run sees them.
+#[derive(Default)]
+struct SprintTasks {
+    /// Those that can be worked on.
+    items: Vec<Item>,
+    /// Those that cannot, and why.
+    left_out: BTreeSet<WorkId>,
+    why: Vec<String>,
+}
+
+/// Returns the tasks that can be worked on, and why the others are left out. What is done is neither.
+fn list(tasks: &[WorkRecord], done: &BTreeSet<WorkId>) -> Result<SprintTasks, Error> {
+    let own: BTreeSet<&WorkId> = tasks.iter().map(|task| &task.id).collect();
+    let open = tasks.iter().filter(|task| !done.contains(&task.id));
     let (mut out, mut why) = (BTreeSet::new(), Vec::new());
-    for task in open.clone().filter(|task| refuse_state(task).is_err()) {
-        out.insert(task.id.clone());
-        why.push(format!("`{}` is {} and is skipped", task.id, task.state));
+    for task in open.clone() {
+        let first = waits_for(&task.fields)
+            .into_iter()
+            .find(|first| !done.contains(first) && !own.contains(first));
+        if refuse_state(task).is_err() {
+            out.insert(task.id.clone());
+            why.push(format!("`{}` is {} and is skipped", task.id, task.state));
+        } else if let Some(first) = first {
+            out.insert(task.id.clone());
+            why.push(format!(
+                "`{}` waits for `{first}` of another sprint, which is not committed, and is skipped",
+                task.id
+            ));
+        }
     }
-    let done: BTreeSet<WorkId> =
-        tasks.iter().filter(|task| is_done(task.state)).map(|task| task.id.clone()).collect();
     loop {
         let before = out.len();
         for task in open.clone().filter(|task| !out.contains(&task.id)).collect::<Vec<_>>() {
@@ -212,9 +254,9 @@ fn list(tasks: &[WorkRecord]) -> Result<(Vec<Item>, Vec<String>), Error> {
                 format!("forge task show {}", task.id),
             ));
         }
-        items.push(item(task, &done));
+        items.push(item(task, done));
     }
-    Ok((items, why))
+    Ok(SprintTasks { items, left_out: out, why })
 }
 
 /// Returns a record as the engine sees it. It waits for nothing that is done.

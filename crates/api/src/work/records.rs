@@ -1,6 +1,8 @@
 //! The records of a repository, and the little that everything about them needs: reading a row, changing one, naming the user.
 
-use forge_core::work::{WorkAuthor, WorkCommand, WorkId, WorkKind, WorkRecord};
+use std::collections::BTreeSet;
+
+use forge_core::work::{WorkAuthor, WorkCommand, WorkId, WorkKind, WorkRecord, WorkState};
 use forge_driver::{
     Error,
     clock::{file_time, now},
@@ -56,6 +58,13 @@ impl WorkRecords<'_> {
         };
         let all = self.all()?.into_iter().map(|row| row.record);
         Ok(all.filter(is_of).collect())
+    }
+
+    /// Returns the ids of all tasks that are done.
+    pub fn committed_tasks(&self) -> Result<BTreeSet<WorkId>, Error> {
+        let is_done = |record: &WorkRecord| record.state == WorkState::Committed;
+        let all = self.all()?.into_iter().map(|row| row.record);
+        Ok(all.filter(is_done).map(|record| record.id).collect())
     }
 
     pub(super) fn all(&self) -> Result<Vec<WorkRow>, Error> {

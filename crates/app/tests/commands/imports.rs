@@ -156,8 +156,8 @@ fn a_store_of_the_second_predecessor_becomes_records_and_stays_as_it_is() {
         &shown.err,
         &[
             "ids begin with `ACME` there",
-            "no setting here for: commands.migrate, pipelines.short (here: a flow), sprint.execution.mode",
-            "left out: `pipeline` (1), `summaries.plan.files_changed` (1)",
+            "no setting here for: commands.migrate",
+            "left out: `summaries.plan.files_changed` (1)",
         ],
     );
     assert_eq!(files(&world.repo.join(".forge")), before, "it is only shown");

@@ -94,6 +94,9 @@ pub struct RunSubject {
     pub kind: WorkKind,
     /// Its id, its title, the paths that may be changed for it, and what must hold when it is done.
     pub item: Item,
+    /// Tasks of a sprint that the run leaves out, because they are blocked or need a person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// What happens where other work may change the same files.

@@ -33,7 +33,7 @@ pub(super) enum BlockKind {
 
 /// A block of directives for one phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct GateBlock {
     pub kind: BlockKind,
     pub phase: String,
     /// The line of its fence, counted from one.
@@ -71,8 +71,8 @@ impl fmt::Display for BlockFlaw {
 }
 
 /// Returns the blocks of a text.
-pub(super) fn blocks(text: &str) -> Result<Vec<Block>, BlockFlaw> {
-    let mut found: Vec<Block> = Vec::new();
+pub(super) fn blocks(text: &str) -> Result<Vec<GateBlock>, BlockFlaw> {
+    let mut found: Vec<GateBlock> = Vec::new();
     let mut place = LinePlace::Text;
     for (n, line) in text.lines().enumerate() {
         let number = n + 1;
@@ -85,7 +85,7 @@ pub(super) fn blocks(text: &str) -> Result<Vec<Block>, BlockFlaw> {
                 }
             }
             LinePlace::Block(block) if line.trim_end() == FENCE => {
-                let Block { kind, phase, .. } = &block;
+                let GateBlock { kind, phase, .. } = &block;
                 if found.iter().any(|other| other.kind == *kind && other.phase == *phase) {
                     let what =
                         format!("a second `{}` block for the phase `{phase}`", kind.as_str());
@@ -164,7 +164,7 @@ enum LinePlace {
     Text,
     /// In a block of something else, which ends with this fence.
     Fence(String),
-    Block(Block),
+    Block(GateBlock),
 }
 
 impl LinePlace {
@@ -181,7 +181,7 @@ impl LinePlace {
                 format!("`{}` is not ```{} phase=NAME", line.trim_end(), kind.as_str())
             })?;
             let (phase, directives) = (phase.to_owned(), Vec::new());
-            return Ok(Self::Block(Block { kind, phase, line: number, directives }));
+            return Ok(Self::Block(GateBlock { kind, phase, line: number, directives }));
         }
         let begins = line.trim_start_matches(' ');
         let is_indented = line.len() - begins.len() > 3;

@@ -7,7 +7,7 @@
 
 use super::brief_shape::BriefShape;
 use super::directive::Directive;
-use super::gate_text::{Block, BlockKind, blocks};
+use super::gate_text::{BlockKind, GateBlock, blocks};
 use super::table::{Check, Gate, GateWeight, Stage, When};
 
 /// The name of the gate that looks at what the work of a stage left.
@@ -86,7 +86,7 @@ fn names(stages: &[Stage]) -> Vec<String> {
 /// Gives a block to all that it is for, and returns how many those are.
 fn give(
     stages: &mut [Stage],
-    block: &Block,
+    block: &GateBlock,
     role: Option<&str>,
     pipelines: &[&str],
 ) -> Result<usize, String> {
@@ -123,7 +123,7 @@ fn give(
     Ok(n)
 }
 
-fn put(needs: &mut Vec<Directive>, block: &Block) -> Result<(), String> {
+fn put(needs: &mut Vec<Directive>, block: &GateBlock) -> Result<(), String> {
     if !needs.is_empty() {
         let (line, phase) = (block.line, &block.phase);
         return Err(format!("has a second `gates` block for the phase `{phase}`, line {line}"));
@@ -132,7 +132,7 @@ fn put(needs: &mut Vec<Directive>, block: &Block) -> Result<(), String> {
     Ok(())
 }
 
-fn put_outputs(stage: &mut Stage, block: &Block) -> Result<(), String> {
+fn put_outputs(stage: &mut Stage, block: &GateBlock) -> Result<(), String> {
     if stage.gate(OUTPUTS).is_some() {
         let (line, phase) = (block.line, &block.phase);
         return Err(format!("has a second `outputs` block for the phase `{phase}`, line {line}"));

@@ -19,9 +19,10 @@ use super::{
 use crate::{
     event::Blob,
     flow::{Stage, Work},
-    followed::{TaskOrigin, changes_code},
+    followed::changes_code,
     id::Scope,
     run::{Run, Table},
+    task_origin::TaskOrigin,
     verdict::PhaseVerdict,
     work::{FieldValue, WorkId, WorkKind, WorkRecord, WorkState},
 };

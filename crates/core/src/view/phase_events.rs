@@ -29,11 +29,11 @@ use crate::{
         Event, FailureKind, Hold, Outcome, Question, QuestionReason, Ruling, Start, TriageOutcome,
     },
     flow::{Flow, Work},
-    followed::TaskOrigin,
     friction::Friction,
     id::{CallId, Scope, UnitId},
     money::{Cost, Tokens},
     run::{COHERENCE, CallEnding, CallKind, EndedCall},
+    task_origin::TaskOrigin,
     verdict::{PhaseVerdict, Verdict},
     work::WorkKind,
 };
@@ -321,6 +321,11 @@ impl EventReader<'_> {
             event.action = PhaseAction::SubagentEscalated;
         }
         let phase = question.gate.as_deref().unwrap_or(&unit.stage);
+        if let QuestionReason::NotReady { unmet } = &question.why {
+            let failed = self.event(PhaseAction::GateFailed, at, &unit.scope, phase);
+            let notes = unmet.iter().map(ToString::to_string).collect();
+            self.events.push(PhaseEvent { notes, ..failed });
+        }
         let event = self.event(PhaseAction::Escalated, at, &unit.scope, phase);
         let notes = vec![format!("{}: {}", question.id, question_text(question))];
         self.events.push(PhaseEvent { notes, ..event });

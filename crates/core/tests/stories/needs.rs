@@ -330,7 +330,7 @@ fn a_task_of_a_sprint_is_looked_up_as_the_record_that_it_is() {
     let flow = "name = \"sprint\"\nlists = [\"tasks\"]\n[[stage]]\nname = \"plan\"\nagent = \"p\"\nlist = \"tasks\"\n[[stage]]\nname = \"tasks\"\neach = \"tasks\"\n  [[stage.stage]]\n  name = \"make\"\n  agent = \"m\"\n";
     let about = || {
         let item = Item { id: "A-S01".into(), ..Item::default() };
-        Some(Box::new(RunSubject { kind: WorkKind::Sprint, item }))
+        Some(Box::new(RunSubject { kind: WorkKind::Sprint, item, left_out: Vec::new() }))
     };
     let id = |run: &Run, name: &str| record_of_unit(run, &unit(name).scope).unwrap().to_string();
     let mut start = start_of("sprint", &[("sprint", flow)], &[]);

@@ -38,7 +38,7 @@ fn about(kind: WorkKind, text: &str, name: &str) -> World {
     let flow = kind.as_str();
     let mut start = start_of(flow, &[(flow, text)], &[]);
     let item = Item { id: name.to_owned(), ..Item::default() };
-    start.about = Some(Box::new(RunSubject { kind, item }));
+    start.about = Some(Box::new(RunSubject { kind, item, left_out: Vec::new() }));
     World::of(start)
 }
 

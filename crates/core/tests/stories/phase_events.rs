@@ -23,7 +23,7 @@ fn about(kind: WorkKind, id: &str, text: &str) -> Start {
     let name = kind.as_str();
     let mut start = start_of(name, &[(name, text)], &[]);
     let item = Item { id: id.to_owned(), ..Item::default() };
-    start.about = Some(Box::new(RunSubject { kind, item }));
+    start.about = Some(Box::new(RunSubject { kind, item, left_out: Vec::new() }));
     start
 }
 

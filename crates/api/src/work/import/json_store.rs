@@ -9,6 +9,7 @@ use forge_core::{
     item::path_flaw,
     work::{FieldOwner, FieldValue, Fields, WorkId, WorkKind, rule},
 };
+use forge_project::settings::{PipelineName, PipelinePhase};
 use forge_store::work::field_value;
 use serde_json::{Map, Value};
 
@@ -17,8 +18,7 @@ use super::{draft::ImportDraft, source_folder::SourceFolder};
 pub(super) const CONFIG: &str = ".forge/config.json";
 pub(super) const STORE: &str = ".forge/store";
 
-/// Fields of that store without a place here. The last one is in summaries.
-const LEFT_OUT: [(WorkKind, &str); 1] = [(WorkKind::Task, "pipeline")];
+/// The field of summaries there without a place here.
 const FILES_CHANGED: &str = "files_changed";
 
 /// What a file says, but for what follows from other files.
@@ -125,9 +125,12 @@ fn settings(config: &Map<String, Value>, draft: &mut ImportDraft) {
                 }
             }
             ("pipelines", Value::Object(pipelines)) => {
-                other.extend(
-                    pipelines.keys().map(|name| format!("pipelines.{name} (here: a flow)")),
-                );
+                for (name, pipeline) in pipelines {
+                    match pipeline_lines(name, pipeline) {
+                        Some(lines) => draft.settings.extend(lines),
+                        None => other.push(format!("pipelines.{name}")),
+                    }
+                }
             }
             _ => other.push(key.clone()),
         }
@@ -167,10 +170,6 @@ fn record(
     let state = take("status")?;
     let (mut fields, mut derived) = (Fields::new(), Vec::new());
     for (name, mut value) in top {
-        if LEFT_OUT.contains(&(kind, &name)) && rule(kind, &name).is_none() {
-            draft.leave_out(name);
-            continue;
-        }
         if name == "summaries" {
             for (phase, summary) in value.as_object_mut().into_iter().flatten() {
                 if summary.as_object_mut().is_some_and(|one| one.remove(FILES_CHANGED).is_some()) {
@@ -232,4 +231,29 @@ fn compare(derived: &[Derived], draft: &mut ImportDraft) {
     for (path, what) in flaws {
         draft.finding(path, what);
     }
+}
+
+/// Returns a pipeline as lines of settings, if it has a form that they can have. A phase is there called by what it does.
+fn pipeline_lines(name: &str, pipeline: &Value) -> Option<Vec<String>> {
+    let phases = pipeline.get("phases")?.as_array()?;
+    let text = |phase: &Value, key: &str| phase.get(key)?.as_str().map(str::to_owned);
+    let mut lines = Vec::new();
+    for phase in phases {
+        let mut line = text(phase, "role")?;
+        if let Some(target) = text(phase, "on_revision") {
+            let by_command = |other: &&Value| text(other, "command").as_ref() == Some(&target);
+            let target = phases.iter().find(by_command)?;
+            line.push_str(&format!(" on_revision={}", text(target, "role")?));
+        }
+        if let Some(most) = phase.get("maxIterations").and_then(Value::as_u64) {
+            line.push_str(&format!(" max_iterations={most}"));
+        }
+        if let Some(model) = text(phase, "model") {
+            line.push_str(&format!(" model={model}"));
+        }
+        PipelinePhase::try_from(line.clone()).ok()?;
+        lines.push(format!("\"{line}\""));
+    }
+    PipelineName::try_from(name.to_owned()).ok()?;
+    Some(vec![format!("[pipelines.{name}]"), format!("phases = [{}]", lines.join(", "))])
 }
