@@ -216,7 +216,7 @@ fn the_inbox_of_every_agent_is_exactly_what_its_role_reads() {
         &world.brief(&run, "build.T1/implement#1/review#1"),
         &[
             "## The task under review",
-            "It was allowed to change: ",
+            "It is allowed to change: ",
             "## What its author says about it",
         ],
     );
