@@ -130,6 +130,46 @@ fn a_review_is_told_its_iteration_and_what_came_before() {
     );
 }
 
+#[test]
+fn what_is_too_much_for_a_brief_is_counted() {
+    let world = project("", &[("implement", "src/many/new")]);
+    let settings = std::fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    world.write("forge.toml", format!("architecture = [\"docs\"]\n{settings}"));
+    for n in 0..22 {
+        world.write(&format!("docs/{n:02}.md"), format!("# Part {n}\n\n{}\n", "word ".repeat(100)));
+    }
+    for n in 0..45 {
+        world.write(&format!("src/many/{n:02}"), "a word\n");
+    }
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "-m", "much"]);
+    world.ok(&["sprint", "new", "First"]);
+    let title = "word ".repeat(18);
+    for _ in 0..24 {
+        world.ok(&["task", "new", &title, "sprintId=ACME-S01", "writes=src/many"]);
+    }
+    let said = run(&world, "ACME-S01-T24", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let brief = world.brief(&world.latest(), "plan#1");
+    let part = |title: &str| {
+        let after = brief.split(&format!("## {title}\n")).nth(1).unwrap();
+        after.split("\n## ").next().unwrap().to_owned()
+    };
+    let index = part("The records of work around this");
+    has(&index, &["`ACME-S01` sprint", "`ACME-S01-T24` task, draft: word", "word…"]);
+    has(&index, &["`src/many/39`\n- and 5 more", "- `ACME-S01-T18` task, draft:"]);
+    assert_eq!(
+        index.matches("- and 5 more").count(),
+        2,
+        "20 of 25 records, 40 of 45 files\n{index}"
+    );
+    lacks(&index, &["`ACME-S01-T19`", "`src/many/40`"]);
+    let architecture = part("The project's architecture");
+    has(&architecture, &["- `docs/19.md` Part 19: word word", "word…\n- and 2 more beside them"]);
+    lacks(&architecture, &["docs/20.md"]);
+    assert!(architecture.len() < 20 * 360, "{}", architecture.len());
+}
+
 /// One role that plans in one stage and builds in another, with a model for each phase.
 const PHASES: &str = r#"
 [[stage]]

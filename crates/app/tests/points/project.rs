@@ -246,6 +246,7 @@ impl Left<'_> {
     /// The number of calls that a unit or gate had.
     pub(crate) fn tries(&self, call: &str) -> usize {
         let started = |line: &&String| {
+            let line = line.strip_suffix(", with a simplified brief").unwrap_or(line);
             let call = line.strip_prefix(call).and_then(|rest| rest.strip_suffix(" started"));
             call.is_some_and(|number| number.starts_with('#') && !number.contains('/'))
         };
