@@ -20,7 +20,7 @@ fn waiting() -> (World, String) {
     (world, run)
 }
 
-pub(crate) const COMMANDS: [&str; 40] = [
+pub(crate) const COMMANDS: [&str; 42] = [
     "demo",
     "init",
     "run",
@@ -53,6 +53,8 @@ pub(crate) const COMMANDS: [&str; 40] = [
     "task",
     "bug",
     "work",
+    "import",
+    "hook",
     "flow",
     "agents",
     "config",
@@ -91,12 +93,13 @@ fn the_help_of_every_command() {
 }
 
 /// Commands that have commands of their own.
-const INNER: [(&str, &[&str]); 8] = [
+const INNER: [(&str, &[&str]); 9] = [
     ("feature", &["new", "list", "show", "set", "move", "retire"]),
     ("sprint", &["new", "list", "show", "set", "move", "retire", "block", "unblock"]),
     ("task", &["new", "list", "show", "set", "move", "retire", "block", "unblock"]),
     ("bug", &["new", "list", "show", "set", "move", "retire"]),
     ("work", &["check", "write"]),
+    ("hook", &["write", "allow"]),
     ("flow", &["list", "show", "check"]),
     ("agents", &["check", "use"]),
     ("config", &["get", "list", "explain", "set", "unset", "edit", "path", "schema", "allow"]),
