@@ -143,8 +143,8 @@ const EXAMPLES: [(&str, &[&str]); 69] = [
     (
         "hook",
         &[
-            "forge hook write < call.json",
-            "forge hook allow .forge/work/tasks/ACME-S01-T01.json --why \"the old id is wrong\"",
+            "forge hook write",
+            "forge hook allow .forge/work/tasks/ACME-S01-T01.json --why \"it moves\"",
         ],
     ),
     ("import", &["forge import", "forge import ../old --write"]),
@@ -157,7 +157,7 @@ const EXAMPLES: [(&str, &[&str]); 69] = [
     ),
     ("bug new", &["forge bug new \"Empty file crashes\" severity=major"]),
     ("work check", &["forge work check", "forge work check --json"]),
-    ("hook write", &["forge hook write < call.json"]),
+    ("hook write", &["forge hook write"]),
     ("hook allow", &["forge hook allow .forge/work/tasks/A-S01-T01.json --why \"renamed\""]),
     ("work pages", &["forge work pages", "forge work pages --check"]),
     ("work write", &["forge work write ACME-S01-T01"]),

@@ -15,10 +15,10 @@ use super::{
 };
 use crate::terminal_output;
 
-/// Import records from .forge/store, .specs or .gsd of other systems
+/// Import records of other systems: .forge/store, .specs, .gsd
 #[derive(Args)]
 #[command(after_help = "\
-Without --write nothing is changed. The files of other systems are never changed.
+Without --write nothing is changed. Files of other systems are only read.
 If something cannot be imported, the rest is, and the exit code is 1.")]
 pub(crate) struct ImportArgs {
     /// Name the folder that has them [default: the top of the repository]
