@@ -37,7 +37,7 @@ use forge_core::{
         RunSubject, Start, TriageOutcome,
     },
     failure::FaultClass,
-    flow::{Check, Delivery, Flow, Stage, Work},
+    flow::{Check, Delivery, Flow, Work},
     id::{CallId, QuestionId},
     item::Item,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
