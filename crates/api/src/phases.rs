@@ -32,13 +32,12 @@ impl Forge {
     pub fn friction(&self, run: Option<&str>) -> Result<FrictionSummary, Error> {
         let run = run.map(|run| self.resolve(run)).transpose()?;
         let Some(store) = self.find_store()? else { return Ok(FrictionSummary::default()) };
-        let runs = match run {
-            Some(run) => vec![run],
-            None => {
-                let (rows, _) = store.latest(RUNS_MAX)?;
-                // The oldest first, so that what was reported last is the newest.
-                rows.into_iter().rev().map(|row| row.run).collect()
-            }
+        let runs = if let Some(run) = run {
+            vec![run]
+        } else {
+            let (rows, _) = store.latest(RUNS_MAX)?;
+            // The oldest first, so that what was reported last is the newest.
+            rows.into_iter().rev().map(|row| row.run).collect()
         };
         let (mut events, mut unreadable) = (Vec::new(), Vec::new());
         for run in runs {

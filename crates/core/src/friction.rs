@@ -175,7 +175,7 @@ impl<'de> Deserialize<'de> for FrictionReport {
             match read {
                 Ok(friction) => report.entries.push(friction),
                 Err(what) => {
-                    report.flaws.push(Self::flaw(&format!("entry {}: ", index + 1), &what))
+                    report.flaws.push(Self::flaw(&format!("entry {}: ", index + 1), &what));
                 }
             }
         }

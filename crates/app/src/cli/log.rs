@@ -22,6 +22,7 @@ use crate::{
 
 /// Show what happened in a run
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct LogArgs {
     /// Name the run; the latest by default
     run: Option<String>,
@@ -121,7 +122,9 @@ impl LogArgs {
 
     fn print_phases(&self, events: &[PhaseEvent]) {
         if self.json {
-            events.iter().for_each(|event| terminal_output::print_raw(&json_line(event)));
+            for event in events {
+                terminal_output::print_raw(&json_line(event));
+            }
             return;
         }
         let (mut lines, mut day) = (Vec::new(), today());

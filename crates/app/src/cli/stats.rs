@@ -88,7 +88,8 @@ impl StatsArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         if let Some(StatsSubcommand::Friction { run, json }) = self.subcommand {
-            return print_friction(&forge.friction(run.as_deref())?, json);
+            print_friction(&forge.friction(run.as_deref())?, json);
+            return Ok(ExitCode::SUCCESS);
         }
         let which = SpendingFilter { run: self.run, days: self.days };
         let axes = match self.by {
@@ -114,7 +115,7 @@ impl StatsArgs {
     }
 }
 
-fn print_friction(summary: &FrictionSummary, json: bool) -> Result<ExitCode, Error> {
+fn print_friction(summary: &FrictionSummary, json: bool) {
     for run in &summary.unreadable {
         let warning = format!("warning: {} is not counted: {}", run.run, run.why);
         terminal_output::print_stderr(&sanitize(&warning));
@@ -124,7 +125,6 @@ fn print_friction(summary: &FrictionSummary, json: bool) -> Result<ExitCode, Err
     } else {
         terminal_output::print(&friction_table(&summary.friction.rows));
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn friction_table(rows: &[FrictionRow]) -> String {

@@ -224,10 +224,10 @@ fn friction_is_kept_shown_and_given_to_the_retrospective_and_a_flaw_of_it_fails_
     assert_eq!(view["entries"][0]["task"], "ACME-S01-T1");
     let facts = world.facts(&id);
     let notes = facts.iter().map(|fact| &fact["attempt_ended"]["receipt"]["notes"][0]);
-    let noted = notes
+    let is_told = notes
         .filter_map(Value::as_str)
         .any(|note| note.starts_with("friction that is not kept: entry 2: `kind` is not one of"));
-    assert!(noted, "{facts:#?}");
+    assert!(is_told, "{facts:#?}");
     let lines = world.ok(&["log", &id, "--phases", "--json"]);
     let events: Vec<Value> =
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

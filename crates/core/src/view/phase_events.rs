@@ -438,7 +438,7 @@ impl EventReader<'_> {
         let iteration = self.iteration(&ended.call);
         let event = self.about_unit(PhaseAction::GateFailed, ended.at, ended.call.unit());
         let (notes, verdict) = (vec![shorten(&note)], Some(PhaseVerdict::Revision));
-        self.events.push(PhaseEvent { phase, call, iteration, notes, verdict, ..event });
+        self.events.push(PhaseEvent { phase, call, iteration, verdict, notes, ..event });
     }
 }
 
@@ -468,11 +468,12 @@ fn came_to(ending: &CallEnding) -> (PhaseAction, Option<PhaseVerdict>, Option<St
                 (Complete, unknown, Some(format!("partly done: {left}")))
             }
             Outcome::Blocked { what, .. } => (SubagentEscalated, unknown, note(what)),
-            Outcome::Fault { what, .. } => (SubagentRetry, unknown, note(what)),
+            Outcome::Fault { what, .. } | Outcome::Deferred { what, .. } => {
+                (SubagentRetry, unknown, note(what))
+            }
             Outcome::Limited { what, .. } => {
                 (SubagentRetry, unknown, Some(format!("a limit was reached: {what}")))
             }
-            Outcome::Deferred { what, .. } => (SubagentRetry, unknown, note(what)),
             Outcome::Lost => (SubagentRetry, unknown, note("its process ended without an ending")),
             Outcome::Interrupted => (SubagentRetry, unknown, note("Forge stopped it")),
         },
