@@ -5,7 +5,7 @@ use std::{path::Path, process::Command, time::Duration};
 use forge_core::work::{
     FieldChange, FieldValue, Fields, WorkAuthor, WorkCommand, WorkId, WorkKind,
 };
-use forge_store::work::{WorkError, WorkMoment, WorkStore};
+use forge_store::work::{WorkMoment, WorkStore};
 
 use crate::measurement::{
     Bench, Bound, Measured, Unit, children_cpu, commit, in_ms, repository, spend, write_files,
@@ -62,7 +62,7 @@ fn cpu(times: usize, command: impl Fn(usize) -> Command) -> Measured<Duration> {
 /// Makes a store with a task and so many facts more, and returns how many it has.
 fn fill(dir: &Path, facts: usize) -> Measured<String> {
     std::fs::create_dir_all(dir).map_err(|error| error.to_string())?;
-    let mut store = WorkStore::open(dir).map_err(failed)?;
+    let mut store = WorkStore::open(dir).map_err(|error| error.to_string())?;
     change(&mut store, &new(WorkKind::Sprint))?;
     // Each task has a hundred facts; the first one has few.
     change(&mut store, &new(WorkKind::Task))?;
@@ -93,9 +93,5 @@ fn new(kind: WorkKind) -> WorkCommand {
 fn change(store: &mut WorkStore, command: &WorkCommand) -> Measured<WorkId> {
     let by = WorkAuthor::Person { who: "ada".to_owned() };
     let moment = WorkMoment { at: 1_000, now: "2026-01-31T12:00:00Z", by: &by, place: None };
-    Ok(store.change(&moment, command).map_err(failed)?.0.record.id)
-}
-
-fn failed(error: WorkError) -> String {
-    format!("{error:?}")
+    Ok(store.change(&moment, command).map_err(|error| error.to_string())?.0.record.id)
 }

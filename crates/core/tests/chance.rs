@@ -50,7 +50,7 @@ use forge_core::{
 };
 use invariants::Watch;
 use numbers::Chance;
-use sometimes::SOMETIMES;
+use sometimes::{SOMETIMES, is_look};
 
 const STEPS_DEFAULT: u64 = 50_000;
 const SEED_DEFAULT: u64 = 20_261_115;
@@ -679,16 +679,7 @@ impl Game {
             let again = decide(&self.run, self.now, input).unwrap();
             assert_eq!(again.facts, [], "a report counted twice");
             // Nobody else claims anything between a look at paths and its report, so none is old.
-            let is_look = matches!(
-                input,
-                Input::Report(
-                    Report::PathsTaken { .. }
-                        | Report::PathsFree { .. }
-                        | Report::NeedsMet { .. }
-                        | Report::NeedsUnmet { .. }
-                )
-            );
-            if !is_look {
+            if !is_look(input) {
                 self.inputs.push(input.clone());
             }
         }

@@ -176,7 +176,7 @@ const FRICTION: &str = r###"
 role = "engineer"
 unit = "tasks.T1/implement"
 append = { "src/greet" = "a word\n" }
-artifacts = { "PROGRESS.md" = "## Done\n" }
+artifacts = { "PROGRESS.md" = "## Done\n\nIt says what is to be done, where, and how anybody can see that it is done. It says what is to be done, where, and how anybody can see that it is done. It says what is to be done, and where, and no more than that.\n" }
 [play.result]
 summary = "a word"
 commit = "Say a word"

@@ -1,6 +1,7 @@
 //! What has to happen sometimes, and how it is counted.
 
 use forge_core::{
+    Input, Report,
     Refusal,
     event::{Approval, Edit, End, Event, Hold, Outcome, QuestionReason, SentBack, Waiver},
     failure::FaultClass,
@@ -258,4 +259,17 @@ fn why_asked(why: &QuestionReason) -> &'static str {
         QuestionReason::Unfinished { .. } => "why unfinished",
         QuestionReason::NotReady { .. } => "why not ready",
     }
+}
+
+/// Returns true for what a driver sees and says at once, so that none of it is old.
+pub(crate) fn is_look(input: &Input) -> bool {
+    matches!(
+        input,
+        Input::Report(
+            Report::PathsTaken { .. }
+                | Report::PathsFree { .. }
+                | Report::NeedsMet { .. }
+                | Report::NeedsUnmet { .. }
+        )
+    )
 }

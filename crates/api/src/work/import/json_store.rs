@@ -243,13 +243,13 @@ fn pipeline_lines(name: &str, pipeline: &Value) -> Option<Vec<String>> {
         if let Some(target) = text(phase, "on_revision") {
             let by_command = |other: &&Value| text(other, "command").as_ref() == Some(&target);
             let target = phases.iter().find(by_command)?;
-            line.push_str(&format!(" on_revision={}", text(target, "role")?));
+            line = format!("{line} on_revision={}", text(target, "role")?);
         }
         if let Some(most) = phase.get("maxIterations").and_then(Value::as_u64) {
-            line.push_str(&format!(" max_iterations={most}"));
+            line = format!("{line} max_iterations={most}");
         }
         if let Some(model) = text(phase, "model") {
-            line.push_str(&format!(" model={model}"));
+            line = format!("{line} model={model}");
         }
         PipelinePhase::try_from(line.clone()).ok()?;
         lines.push(format!("\"{line}\""));
