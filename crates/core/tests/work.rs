@@ -579,8 +579,8 @@ fn import(title: &str, state: &str, last: Option<LastImport>) -> WorkCommand {
     WorkCommand::Import { kind: WorkKind::Task, id: id("X-1"), record, last }
 }
 
-fn last(sum: &str, rev: u64) -> Option<LastImport> {
-    Some(LastImport { source: "old/X.json".to_owned(), sum: sum.to_owned(), rev })
+fn last(sum: &str, rev: u64) -> LastImport {
+    LastImport { source: "old/X.json".to_owned(), sum: sum.to_owned(), rev }
 }
 
 #[test]
@@ -588,13 +588,13 @@ fn an_import_makes_a_record_in_any_state_and_changes_only_what_nobody_changed_he
     let mut rows = Rows::new();
     assert_eq!(rows.run(&import("a", "approved", None)).unwrap().len(), 1);
     assert_eq!((rows.get("X-1").state, rows.get("X-1").rev), (WorkState::Approved, 1));
-    assert_eq!(rows.run(&import("a", "approved", last("a", 1))).unwrap().len(), 0);
+    assert_eq!(rows.run(&import("a", "approved", Some(last("a", 1)))).unwrap().len(), 0);
     // No legal way leads there: the other system says what it says.
-    rows.run(&import("b", "draft", last("a", 1))).unwrap();
+    rows.run(&import("b", "draft", Some(last("a", 1)))).unwrap();
     assert_eq!((rows.get("X-1").state, rows.get("X-1").title()), (WorkState::Draft, "b"));
     rows.set("X-1", "estimate", text("M")).unwrap();
-    assert_eq!(rows.run(&import("b", "draft", last("b", 2))).unwrap().len(), 0, "only here");
-    let refusal = rows.run(&import("c", "draft", last("b", 2))).unwrap_err();
+    assert_eq!(rows.run(&import("b", "draft", Some(last("b", 2)))).unwrap().len(), 0, "only here");
+    let refusal = rows.run(&import("c", "draft", Some(last("b", 2)))).unwrap_err();
     assert!(matches!(refusal, WorkRefusal::ChangedHere { .. }), "{refusal}");
     let elsewhere = LastImport { source: "other".to_owned(), sum: "b".to_owned(), rev: 3 };
     for last in [None, Some(elsewhere)] {
@@ -623,8 +623,8 @@ fn an_import_is_checked_as_every_write_and_a_stopped_record_can_go_back() {
     assert_eq!(rows.get("X-1").state, WorkState::Draft);
     let mut rows = Rows::new();
     rows.run(&import("a", "implementing", None)).unwrap();
-    rows.run(&import("b", "escalated", last("a", 1))).unwrap();
-    rows.run(&import("c", "escalated", last("b", 2))).unwrap();
+    rows.run(&import("b", "escalated", Some(last("a", 1)))).unwrap();
+    rows.run(&import("c", "escalated", Some(last("b", 2)))).unwrap();
     rows.run(&unblock).unwrap();
     assert_eq!(rows.get("X-1").state, WorkState::Implementing, "it is known where it was");
 }
