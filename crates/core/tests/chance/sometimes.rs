@@ -1,8 +1,7 @@
 //! What has to happen sometimes, and how it is counted.
 
 use forge_core::{
-    Input, Report,
-    Refusal,
+    Input, Refusal, Report,
     event::{Approval, Edit, End, Event, Hold, Outcome, QuestionReason, SentBack, Waiver},
     failure::FaultClass,
     id::CallId,

@@ -36,6 +36,18 @@ fn read(text: &str) -> Result<Flow, String> {
     Flow::parse("f", &texts).map_err(|error| error.to_string())
 }
 
+/// The same for what a project's pipelines are named in.
+fn rows_of_pipelines() -> Vec<String> {
+    let stage = |text: &str| format!("name = \"f\"\n[[stage]]\nname = \"s\"\n{text}\n");
+    vec![
+        stage("agent = \"x\"\nlist = \"t\"\ntags.k = { values = \"words\" }"),
+        stage("agent = \"x\"\nlist = \"t\"\ntags.k = { values = 3 }"),
+        stage(
+            "agent = \"x\"\nlist = \"t\"\n[[stage]]\nname = \"e\"\neach = \"t\"\npipelines = \"k\"\n[[stage.stage]]\nname = \"made\"\nagent = \"x\"",
+        ),
+    ]
+}
+
 /// Keys of a call of an agent where there is none, or with other words than they have.
 fn rows_of_calls() -> Vec<String> {
     let stage = |text: &str| format!("name = \"f\"\n[[stage]]\nname = \"s\"\n{text}\n");
@@ -160,14 +172,9 @@ fn rows() -> Vec<String> {
         after("after = []\ndeliver = \"pull-request\""),
         each("deliver = \"summary\""),
         each("deliver = \"pull-request\""),
-        stage("agent = \"x\"\nlist = \"t\"\ntags.k = { values = \"words\" }"),
-        stage("agent = \"x\"\nlist = \"t\"\ntags.k = { values = 3 }"),
-        stage(
-            "agent = \"x\"\nlist = \"t\"\n[[stage]]\nname = \"e\"\neach = \"t\"\npipelines = \"k\"\n[[stage.stage]]\nname = \"made\"\nagent = \"x\"",
-        ),
         format!("name = \"f\"\n{LANDS}[[stage]]\nname = \"s\"\ndeliver = \"pages\"\n"),
     ];
-    [rows, rows_of_calls()].concat()
+    [rows, rows_of_calls(), rows_of_pipelines()].concat()
 }
 
 #[test]
