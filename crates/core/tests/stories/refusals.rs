@@ -45,6 +45,7 @@ fn rows_of_pipelines() -> Vec<String> {
         stage(
             "agent = \"x\"\nlist = \"t\"\n[[stage]]\nname = \"e\"\neach = \"t\"\npipelines = \"k\"\n[[stage.stage]]\nname = \"made\"\nagent = \"x\"",
         ),
+        format!("name = \"f\"\n{LANDS}[[stage]]\nname = \"s\"\ndeliver = \"pages\"\n"),
     ]
 }
 
@@ -172,7 +173,6 @@ fn rows() -> Vec<String> {
         after("after = []\ndeliver = \"pull-request\""),
         each("deliver = \"summary\""),
         each("deliver = \"pull-request\""),
-        format!("name = \"f\"\n{LANDS}[[stage]]\nname = \"s\"\ndeliver = \"pages\"\n"),
     ];
     [rows, rows_of_calls(), rows_of_pipelines()].concat()
 }
