@@ -32,6 +32,18 @@ fn sprint(first: &str) -> World {
         world.ok(&["task", "new", title, "sprintId=ACME-S01", &format!("writes={path}")]);
     }
     world.ok(&["task", "set", "ACME-S01-T02", "dependencies=ACME-S01-T01"]);
+    // Otherwise the second one has to wait.
+    for state in [
+        "planned",
+        "plan-approved",
+        "implementing",
+        "implemented",
+        "review-approved",
+        "approved",
+        "committed",
+    ] {
+        world.ok(&["task", "move", "ACME-S01-T01", state]);
+    }
     world
 }
 
@@ -54,7 +66,7 @@ fn a_brief_has_the_architecture_the_records_around_the_task_and_what_phases_befo
             "## The records of work around this\n\n\
              - `ACME-S01` sprint, planning: First\n\
              - `ACME-S01-T02` task, draft: Greet (this work)\n\
-             - `ACME-S01-T01` task, draft: Part (comes before this work)\n\
+             - `ACME-S01-T01` task, committed: Part (comes before this work)\n\
              - `ACME-S01-T03` task, draft: Wave\n\n\
              Files that are there, of those that it may change:\n\n- `src/greet`\n",
             "- `docs/architecture/b.md` Doors: All that comes in is checked here.\n\

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     reads::fits,
-    record_runs::{project, run},
+    record_runs::{branch, project, run},
     world::{DONE, FAILED, World, has, until},
 };
 
@@ -27,10 +27,6 @@ fn with_task() -> World {
     world.ok(&["sprint", "new", "First"]);
     world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "must+=it greets"]);
     world
-}
-
-fn branch(world: &World, run: &str) -> String {
-    world.view(run)["branch"].as_str().unwrap().to_owned()
 }
 
 fn page(world: &World, path: &str) -> String {

@@ -110,6 +110,8 @@ fn a_sprint_that_has_tasks_begins_with_them_and_leaves_out_what_is_blocked() {
         "ACME-S01-T01  committed  Greet\nACME-S01-T02  committed  Part\nACME-S01-T03  blocked    Wave\n"
     );
     has(&world.ok(&["sprint", "list"]), &["ACME-S01  retrospective-done  First"]);
+    let history = world.ok(&["sprint", "show", "ACME-S01"]);
+    has(&history, &["moved from active to partially-completed"]);
     world.ok(&["work", "check"]);
 }
 
@@ -251,4 +253,35 @@ fn a_pipeline_with_a_flaw_is_refused_by_name() {
         assert_eq!(said.code, WRONG, "{said}");
         has(&said.err, &[says]);
     }
+}
+
+#[test]
+fn a_task_waits_for_what_it_depends_on_also_in_another_sprint() {
+    let world = project("", &[("implement", "src/greet"), ("tasks.ACME-S02-T01/*", "src/part")]);
+    world.ok(&["sprint", "new", "First"]);
+    world.ok(&["sprint", "new", "Second"]);
+    world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "writes=src/greet"]);
+    let needs = "dependencies=ACME-S01-T01";
+    world.ok(&["task", "new", "Part", "sprintId=ACME-S02", "writes=src/part", needs]);
+    let early = run(&world, "ACME-S02-T01", &[]);
+    assert_eq!(early.code, WRONG, "{early}");
+    has(
+        &early.err,
+        &["depends on `ACME-S01-T01`, which is not committed", "forge run ACME-S01-T01"],
+    );
+    let empty = run(&world, "ACME-S02", &[]);
+    assert_eq!(empty.code, WRONG, "{empty}");
+    has(&empty.err, &["waits for `ACME-S01-T01` of another sprint"]);
+    assert!(!world.ok(&["sprint", "show", "ACME-S02"]).contains("taken on"));
+    let first = run(&world, "ACME-S01-T01", &[]);
+    assert_eq!(first.code, DONE, "{first}");
+    world.git(&["merge", "--quiet", "--ff-only", "--", &branch(&world, &world.latest())]);
+    let second = run(&world, "ACME-S02", &[]);
+    assert_eq!(second.code, DONE, "{second}");
+    has(&world.ok(&["task", "list"]), &["ACME-S02-T01  committed  Part"]);
+}
+
+/// The branch of a run.
+pub(crate) fn branch(world: &World, run: &str) -> String {
+    world.view(run)["branch"].as_str().unwrap().to_owned()
 }
