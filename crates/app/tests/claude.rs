@@ -4,7 +4,7 @@
 //! flow. `errors`: what becomes of everything that a provider can answer. `killed`: it is killed, stopped or left
 //! alone in the middle of a tool. `repairs`: its result cannot be used, or its session is gone. `money`: it is stopped
 //! at its cap. `reviews`: the same for who only
-//! looks. `checks`: `forge agents check`. `alone`: what it leaves behind, whom it talks to, and what it could give away.
+//! looks. `work`: it plays the flows of records, a bug by both routes and a sprint. `checks`: `forge agents check`. `alone`: what it leaves behind, whom it talks to, and what it could give away.
 //!
 //! Invariant: every request that it makes has the recorded shape; every test ends with `finish` of its key.
 //! Where Claude Code is not installed every test says loudly that it proved nothing. In CI it fails.
@@ -36,3 +36,5 @@ mod reviews;
 mod roles;
 #[path = "claude/stage.rs"]
 mod stage;
+#[path = "claude/work.rs"]
+mod work;

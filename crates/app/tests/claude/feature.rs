@@ -10,13 +10,13 @@ use crate::{
 };
 
 /// The steps of one call, known by the line of its brief that names it.
-fn call(name: &str, steps: impl IntoIterator<Item = ScriptStep>) -> Vec<ScriptStep> {
+pub(crate) fn call(name: &str, steps: impl IntoIterator<Item = ScriptStep>) -> Vec<ScriptStep> {
     let line = format!("attempt  \"{name}\"\n");
     steps.into_iter().map(|step| step.when_talk_contains(&line)).collect()
 }
 
 /// A call that reads all of its inbox, leaves one artifact, and ends.
-fn leaves(name: &str, artifact: &str, text: &str, result: Value) -> Vec<ScriptStep> {
+pub(crate) fn leaves(name: &str, artifact: &str, text: &str, result: Value) -> Vec<ScriptStep> {
     let look = ScriptStep::call(ToolCall::bash("ls -R \"$FORGE_INBOX\""));
     let write = ScriptStep::call(ToolCall::write(&format!("${{outbox}}/{artifact}"), text));
     call(name, [look, write, answer(result)])
