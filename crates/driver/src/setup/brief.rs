@@ -141,13 +141,12 @@ pub fn brief(
 ) -> String {
     let Given { left_before, handed_back, since, blocks, code, .. } = given;
     let unit = run.unit(call.unit());
-    let mut text = match hearing {
-        Hearing::First => String::new(),
-        Hearing::Again => format!("{GO_ON}\n\n"),
+    // Whoever left no result was not only interrupted, also where the session goes on.
+    let mut text = match (hearing, blocks.retry) {
+        (_, Some(retry)) => format!("{retry}\n\n"),
+        (Hearing::Again, None) => format!("{GO_ON}\n\n"),
+        (Hearing::First, None) => String::new(),
     };
-    if let Some(retry) = blocks.retry {
-        let _ = writeln!(text, "{retry}\n");
-    }
     let _ = writeln!(text, "{}", blocks.role);
     let said = run.said_about(call.unit());
     if !said.is_empty() {
