@@ -547,7 +547,7 @@ fn a_folder_elsewhere_can_be_imported_and_an_empty_one_says_what_is_missing() {
     world.ok(&["import", folder, "--write"]);
     has(
         &world.ok(&["task", "show", "ACME-S01-T01"]),
-        &[&format!("{folder}/.forge/store/tasks/ACME-S01-T01.json (")],
+        &[&format!("{folder}/.forge/store/tasks/ACME-S01-T01.json")],
     );
     has(&world.ok(&["import", folder]), &["6 as before"]);
     assert!(world.repo.join(".forge/work/tasks/ACME-S01-T01.json").is_file());
