@@ -144,7 +144,8 @@ fn run(case: &Case) -> Option<String> {
     let said = finish(command.env("PATH", path_with_cargo()));
     let is_done = said.code == DONE;
     let asks = ["protected files", "weakens tests", "Nothing verifies"];
-    let is_asked = asks.iter().any(|words| said.out.contains(words));
+    // What is done may say in its notes what a question would have said.
+    let is_asked = !is_done && asks.iter().any(|words| said.out.contains(words));
     let is_wrong = is_done != (case.is == Is::Honest);
     // A check that is red by itself shows nothing about lies.
     (is_done == is_asked || is_wrong != case.is_known_wrong)
