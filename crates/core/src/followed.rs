@@ -1,6 +1,6 @@
 //! What a run means for the records of work that it is about.
 //!
-//! It is a level, computed from the run alone: whoever keeps the records moves them there, and does nothing where they stand
+//! It is a level, computed from the run alone: the driver moves the records there, and does nothing where they stand
 //! there already. Rows and gates are told apart by what they do, not by their names, so that this holds for every pipeline.
 //!
 //! Not here: whether a record may become that, and by which way ([`crate::work`]).

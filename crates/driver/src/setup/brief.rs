@@ -141,7 +141,7 @@ pub fn brief(
 ) -> String {
     let Given { left_before, handed_back, since, blocks, code, .. } = given;
     let unit = run.unit(call.unit());
-    // Whoever left no result was not only interrupted, also where the session goes on.
+    // An agent that left no result was not only interrupted, also where its session continues.
     let mut text = match (hearing, blocks.retry) {
         (_, Some(retry)) => format!("{retry}\n\n"),
         (Hearing::Again, None) => format!("{GO_ON}\n\n"),
