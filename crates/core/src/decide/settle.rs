@@ -18,7 +18,7 @@ use crate::{
 const PASSES_MAX: usize = 100_000;
 
 /// A unit that waits for its turn to land: the order of arrival, and which.
-type Arrival = (u64, UnitId);
+type Arrival = (Option<u64>, UnitId);
 
 impl Draft {
     /// Conditions on parameters are settled at the start, in the order of the table.

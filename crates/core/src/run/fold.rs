@@ -364,6 +364,7 @@ impl Run {
         unit.looks = 0;
         unit.faults = 0;
         unit.needs = NeedsState::Unasked;
+        unit.arrived = None;
         let session = unit.session.take();
         if let Some(items) = members {
             unit.inner.bind(stage.inner(), &items);
@@ -656,7 +657,9 @@ impl Run {
         while let Some((outer, group)) = inner.origin() {
             let (_, unit) = self.unit_mut(&outer.unit(&group));
             if matches!(unit.state, State::Failed { .. }) {
-                unit.state = State::Working;
+                // An attempt that came to its gates has ended: what was left inside is for the next one.
+                unit.state = if unit.arrived.is_some() { State::Waiting } else { State::Working };
+                unit.needs = NeedsState::Unasked;
             }
             inner = outer;
         }

@@ -160,8 +160,8 @@ pub struct Unit {
     pub granted: Money,
     /// Tokens of all its calls.
     pub tokens: Tokens,
-    /// The order in which it came to its current gate.
-    pub arrived: u64,
+    /// The order in which its current attempt came to its gate, once that has ended.
+    pub arrived: Option<u64>,
     /// Its items, if it is an `each` or a flow.
     pub inner: Inner,
 }
@@ -526,7 +526,7 @@ impl Unit {
         self.faults = 0;
         self.needs = NeedsState::Unasked;
         self.session = None;
-        self.arrived = arrived;
+        self.arrived = Some(arrived);
         self.step_over_skipped(stage);
     }
 

@@ -86,6 +86,24 @@ fn a_stage_with_fewer_done_items_than_it_must_have_fails() {
 }
 
 #[test]
+fn a_stage_that_failed_after_it_had_left_items_begins_a_new_attempt_when_the_run_is_opened_again() {
+    let flow = flow("stuck = \"pass-with-notes\"\nrounds = 0\nexhausted = \"fail\"\ngates = [{ review = \"judge\" }]");
+    let mut world = World::small(&flow)
+        .list("split", tasks())
+        .verdict("build.T1/make#1/critic#1", revise(1))
+        .verdict("build#1/judge#1", block("not without T1"))
+        .played();
+    world.say(1, Answer::GiveUp, "");
+    world.go_on();
+    world.is(&Phase::Over(End::Blocked));
+    world.resume();
+    world.go_on();
+    world.says("build.T1/make merged as commit-");
+    world.before("build#2 started", "build#2/judge#1 started");
+    world.is(&Phase::Over(End::Done));
+}
+
+#[test]
 fn a_person_who_gives_a_task_up_lets_the_rest_be_finished() {
     let mut world = World::small(&flow("stuck = \"pass-with-notes\""))
         .list("split", tasks())
