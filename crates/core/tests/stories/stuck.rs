@@ -87,7 +87,9 @@ fn a_stage_with_fewer_done_items_than_it_must_have_fails() {
 
 #[test]
 fn a_stage_that_failed_after_it_had_left_items_begins_a_new_attempt_when_the_run_is_opened_again() {
-    let flow = flow("stuck = \"pass-with-notes\"\nrounds = 0\nexhausted = \"fail\"\ngates = [{ review = \"judge\" }]");
+    let flow = flow(
+        "stuck = \"pass-with-notes\"\nrounds = 0\nexhausted = \"fail\"\ngates = [{ review = \"judge\" }]",
+    );
     let mut world = World::small(&flow)
         .list("split", tasks())
         .verdict("build.T1/make#1/critic#1", revise(1))
