@@ -86,6 +86,15 @@ pub(crate) const FAMILIES: &[Family] = &[
         }),
     },
     Family {
+        name: "sprint-crash",
+        tests: &[("forge", "faults", "crash::sprint::")],
+        seed: None,
+        // The driver is killed after as many records, again and again.
+        ci: &[("FORGE_SPRINT_CRASH_EVERY", "40")],
+        full: &[("FORGE_SPRINT_CRASH_EVERY", "1")],
+        on_disk: None,
+    },
+    Family {
         name: "damage",
         tests: &[("forge-store", "journal_damage", "")],
         seed: Some("FORGE_JOURNAL_SEED"),

@@ -4,7 +4,7 @@
 //! Read `world.rs` and `scripts.rs` (what is run), `promises.rs` (what must hold afterwards),
 //! `processes.rs` (whom to kill), `cases.rs` (when), `steps.rs` (between any two
 //! steps of one landing), then the tests in `own_flows.rs`.
-//! `efforts.rs`: the same for the shipped flow `feature`.
+//! `efforts.rs`: the same for the shipped flow `feature`. `sprint.rs`: a sprint of eight tasks.
 //!
 //! ```text
 //! FORGE_CRASH_KILLS=200 FORGE_CRASH_RECORDS=all FORGE_CRASH_STEPS=all cargo test -p forge --test faults crash::own_flows
@@ -22,6 +22,7 @@ mod own_flows;
 mod processes;
 mod promises;
 mod scripts;
+mod sprint;
 mod steps;
 mod world;
 

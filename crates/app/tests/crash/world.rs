@@ -218,7 +218,8 @@ impl World {
         self.drive(&["resume", run, "--json"])
     }
 
-    fn drive(&self, args: &[&str]) -> Driver {
+    /// Starts a command that drives a run.
+    pub(crate) fn drive(&self, args: &[&str]) -> Driver {
         let mut options = File::options();
         let stderr = options.append(true).create(true).open(self.beside("stderr")).unwrap();
         let mut command = self.command(args);

@@ -64,10 +64,11 @@ impl Watch {
         let mut phase = before.clone();
         // The run is looked at after the whole record: a call that began right before a rewind has no session any
         // more, because that was the other run's.
-        if record.facts.iter().any(|fact| matches!(fact, Event::RunRewound { .. })) {
-            self.must_go_on.clear();
-        }
+        let is_rewound = record.facts.iter().any(|fact| matches!(fact, Event::RunRewound { .. }));
         for fact in &record.facts {
+            if is_rewound {
+                self.must_go_on.clear();
+            }
             self.session(fact, run);
             self.fact(&mut phase, fact, run);
         }
