@@ -189,7 +189,7 @@ impl Forge {
         for (run, pid) in named_drivers(&self.home.dir) {
             let Err(flaw) = check_beside(pid.cast_signed()) else { continue };
             // One that has ended meanwhile, or was killed, hides nothing.
-            let lock = RunLock::attempt(&self.home.dir, &run);
+            let lock = RunLock::acquire_briefly(&self.home.dir, &run);
             if matches!(lock, Err(StoreError::Held { pid: Some(now), .. }) if now == pid) {
                 return Err(refused_caller(&flaw));
             }

@@ -4,7 +4,8 @@
 mod world;
 
 use std::fs;
-use std::time::Instant;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use forge_store::journal::{
     CheckReport, CommandRow, GENESIS, RunLock, Store, StoreError, database,
@@ -46,6 +47,20 @@ fn the_second_writer_of_a_run_is_refused_by_the_lock_and_told_who_holds_it() {
     RunLock::acquire(dir.path(), RUNS[1]).expect("another run has its own lock");
     drop(held);
     RunLock::acquire(dir.path(), RUNS[0]).expect("the lock goes with its holder");
+}
+
+#[test]
+fn a_lock_whose_holder_is_gone_is_waited_for_but_not_for_ever() {
+    let dir = tempdir().unwrap();
+    let _held = RunLock::acquire(dir.path(), RUNS[0]).unwrap();
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let lock = dir.path().join("runs").join(RUNS[0]).join("lock");
+    fs::write(&lock, format!("{}\n", gone.id())).unwrap();
+    let began = Instant::now();
+    let refused = RunLock::acquire(dir.path(), RUNS[0]).unwrap_err();
+    assert!(matches!(&refused, StoreError::Held { pid: Some(pid), .. } if *pid == gone.id()));
+    assert!(began.elapsed() >= Duration::from_millis(500), "{:?}", began.elapsed());
 }
 
 #[test]

@@ -56,12 +56,14 @@ impl ClaimsLock {
 
 /// How long a lock that is held briefly may be held.
 const BRIEFLY: Duration = Duration::from_secs(5);
+/// How long a lock may outlast its process: a child that a driver was starting when it was killed has it until that becomes its program.
+const OUTLASTS_MAX: Duration = Duration::from_millis(500);
 /// How often it is tried again meanwhile.
 const RETRY_EVERY: Duration = Duration::from_millis(5);
 
 impl RunLock {
     /// Takes the lock of a run to drive it; an error names the process that drives it already. Waits
-    /// for processes that hold it briefly.
+    /// for processes that hold it briefly, and for what a killed one leaves.
     pub fn acquire(dir: &Path, run: &str) -> Result<RunLock, StoreError> {
         let lock = RunLock::wait(dir, run)?;
         // The pid is a courtesy: a full disk must not prevent the lock.
@@ -81,7 +83,7 @@ impl RunLock {
         let began = Instant::now();
         loop {
             match RunLock::attempt(dir, run) {
-                Err(StoreError::Held { pid: None, .. }) if began.elapsed() < BRIEFLY => {
+                Err(StoreError::Held { pid, .. }) if began.elapsed() < patience(pid) => {
                     thread::sleep(RETRY_EVERY);
                 }
                 taken => return taken,
@@ -149,6 +151,15 @@ pub fn named_drivers(dir: &Path) -> Vec<(String, u32)> {
         Some((folder.file_name().into_string().ok()?, holder(&mut file)?))
     });
     named.collect()
+}
+
+/// Returns how long a lock is waited for that a process has.
+fn patience(pid: Option<u32>) -> Duration {
+    match pid {
+        None => BRIEFLY,
+        Some(pid) if Path::new("/proc").join(pid.to_string()).exists() => Duration::ZERO,
+        Some(_) => OUTLASTS_MAX,
+    }
 }
 
 /// Returns the process that drives the run. `None` if the lock is held briefly, and in the moment between
