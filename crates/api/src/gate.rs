@@ -17,7 +17,7 @@ use forge_core::{
 use forge_driver::{
     Error,
     context::read_blob,
-    needs::{ENGINEERING, record_in},
+    needs::{engineering, record_in},
     run_id::short_id,
 };
 use forge_project::suggest::nearest;
@@ -61,7 +61,8 @@ impl Forge {
                 let needs =
                     position.map_or(&stage.needs, |position| &stage.gates[position].needs).clone();
                 let record = record_of_unit(&run, &unit.scope);
-                let unmet = self.unmet(Some((&run, unit)), record, &needs);
+                let folder = self.frozen(&run)?.engineering;
+                let unmet = self.unmet(Some((&run, unit)), record, folder, &needs);
                 (needs, unmet, format!("forge resume {}", short_id(&id)))
             }
             VerdictTarget::Record(record) => {
@@ -79,7 +80,8 @@ impl Forge {
                     Error::usage(format!("the flow `{}` has no phase `{phase}`", flow.name), next)
                 })?;
                 let (needs, id) = (needs.to_vec(), record.id.clone());
-                let unmet = self.unmet(None, Some(id.clone()), &needs);
+                let folder = self.settings()?.work.engineering.clone().map(String::from);
+                let unmet = self.unmet(None, Some(id.clone()), folder, &needs);
                 (needs, unmet, format!("forge run {id}"))
             }
         };
@@ -96,6 +98,7 @@ impl Forge {
         &self,
         unit: Option<(&Run, UnitId)>,
         record: Option<WorkId>,
+        folder: Option<String>,
         needs: &[Directive],
     ) -> Vec<UnmetNeed> {
         let world = CheckoutWorld {
@@ -103,7 +106,7 @@ impl Forge {
             dir: self.home.dir.clone(),
             blobs: Blobs::open_to_read(&self.home.dir),
         };
-        let engineering = Some(ENGINEERING.to_owned());
+        let engineering = Some(engineering(folder));
         unmet(&NeedsSubject { unit, record, engineering }, needs, &world)
     }
 }

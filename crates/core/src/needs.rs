@@ -9,7 +9,7 @@
 
 use crate::{
     event::{Blob, UnmetKind, UnmetNeed},
-    flow::{Directive, FieldTest, PLACEHOLDERS, RecordField, STATUS},
+    flow::{Check, Directive, FieldTest, PLACEHOLDERS, RecordField, STATUS, Stage},
     followed::record_for,
     id::{Scope, UnitId},
     inbox::newest_artifact,
@@ -67,6 +67,31 @@ pub fn unmet(
         Directive::After { phase, verdict } => subject.after(phase, *verdict),
     };
     sorted.into_iter().filter_map(look).collect()
+}
+
+/// Returns the least size of an artifact that checks of the stage that writes it ask for.
+pub fn artifact_bytes_min(stage: &Stage, name: &str) -> u64 {
+    let directives = stage.gates.iter().flat_map(|gate| {
+        let outputs = match &gate.check {
+            Check::Outputs { directives } => directives.as_slice(),
+            Check::Artifact { .. }
+            | Check::Command { .. }
+            | Check::Review { .. }
+            | Check::Human { .. }
+            | Check::Verify
+            | Check::BuiltIn { .. }
+            | Check::Land => &[],
+        };
+        gate.needs.iter().chain(outputs)
+    });
+    let sizes = directives.map(|directive| match directive {
+        Directive::Artifact { path, bytes_min } if run_artifact(path) == Some(name) => *bytes_min,
+        Directive::Artifact { .. }
+        | Directive::Require { .. }
+        | Directive::Forbid { .. }
+        | Directive::After { .. } => 0,
+    });
+    sizes.max().unwrap_or(0)
 }
 
 impl NeedsSubject<'_> {

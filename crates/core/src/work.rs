@@ -20,7 +20,10 @@ mod record;
 
 pub use check::{WorkRefusal, WorkRows, references, settable, waits_for};
 pub use decide::{Decided, FieldChange, REASON_CHARS_MAX, WorkCommand, decide};
-pub use field::{FieldFlaw, FieldOwner, FieldRule, FieldShape, FieldValue, Fields, rule, rules};
+pub use field::{
+    ENTRIES_MAX, FieldFlaw, FieldOwner, FieldRule, FieldShape, FieldValue, Fields, LINE_CHARS_MAX,
+    TITLE_CHARS_MAX, rule, rules,
+};
 pub use file::{FileOrigin, WorkFile};
 pub use id::WorkId;
 pub use import::{ImportedRecord, LastImport};

@@ -22,10 +22,15 @@ use forge_store::work::{WorkError, WorkStore};
 
 use crate::context::RunContext;
 
-/// The folder of the engineering documents in paths, as in the original system.
-pub const ENGINEERING: &str = "engineering";
+/// The folder of the engineering documents in paths, where no other is set.
+const ENGINEERING: &str = "engineering";
 /// The largest file whose size is looked at.
 pub const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// Returns what `{engineering}` stands for, with this setting.
+pub fn engineering(set: Option<String>) -> String {
+    set.unwrap_or_else(|| ENGINEERING.to_owned())
+}
 
 /// Looks at all that units wait for.
 pub fn look(context: &RunContext<'_>, run: &Run) -> Vec<Report> {
@@ -91,7 +96,7 @@ fn unmet_of(
     let subject = NeedsSubject {
         record: record_of_unit(run, &unit.scope),
         unit: Some((run, unit.clone())),
-        engineering: Some(ENGINEERING.to_owned()),
+        engineering: Some(engineering(context.frozen.engineering.clone())),
     };
     unmet(&subject, directives, &RunWorld { context, run, unit })
 }

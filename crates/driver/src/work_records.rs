@@ -12,7 +12,11 @@ use forge_core::{
     flow::DEFAULT_PIPELINE,
     followed::{FollowedRecord, followed},
     item::Item,
-    work::{FieldChange, FieldValue, Fields, WorkAuthor, WorkCommand, WorkId, WorkKind},
+    view::shorten,
+    work::{
+        ENTRIES_MAX, FieldChange, FieldValue, Fields, LINE_CHARS_MAX, TITLE_CHARS_MAX, WorkAuthor,
+        WorkCommand, WorkId, WorkKind,
+    },
 };
 use forge_store::work::{WorkError, WorkMoment, WorkStore};
 
@@ -83,18 +87,23 @@ fn move_all(
     Ok(())
 }
 
-/// Returns what the record of a task says that a run has planned.
+/// Returns what the record of a task says that a run has planned. An agent may say more than there is room for.
 fn fields(sprint: &str, item: &Item) -> Fields {
     let text = |text: &str| FieldValue::Text(text.to_owned());
     let list = |texts: &[String]| FieldValue::List(texts.iter().map(|one| text(one)).collect());
     let title = if item.title.is_empty() { &item.id } else { &item.title };
+    let title = shorten(title, TITLE_CHARS_MAX);
     let mut fields =
-        Fields::from([("sprintId".to_owned(), text(sprint)), ("title".to_owned(), text(title))]);
+        Fields::from([("sprintId".to_owned(), text(sprint)), ("title".to_owned(), text(&title))]);
     if !item.writes.is_empty() {
         fields.insert("writes".to_owned(), list(&item.writes));
     }
     if !item.must.is_empty() {
-        fields.insert("must".to_owned(), list(&item.must));
+        let must = item.must.iter().take(ENTRIES_MAX).map(|one| shorten(one, LINE_CHARS_MAX));
+        fields.insert("must".to_owned(), list(&must.collect::<Vec<_>>()));
+    }
+    if let Some(estimate) = item.tags.get("estimate") {
+        fields.insert("estimate".to_owned(), text(estimate));
     }
     if let Some(pipeline) = item.tags.get("pipeline").filter(|name| *name != DEFAULT_PIPELINE) {
         fields.insert("pipeline".to_owned(), text(pipeline));

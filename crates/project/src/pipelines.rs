@@ -26,6 +26,8 @@ enum PhaseWork {
     Code { role: &'static str, writes: &'static str },
     /// An agent judges what a producer left.
     Review { role: &'static str, writes: &'static str },
+    /// An agent tries what the code producer left. What others said of it must not decide what is tried.
+    Trial { role: &'static str, writes: &'static str },
     /// The change is merged.
     Commit,
     /// Pages about the records are written. In a sprint that is done once, for all tasks.
@@ -48,7 +50,7 @@ const KNOWN: [KnownPhase; 8] = [
     },
     KnownPhase {
         name: "validate",
-        does: PhaseWork::Review { role: "qa-engineer", writes: "VALIDATION_REPORT.md" },
+        does: PhaseWork::Trial { role: "qa-engineer", writes: "VALIDATION_REPORT.md" },
     },
     KnownPhase {
         name: "approve",
@@ -133,7 +135,8 @@ pub fn pipeline_flow(
                     reviews: Vec::new(),
                 });
             }
-            PhaseWork::Review { role: own, writes } => {
+            PhaseWork::Review { role: own, writes } | PhaseWork::Trial { role: own, writes } => {
+                let tries = matches!(known.does, PhaseWork::Trial { .. });
                 let target = phase.on_revision();
                 let at = match target {
                     None => producers.len().checked_sub(1),
@@ -161,9 +164,11 @@ pub fn pipeline_flow(
                 let rounds = phase.iterations_max().unwrap_or(ITERATIONS_DEFAULT).saturating_sub(1);
                 let model =
                     phase.model().map(|model| format!(", model = \"{model}\"")).unwrap_or_default();
-                let reads = reads(used, &producers);
+                let seen = if tries { Reviews::Hidden } else { Reviews::Shown };
+                let reads = reads(used, &producers, seen);
+                let brief = if tries { ", brief = { without = [\"architecture\"] }" } else { "" };
                 producers[last].gates.push(format!(
-                    "{{ name = \"{}\", review = \"{}\", reads = [{reads}], writes = [\"{writes}\"], rounds = {rounds}{redo}{model} }}",
+                    "{{ name = \"{}\", review = \"{}\", reads = [{reads}], writes = [\"{writes}\"], rounds = {rounds}{redo}{model}{brief} }}",
                     known.name,
                     role(own),
                 ));
@@ -183,15 +188,26 @@ pub fn pipeline_flow(
     Ok(text(name, &producers, used, pages))
 }
 
+/// Whether a phase reads what reviews before it said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reviews {
+    Shown,
+    Hidden,
+}
+
 /// Returns the names of what a phase may read that comes after these, or is one of them, as in a list.
-fn reads(used: PipelineUse, producers: &[Producer<'_>]) -> String {
+fn reads(used: PipelineUse, producers: &[Producer<'_>], seen: Reviews) -> String {
     let more: &[&str] = match used {
         PipelineUse::Task => &["request.md"],
-        PipelineUse::SprintTask => &["request.md", "SPRINT_PLAN.md"],
+        PipelineUse::SprintTask => &["request.md", "SPRINT_REQUIREMENTS.md", "SPRINT_PLAN.md"],
+    };
+    let reviews = |producer: &Producer<'_>| match seen {
+        Reviews::Shown => producer.reviews.clone(),
+        Reviews::Hidden => Vec::new(),
     };
     let documents = producers
         .iter()
-        .flat_map(|producer| [producer.writes].into_iter().chain(producer.reviews.clone()));
+        .flat_map(|producer| [producer.writes].into_iter().chain(reviews(producer)));
     let all = more.iter().copied().chain(documents).map(|name| format!("\"{name}\""));
     all.collect::<Vec<_>>().join(", ")
 }
@@ -216,7 +232,7 @@ fn text(name: &str, producers: &[Producer<'_>], used: PipelineUse, pages: &str) 
     }
     let producer_of_code = producers.iter().rfind(|producer| producer.changes_code);
     for (n, producer) in producers.iter().enumerate() {
-        let reads = reads(used, &producers[..=n]);
+        let reads = reads(used, &producers[..=n], Reviews::Shown);
         let model =
             producer.model.map(|model| format!("model = \"{model}\"\n")).unwrap_or_default();
         let _ = write!(
@@ -241,7 +257,7 @@ fn text(name: &str, producers: &[Producer<'_>], used: PipelineUse, pages: &str) 
     );
     text.push_str(pages);
     if used == PipelineUse::Task {
-        let reads = reads(used, producers);
+        let reads = reads(used, producers, Reviews::Shown);
         let last = if pages.is_empty() { "commit" } else { "write-back" };
         let _ = write!(
             text,

@@ -7,10 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{
+    Run,
     event::RunSubject,
     flow::DEFAULT_PIPELINE,
-    id::is_item_id,
+    id::{UnitId, is_item_id},
     item::Item,
+    needs::record_of_unit,
     view::Course,
     work::{FieldValue, Fields, WorkId, WorkKind, WorkRecord, WorkRefusal, WorkState, waits_for},
 };
@@ -95,14 +97,42 @@ impl Forge {
 
     /// Takes the record on for a run. Another run that still works on it is named.
     pub(super) fn take_record(&self, about: &RunSubject, run: &str) -> Result<(), Error> {
+        self.take_from(about, run, |holder| !self.is_open(holder))
+    }
+
+    fn take_from(
+        &self,
+        about: &RunSubject,
+        run: &str,
+        lets_go: impl Fn(&str) -> bool,
+    ) -> Result<(), Error> {
         let (kind, id) = (about.kind, &about.item.id);
         let id: WorkId =
             id.parse().map_err(|_| Error::usage(format!("`{id}` is not an id"), ""))?;
         let holder = self.work_to_read()?.map(|mut records| records.find(&id)).transpose()?;
         let holder = holder.flatten().and_then(|record| record.run);
-        let over = holder.filter(|holder| !self.is_open(holder));
+        let over = holder.filter(|holder| lets_go(holder));
         let taken = take(&self.home.dir, now(), run, (kind, &id), over);
         taken.map_err(|error| refusals::about(kind, &id, &error))
+    }
+
+    /// Takes the record of a run on for the one that goes on from within it. What is done already cannot be done again.
+    pub(crate) fn take_rewound_record(
+        &self,
+        run: &Run,
+        unit: &UnitId,
+        (old, new): (&str, &str),
+    ) -> Result<(), Error> {
+        let Some(about) = &run.definition().start.about else { return Ok(()) };
+        let Some(mut records) = self.work_to_read()? else { return Ok(()) };
+        let task = record_of_unit(run, &unit.scope);
+        let whole = about.item.id.parse::<WorkId>().ok();
+        for id in [task, whole].into_iter().flatten() {
+            if let Some(record) = records.find(&id)? {
+                refuse_state(&record)?;
+            }
+        }
+        self.take_from(about, new, |holder| holder == old || !self.is_open(holder))
     }
 
     /// Returns true if a run is neither over nor failed. One that is not known never began.

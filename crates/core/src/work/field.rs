@@ -13,11 +13,11 @@ use super::kind::WorkKind;
 use crate::item;
 
 /// Limits of texts, in characters, and of lists, in entries.
-const TITLE_CHARS_MAX: usize = 200;
+pub const TITLE_CHARS_MAX: usize = 200;
 const NAME_CHARS_MAX: usize = 120;
-const LINE_CHARS_MAX: usize = 300;
+pub const LINE_CHARS_MAX: usize = 300;
 const TEXT_CHARS_MAX: usize = 20_000;
-const ENTRIES_MAX: usize = 100;
+pub const ENTRIES_MAX: usize = 100;
 const SUMMARY_CHARS_MAX: usize = 280;
 const SUMMARY_LINE_CHARS_MAX: usize = 200;
 const SUMMARY_ENTRIES_MAX: usize = 12;

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use forge_core::{
     event::{Colour, ResultChange},
-    flow::Work,
+    flow::{REQUEST, Work},
     id::UnitId,
     inbox::{self, InboxSource},
     run::{Run, State},
@@ -21,6 +21,8 @@ use forge_project::bounded_text::start_of;
 
 use crate::{Error, deliver::types::Offer, plan::Plan, run_id::short_id};
 
+/// The text that the table of tasks takes the place of.
+const TASKS: &str = "tasks.md";
 /// The most findings that are named.
 const LEFT_MAX: usize = 20;
 /// The most bytes of one artifact that is quoted.
@@ -32,18 +34,15 @@ impl Plan<'_> {
         let run = self.run;
         let mut text = format!("# {}\n", flat(&offer.title));
         section(&mut text, "Request", &quoted(&run.definition().start.request));
-        for (title, artifact) in [("Approach", "design.md"), ("Tasks", "tasks.md")] {
-            let found = match artifact {
-                "tasks.md" => parts(run),
-                _ => shown(run, artifact),
-            };
-            let found = match found {
-                Some(found) => Some(found),
-                None => read(self, artifact)?,
-            };
-            if let Some(found) = found {
-                section(&mut text, title, &found);
-            }
+        if let Some(approach) = self.approach()? {
+            section(&mut text, "Approach", &approach);
+        }
+        let tasks = match parts(run) {
+            Some(tasks) => Some(tasks),
+            None => read(self, TASKS)?,
+        };
+        if let Some(tasks) = tasks {
+            section(&mut text, "Tasks", &tasks);
         }
         section(&mut text, "Verification", &verified(offer));
         if let Some(notes) = open_notes(run) {
@@ -51,6 +50,21 @@ impl Plan<'_> {
         }
         section(&mut text, "Details", &place(offer));
         Ok(sanitize(&text))
+    }
+
+    /// What the author of a text that the stage reads wants to be shown of it, or else the first of these texts.
+    fn approach(&self) -> Result<Option<String>, Error> {
+        let reads = &self.run.stage(self.call.unit()).reads;
+        let texts = || reads.iter().filter(|name| *name != REQUEST && *name != TASKS);
+        if let Some(found) = texts().find_map(|name| shown(self.run, name)) {
+            return Ok(Some(found));
+        }
+        for name in texts() {
+            if let Some(found) = read(self, name)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -11,6 +11,7 @@ use forge_core::{
     id::{CallId, Scope, UnitId},
     inbox::{InboxEntry, artifact_name},
     item::Item,
+    needs::artifact_bytes_min,
     run::{Occasion, Said, TableStatus},
     verdict::{Doubt, Finding, Proof},
     view::{RemainingFinding, open_findings, short_commit},
@@ -327,6 +328,12 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
     }
     for name in writes {
         let _ = write!(leave, "\n- `{}`", artifact_name(run, name, &call.unit().scope));
+        match artifact_bytes_min(stage, name) {
+            0 => {}
+            bytes => {
+                let _ = write!(leave, ", at least {bytes} bytes");
+            }
+        }
     }
     match places.leaves {
         Leaves::File => leave.push_str(

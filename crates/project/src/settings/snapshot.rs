@@ -68,6 +68,9 @@ pub struct Frozen {
     /// The folder of the pages about records of work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<String>,
+    /// The folder that `{engineering}` stands for in gates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engineering: Option<String>,
 }
 
 /// Settings about secrets.
@@ -294,6 +297,7 @@ impl Settings {
             kept: self.land.record,
             flow_models: self.flow_models,
             pages: self.work.pages.clone().map(String::from),
+            engineering: self.work.engineering.clone().map(String::from),
         }
     }
 

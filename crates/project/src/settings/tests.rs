@@ -367,6 +367,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("land.record", &["all", "summary", "none"]),
     ("effort.story_points", &["customfield_10016", "points"]),
     ("work.pages", &["docs/work", "pages"]),
+    ("work.engineering", &["docs/engineering"]),
     ("notify.webhook", &["https://example.org", "http://127.0.0.1:8080"]),
     ("notify.bell", &["on", "off"]),
     ("notify.desktop", &["on", "off"]),

@@ -212,6 +212,8 @@ pub struct NotifySettings {
 pub struct WorkSettings {
     /// The folder of the pages about records of work; without it there are none.
     pub pages: Option<PagesFolder>,
+    /// The folder that `{engineering}` stands for in gates; `engineering` without it.
+    pub engineering: Option<RelPath>,
 }
 
 /// A yes or no. A file may write `true` and `false` as well.
