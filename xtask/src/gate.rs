@@ -95,8 +95,8 @@ impl Gate {
         }
         let documented = programs::packages_with_doc_tests(&programs);
         if !documented.is_empty() {
-            let mut args = vec!["test", "--doc"];
-            args.extend(documented.iter().flat_map(|package| ["--package", package]));
+            // Of the whole workspace: with other features than the tests, all would be compiled again.
+            let args = ["test", "--doc", "--workspace", "--quiet"];
             self.passes("tests in comments", |_| cargo(&args))?;
         }
         self.passes("every figure can be measured", |_| bench::small())?;

@@ -251,7 +251,7 @@ impl Forge {
         self.keep_shared(&new, &run)?;
         let mut store = Store::open(&self.home.dir)?;
         let lock = RunLock::acquire(&self.home.dir, &new)?;
-        self.take_rewound_record(&run, unit, (id, &new))?;
+        self.take_rewound_records(&run, unit, (id, &new))?;
         let first: Vec<(u64, String)> =
             shared.iter().map(|record| (record.at, body(record))).collect();
         let writer = store.begin_run_with(lock, &first, &row(&new, &run))?;

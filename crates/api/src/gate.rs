@@ -8,10 +8,11 @@ use std::{fs, path::PathBuf};
 
 use forge_core::{
     Run,
-    event::{Blob, UnmetKind, UnmetNeed},
+    event::{Blob, End, UnmetKind, UnmetNeed},
     flow::{Directive, Stage},
     id::UnitId,
     needs::{NeedsSubject, NeedsWorld, record_of_unit, unmet},
+    run::Phase,
     work::{WorkId, WorkRecord},
 };
 use forge_driver::{
@@ -27,7 +28,7 @@ use serde::Serialize;
 
 use crate::{
     forge::Forge,
-    start::record::pipeline_or_kind,
+    start::record::{pipeline_or_kind, step_before_run},
     verdict::{VerdictTarget, phase_of},
 };
 
@@ -63,7 +64,11 @@ impl Forge {
                 let record = record_of_unit(&run, &unit.scope);
                 let folder = self.frozen(&run)?.engineering;
                 let unmet = self.unmet(Some((&run, unit)), record, folder, &needs);
-                (needs, unmet, format!("forge resume {}", short_id(&id)))
+                let verb = match run.phase() {
+                    Phase::Over(End::Done | End::Abandoned) => "show",
+                    Phase::Fresh | Phase::Going | Phase::Held(_) | Phase::Over(_) => "resume",
+                };
+                (needs, unmet, format!("forge {verb} {}", short_id(&id)))
             }
             VerdictTarget::Record(record) => {
                 let name = pipeline_or_kind(&record).to_owned();
@@ -82,7 +87,8 @@ impl Forge {
                 let (needs, id) = (needs.to_vec(), record.id.clone());
                 let folder = self.settings()?.work.engineering.clone().map(String::from);
                 let unmet = self.unmet(None, Some(id.clone()), folder, &needs);
-                (needs, unmet, format!("forge run {id}"))
+                let run = || format!("forge run {id}");
+                (needs, unmet, step_before_run(&record).unwrap_or_else(run))
             }
         };
         debug_assert!(!needs.is_empty() || unmet_needs.is_empty());

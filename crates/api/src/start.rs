@@ -377,11 +377,11 @@ impl Forge {
             notes.extend(self.unfinished_note()?);
         }
         let plan = self.plan(&found.flow, &start, &frozen, ready.picked, budget_from);
-        if let Some(about) = &start.about {
+        if start.about.is_some() {
             // A run that cannot begin takes nothing on.
             let begins = Input::Command(Command::Start(Box::new(start.clone())));
             decide(&Run::new(), clock::now(), &begins).map_err(|refusal| refused(&id, &refusal))?;
-            self.take_record(about, &id)?;
+            self.take_records(&start, &id)?;
         }
         let driver = {
             let machine = Machine::local(&self.home)?;

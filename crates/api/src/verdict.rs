@@ -53,7 +53,16 @@ impl Forge {
             return Ok(run(known?, None));
         };
         if let Some(own) = &record.run {
-            return Ok(run(own.clone(), None));
+            let is_task = record.kind == WorkKind::Task
+                && self
+                    .fold(own)?
+                    .0
+                    .definition()
+                    .start
+                    .about
+                    .as_ref()
+                    .is_some_and(|about| about.kind == WorkKind::Sprint);
+            return Ok(run(own.clone(), is_task.then(|| record.id.to_string())));
         }
         let sprint = match record.kind {
             WorkKind::Task => sprint_of(&record).map(|sprint| records.find(&sprint)).transpose()?,
@@ -82,6 +91,10 @@ pub(crate) fn phase_of(
 ) -> Result<(UnitId, Option<String>), Error> {
     let mut names = Vec::new();
     let mut found = Vec::new();
+    let (of_stage, phase) = match phase.rsplit_once('/') {
+        Some((stage, check)) => (Some(stage), check),
+        None => (None, phase),
+    };
     // A task that goes through a pipeline of the settings skips the phases of its flow.
     let is_skipped = |state: State| state == State::Skipped;
     let units = run.units();
@@ -93,6 +106,9 @@ pub(crate) fn phase_of(
         names.extend(stage.gates.iter().map(|gate| gate.name.clone()));
         names.push(stage.name.clone());
         let gate = stage.gates.iter().find(|gate| gate.name == phase);
+        if of_stage.is_some_and(|of| of != stage.name) {
+            continue;
+        }
         if gate.is_some() || stage.name == phase {
             found.push((unit.clone(), gate.map(|gate| gate.name.clone())));
         }
@@ -110,6 +126,10 @@ pub(crate) fn phase_of(
                 |near| format!("forge verdict {target} {near}"),
             );
             Err(Error::usage(format!("`{target}` has no phase `{phase}`"), next))
+        }
+        [(unit, Some(gate)), ..] if found.iter().all(|(other, _)| other.scope == unit.scope) => {
+            let what = format!("`{gate}` is a check of several phases, such as {}", unit.stage);
+            Err(Error::usage(what, format!("forge verdict {target} {}/{gate}", unit.stage)))
         }
         [(unit, _), ..] => Err(Error::usage(
             format!("several tasks of {} have a phase `{phase}`, such as {unit}", short_id(id)),

@@ -31,6 +31,8 @@ pub struct FollowedRecord {
 
 /// The most characters of a question that the reason of an escalation quotes.
 const WHY_CHARS_MAX: usize = 300;
+/// How a field of a gate ends that is the state of a record.
+const STATE_OF_RECORD: &str = ".status";
 
 /// Returns the records that a run is about, and how they stand by it. What comes first can be named by what follows.
 pub fn followed(run: &Run) -> Vec<FollowedRecord> {
@@ -38,6 +40,10 @@ pub fn followed(run: &Run) -> Vec<FollowedRecord> {
         return Vec::new();
     }
     let Some(about) = &run.definition().start.about else { return Vec::new() };
+    // One that was abandoned says nothing any more.
+    if *run.phase() == Phase::Over(End::Abandoned) {
+        return Vec::new();
+    }
     let (stages, root) = run.table(&Scope::root());
     let record = |to| FollowedRecord {
         kind: about.kind,
@@ -111,8 +117,11 @@ fn tasks<'r>(
 
 /// Returns how a task stands: by the row that changes code, or by those before it.
 fn task(run: &Run, stages: &[Stage], table: &Table) -> (Option<WorkState>, Option<String>) {
-    if let Some(why) = needs_person(run, table) {
-        return (Some(WorkState::Escalated), Some(why));
+    match needs_person(run, table) {
+        Some(PersonNeed::Decision(why)) => return (Some(WorkState::Escalated), Some(why)),
+        // The record is what has to change first.
+        Some(PersonNeed::Readiness) => return (None, None),
+        None => {}
     }
     let rows = || stages.iter().zip(&table.units);
     let (mut planned, mut state) = (None, None);
@@ -128,7 +137,9 @@ fn task(run: &Run, stages: &[Stage], table: &Table) -> (Option<WorkState>, Optio
             planned = by_row.plan();
         }
     }
-    let is_merged = rows().any(|(_, unit)| unit.landed.is_some());
+    // Without a change there is nothing to merge.
+    let is_done = rows().all(|(_, unit)| matches!(unit.state, State::Accepted | State::Skipped));
+    let is_merged = is_done || rows().any(|(_, unit)| unit.landed.is_some());
     let state = if is_merged { Some(WorkState::Committed) } else { state.map(TaskStep::state) };
     (state.or(planned), None)
 }
@@ -220,22 +231,38 @@ pub(crate) fn changes_code(stage: &Stage) -> bool {
     stage.gates.iter().any(|gate| gate.check == changes || gate.check == Check::Land)
 }
 
+/// What a task needs a person for.
+enum PersonNeed {
+    /// An answer, or another try.
+    Decision(String),
+    /// Another state of the record, which a gate as text asks for.
+    Readiness,
+}
+
 /// Returns what a task needs a person for: a question that no checkpoint asks, or a failure.
-fn needs_person(run: &Run, table: &Table) -> Option<String> {
+fn needs_person(run: &Run, table: &Table) -> Option<PersonNeed> {
     table.units.iter().find_map(|unit| {
-        if let Some(why) = unit.inner.members().find_map(|(_, inside)| needs_person(run, inside)) {
-            return Some(why);
+        if let Some(need) = unit.inner.members().find_map(|(_, inside)| needs_person(run, inside)) {
+            return Some(need);
         }
         match unit.state {
             State::Asking { question } => {
                 let asked = run.question(question)?;
-                let is_checkpoint = matches!(asked.why, QuestionReason::Checkpoint { .. });
-                (!is_checkpoint).then(|| {
-                    let asks = shorten(&question_text_in(run, asked), WHY_CHARS_MAX);
-                    format!("question {question} of its run is open: {asks}")
-                })
+                if matches!(asked.why, QuestionReason::Checkpoint { .. }) {
+                    return None;
+                }
+                if let QuestionReason::NotReady { unmet } = &asked.why
+                    && unmet.iter().any(|need| need.subject.ends_with(STATE_OF_RECORD))
+                {
+                    return Some(PersonNeed::Readiness);
+                }
+                let asks = shorten(&question_text_in(run, asked), WHY_CHARS_MAX);
+                let why = format!("question {question} of its run is open: {asks}");
+                Some(PersonNeed::Decision(why))
             }
-            State::Failed { .. } => Some("its run could not finish it".to_owned()),
+            State::Failed { .. } => {
+                Some(PersonNeed::Decision("its run could not finish it".to_owned()))
+            }
             State::Waiting
             | State::Working
             | State::Judging { .. }

@@ -140,7 +140,9 @@ impl UnitId {
 
     /// Returns the name on screens: `design`, `T2` for the work of a task, `T2 plan` for another stage of it.
     pub fn label(&self) -> String {
-        match self.scope.item() {
+        // A flow inside of a task has its own name as item: the task is what a person knows.
+        let task = self.scope.steps().filter(|(group, item)| group != item).last();
+        match task.map(|(_, item)| item).or_else(|| self.scope.item()) {
             Some(item) if self.stage == WORK_STAGE => item.to_owned(),
             Some(item) => format!("{item} {}", self.stage),
             None => self.stage.clone(),

@@ -517,7 +517,9 @@ fn a_record_follows_a_run_by_legal_moves_alone_or_stays() {
                 record.state = from;
                 record.left = from.is_stop().then_some(kind.first_state());
                 let why = Some("question Q1 is open".to_owned());
-                let facts = rows.run(&WorkCommand::Follow { kind, id: id(name), to, why }).unwrap();
+                let facts = rows
+                    .run(&WorkCommand::Follow { kind, id: id(name), run: "r".to_owned(), to, why })
+                    .unwrap();
                 let mut at = from;
                 for fact in &facts {
                     let WorkFact::Moved { from, to, .. } = fact else { panic!("{fact:?}") };
@@ -542,6 +544,7 @@ fn a_record_follows_by_way_of_all_states_between() {
     let follow = |to| WorkCommand::Follow {
         kind: WorkKind::Task,
         id: id("A-S01-T01"),
+        run: "r".to_owned(),
         to,
         why: Some("it asks".to_owned()),
     };
@@ -551,6 +554,23 @@ fn a_record_follows_by_way_of_all_states_between() {
     rows.run(&follow(WorkState::Committed)).unwrap();
     assert_eq!(rows.get("A-S01-T01").state, WorkState::Committed);
     assert_eq!(rows.run(&follow(WorkState::Implementing)).unwrap().len(), 0, "no way leads back");
+}
+
+#[test]
+fn a_record_does_not_follow_a_run_that_has_not_taken_it_on() {
+    let mut rows = Rows::new();
+    let (kind, name) = (WorkKind::Task, id("A-S01-T01"));
+    let (run, over) = ("one".to_owned(), None);
+    rows.run(&WorkCommand::Take { kind, id: name.clone(), run, over }).unwrap();
+    let follow = |run: &str| WorkCommand::Follow {
+        kind,
+        id: name.clone(),
+        run: run.to_owned(),
+        to: WorkState::Implementing,
+        why: None,
+    };
+    assert_eq!(rows.run(&follow("other")).unwrap().len(), 0);
+    assert_eq!(rows.run(&follow("one")).unwrap().len(), 3);
 }
 
 #[test]

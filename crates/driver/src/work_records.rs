@@ -15,10 +15,10 @@ use forge_core::{
     view::shorten,
     work::{
         ENTRIES_MAX, FieldChange, FieldValue, Fields, LINE_CHARS_MAX, TITLE_CHARS_MAX, WorkAuthor,
-        WorkCommand, WorkId, WorkKind,
+        WorkCommand, WorkFact, WorkId, WorkKind, WorkState,
     },
 };
-use forge_store::work::{WorkError, WorkMoment, WorkStore};
+use forge_store::work::{LoggedFact, WorkError, WorkMoment, WorkStore};
 
 use crate::clock::file_time;
 
@@ -35,8 +35,7 @@ impl FollowedRecords {
         if now == self.last {
             return None;
         }
-        let by = WorkAuthor::Run { run: id.to_owned() };
-        let moved = move_all(dir, at, &by, &now);
+        let moved = move_all(dir, at, id, &now);
         // Also where it failed: the note about that is a record of its own, and must not be the cause of another.
         self.last = now;
         let error = moved.err()?;
@@ -44,15 +43,10 @@ impl FollowedRecords {
     }
 }
 
-fn move_all(
-    dir: &Path,
-    at: Time,
-    by: &WorkAuthor,
-    records: &[FollowedRecord],
-) -> Result<(), WorkError> {
+fn move_all(dir: &Path, at: Time, run: &str, records: &[FollowedRecord]) -> Result<(), WorkError> {
     let mut store = WorkStore::open(dir)?;
-    let time = file_time(at);
-    let moment = WorkMoment { at, now: &time, by, place: None };
+    let (time, by) = (file_time(at), WorkAuthor::Run { run: run.to_owned() });
+    let moment = WorkMoment { at, now: &time, by: &by, place: None };
     let sprint = records.first().map(|record| record.id.clone()).unwrap_or_default();
     let mut created = Vec::new();
     for FollowedRecord { kind, id, planned, .. } in records {
@@ -64,6 +58,9 @@ fn move_all(
             let fields = fields(&sprint, item);
             let (own, prefix) = (Some(id.clone()), String::new());
             store.change(&moment, &WorkCommand::Create { kind: *kind, id: own, prefix, fields })?;
+            let (kind, id, run) = (*kind, id.clone(), run.to_owned());
+            let taken = WorkCommand::Take { kind, id: id.clone(), run, over: None };
+            store.change(&moment, &taken)?;
             created.push((id, item));
         }
     }
@@ -79,12 +76,34 @@ fn move_all(
     }
     for FollowedRecord { kind, id, to, why, .. } in records {
         let Ok(id) = id.parse::<WorkId>() else { continue };
-        if let Some(to) = to {
-            let why = why.clone();
-            store.change(&moment, &WorkCommand::Follow { kind: *kind, id, to: *to, why })?;
+        if let Some(to) = to
+            && !is_left_alone(&store.history(&id)?, &by, *to, why.as_deref())
+        {
+            let (run, why) = (run.to_owned(), why.clone());
+            store.change(&moment, &WorkCommand::Follow { kind: *kind, id, run, to: *to, why })?;
         }
     }
     Ok(())
+}
+
+/// Returns true if a record stays where it is: the run has said this already, and a person has moved it since, or a person has stopped
+/// it.
+fn is_left_alone(
+    history: &[LoggedFact],
+    by: &WorkAuthor,
+    wanted: WorkState,
+    why: Option<&str>,
+) -> bool {
+    let moves = || {
+        history.iter().rev().filter_map(|logged| {
+            let WorkFact::Moved { to, why, .. } = &logged.entry.fact else { return None };
+            Some((&logged.entry.by, *to, why.as_deref()))
+        })
+    };
+    let is_runs = |author: &WorkAuthor| matches!(author, WorkAuthor::Run { .. });
+    let is_stopped = moves().next().is_some_and(|(author, to, _)| to.is_stop() && !is_runs(author));
+    let said = moves().find(|(author, ..)| *author == by);
+    is_stopped || said.is_some_and(|(_, to, before)| (to, before) == (wanted, why))
 }
 
 /// Returns what the record of a task says that a run has planned. An agent may say more than there is room for.

@@ -350,25 +350,42 @@ impl Catalog {
 
     /// Returns the text of a flow.
     pub fn text(&self, name: &str) -> Result<(String, Origin), Error> {
+        let found = self.flow_text(name)?;
+        match (&found, self.pipelines.get(name)) {
+            (Some((_, Origin::Project(_) | Origin::Shipped)), Some(_)) => Err(Error::usage(
+                format!(
+                    "`{name}` is both a flow and a pipeline of the settings; rename the pipeline"
+                ),
+                "forge config edit",
+            )),
+            (_, _) => found.map_or_else(|| Err(self.unknown_flow(name)?), Ok),
+        }
+    }
+
+    fn flow_text(&self, name: &str) -> Result<Option<(String, Origin)>, Error> {
         if is_plain_name(name) {
             for path in [format!("{FLOWS}/{name}.toml"), format!("{FLOWS}/{name}/flow.toml")] {
                 if let Some(text) = self.source.read(&path)? {
-                    return Ok((text, Origin::Project(PathBuf::from(path))));
+                    return Ok(Some((text, Origin::Project(PathBuf::from(path)))));
                 }
             }
             if let Some(shipped) = SHIPPED.iter().find(|shipped| shipped.name == name) {
-                return Ok((shipped.text.to_owned(), Origin::Shipped));
+                return Ok(Some((shipped.text.to_owned(), Origin::Shipped)));
             }
             if let Some(table) = self.pipelines.get(name) {
                 let text = pipeline_flow(name, &table.phases, PipelineUse::Task)?;
-                return Ok((text, Origin::Settings));
+                return Ok(Some((text, Origin::Settings)));
             }
         }
+        Ok(None)
+    }
+
+    fn unknown_flow(&self, name: &str) -> Result<Error, Error> {
         let names = self.names()?;
         let others = names.iter().map(String::as_str).filter(|other| *other != name);
         let near = nearest(name, others);
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        Err(Error::usage(format!("unknown flow `{name}`{near}"), "forge flow list"))
+        Ok(Error::usage(format!("unknown flow `{name}`{near}"), "forge flow list"))
     }
 
     /// Returns the text of a role of a flow: the flow's own, the project's, or a shipped one.

@@ -90,6 +90,7 @@ struct Producer<'p> {
     gates: Vec<String>,
     /// Documents of its reviews, in their order.
     reviews: Vec<&'static str>,
+    review_names: Vec<&'static str>,
 }
 
 /// Returns the text of the flow that a pipeline is.
@@ -133,6 +134,7 @@ pub fn pipeline_flow(
                     changes_code,
                     gates: Vec::new(),
                     reviews: Vec::new(),
+                    review_names: Vec::new(),
                 });
             }
             PhaseWork::Review { role: own, writes } | PhaseWork::Trial { role: own, writes } => {
@@ -173,6 +175,7 @@ pub fn pipeline_flow(
                     role(own),
                 ));
                 producers[last].reviews.push(writes);
+                producers[last].review_names.push(known.name);
             }
             PhaseWork::Commit => commits = true,
             PhaseWork::WriteBack => writes_back = true,
@@ -223,6 +226,12 @@ fn text(name: &str, producers: &[Producer<'_>], used: PipelineUse, pages: &str) 
             producer.name, producer.name, producer.writes
         );
     }
+    let last_review = producers.iter().flat_map(|producer| &producer.review_names).next_back();
+    let after = last_review.map(|name| format!("after {name} = approved\n")).unwrap_or_default();
+    let _ = write!(
+        blocks,
+        "```gates phase=commit\n{after}forbid task.status in [abandoned, blocked, escalated]\n```\n"
+    );
     let _ = write!(text, "blocks = '''\n{blocks}'''\n");
     if used == PipelineUse::Task {
         text.push_str("[params]\npr = { values = [\"yes\", \"no\"], default = \"yes\" }\n");

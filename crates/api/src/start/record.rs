@@ -8,20 +8,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{
     Run,
-    event::RunSubject,
+    event::{RunSubject, Start},
     flow::DEFAULT_PIPELINE,
+    followed::followed,
     id::{UnitId, is_item_id},
     item::Item,
     needs::record_of_unit,
     view::Course,
     work::{FieldValue, Fields, WorkId, WorkKind, WorkRecord, WorkRefusal, WorkState, waits_for},
 };
-use forge_driver::{Error, clock::now, work_records::take};
+use forge_driver::{Error, clock::now, run_id::short_id, work_records::take};
 use forge_project::{settings::Settings, suggest::nearest};
 use forge_store::work::WorkError;
 
 use super::request::{AboutRecord, Request};
-use crate::{forge::Forge, work::refusals};
+use crate::{
+    forge::Forge,
+    work::{WorkRecords, refusals},
+};
 
 /// The list that the tasks of a sprint are.
 const TASKS: &str = "tasks";
@@ -36,7 +40,17 @@ impl Forge {
         let id: Option<WorkId> = request.text.trim().parse().ok();
         let (Some(id), None) = (id, &request.about) else { return Ok(request.clone()) };
         let Some(mut records) = self.work_to_read()? else { return Ok(request.clone()) };
-        let Some(record) = records.find(&id)? else { return Ok(request.clone()) };
+        let Some(record) = records.find(&id)? else {
+            if !looks_like_id(&id) {
+                return Ok(request.clone());
+            }
+            let near = records.nearest_id(&id)?;
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            return Err(Error::usage(
+                format!("there is no record `{id}`{near}"),
+                "forge task list",
+            ));
+        };
         if let Some(holder) = record.run.clone().filter(|holder| self.is_open(holder)) {
             let (id, run) = (record.id.clone(), holder);
             let refusal = WorkError::Refused(WorkRefusal::TakenBy { id, run });
@@ -55,15 +69,18 @@ impl Forge {
                 left_out: Vec::new(),
             },
             lists: BTreeMap::new(),
-            notes: Vec::new(),
+            notes: self.not_merged(&records, std::slice::from_ref(&record))?,
         };
         if record.kind == WorkKind::Sprint && flow == SPRINT_FLOW {
             let tasks = records.tasks_of(&record.id)?;
             for task in &tasks {
                 refuse_pipeline(&settings, task)?;
             }
-            let SprintTasks { items, left_out, why } = list(&tasks, &records.committed_tasks()?)?;
+            let is_open = |holder: &str| self.is_open(holder);
+            let SprintTasks { items, left_out, why } =
+                list(&tasks, &records.committed_tasks()?, &is_open)?;
             about.notes = why;
+            about.notes.extend(self.not_merged(&records, &tasks)?);
             about.subject.left_out = left_out.iter().map(ToString::to_string).collect();
             for task in
                 tasks.iter().filter(|task| items.iter().any(|item| task.id.as_str() == item.id))
@@ -95,44 +112,82 @@ impl Forge {
         Ok(Request { text, about, flow, params, ..request.clone() })
     }
 
-    /// Takes the record on for a run. Another run that still works on it is named.
-    pub(super) fn take_record(&self, about: &RunSubject, run: &str) -> Result<(), Error> {
-        self.take_from(about, run, |holder| !self.is_open(holder))
+    /// Takes the record on for a run, and the tasks of a sprint that it begins with. Another run that still works on one is named.
+    pub(super) fn take_records(&self, start: &Start, run: &str) -> Result<(), Error> {
+        let Some(about) = &start.about else { return Ok(()) };
+        let tasks = start.lists.get(TASKS).into_iter().flatten();
+        let tasks = tasks.filter(|_| about.kind == WorkKind::Sprint);
+        let ids = tasks.map(|task| (WorkKind::Task, task.id.as_str()));
+        let ids = [(about.kind, about.item.id.as_str())].into_iter().chain(ids);
+        self.take_on(ids, run, |holder| !self.is_open(holder))
     }
 
-    fn take_from(
-        &self,
-        about: &RunSubject,
-        run: &str,
-        lets_go: impl Fn(&str) -> bool,
-    ) -> Result<(), Error> {
-        let (kind, id) = (about.kind, &about.item.id);
-        let id: WorkId =
-            id.parse().map_err(|_| Error::usage(format!("`{id}` is not an id"), ""))?;
-        let holder = self.work_to_read()?.map(|mut records| records.find(&id)).transpose()?;
-        let holder = holder.flatten().and_then(|record| record.run);
-        let over = holder.filter(|holder| lets_go(holder));
-        let taken = take(&self.home.dir, now(), run, (kind, &id), over);
-        taken.map_err(|error| refusals::about(kind, &id, &error))
-    }
-
-    /// Takes the record of a run on for the one that goes on from within it. What is done already cannot be done again.
-    pub(crate) fn take_rewound_record(
+    /// Takes the records of a run on for the one that goes on from within it. What is done already cannot be done again.
+    pub(crate) fn take_rewound_records(
         &self,
         run: &Run,
         unit: &UnitId,
         (old, new): (&str, &str),
     ) -> Result<(), Error> {
         let Some(about) = &run.definition().start.about else { return Ok(()) };
-        let Some(mut records) = self.work_to_read()? else { return Ok(()) };
+        let Some(records) = self.work_to_read()? else { return Ok(()) };
         let task = record_of_unit(run, &unit.scope);
         let whole = about.item.id.parse::<WorkId>().ok();
         for id in [task, whole].into_iter().flatten() {
-            if let Some(record) = records.find(&id)? {
+            if let Some(record) = records.known(&id)? {
                 refuse_state(&record)?;
             }
         }
-        self.take_from(about, new, |holder| holder == old || !self.is_open(holder))
+        let all = followed(run);
+        let mut there = Vec::new();
+        for record in &all {
+            let id: Option<WorkId> = record.id.parse().ok();
+            if id.map(|id| records.known(&id)).transpose()?.flatten().is_some() {
+                there.push((record.kind, record.id.as_str()));
+            }
+        }
+        self.take_on(there.into_iter(), new, |holder| holder == old || !self.is_open(holder))
+    }
+
+    fn take_on<'i>(
+        &self,
+        ids: impl Iterator<Item = (WorkKind, &'i str)>,
+        run: &str,
+        lets_go: impl Fn(&str) -> bool,
+    ) -> Result<(), Error> {
+        let records = self.work_to_read()?;
+        for (kind, id) in ids {
+            let id: WorkId =
+                id.parse().map_err(|_| Error::usage(format!("`{id}` is not an id"), ""))?;
+            let holder = records.as_ref().map(|records| records.known(&id)).transpose()?;
+            let holder = holder.flatten().and_then(|record| record.run);
+            let over = holder.filter(|holder| lets_go(holder));
+            let taken = take(&self.home.dir, now(), run, (kind, &id), over);
+            taken.map_err(|error| refusals::about(kind, &id, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Says which done tasks others come after are only on the branches of their runs: the new run begins without them.
+    fn not_merged(
+        &self,
+        records: &WorkRecords<'_>,
+        tasks: &[WorkRecord],
+    ) -> Result<Vec<String>, Error> {
+        let mut notes = BTreeSet::new();
+        for first in tasks.iter().flat_map(|task| waits_for(&task.fields)) {
+            let done = records.known(&first)?.filter(|first| first.state == WorkState::Committed);
+            let Some(run) = done.and_then(|done| done.run) else { continue };
+            let head = self.home.repository.resolve_commit(&format!("refs/forge/{run}/head"));
+            if head.is_some_and(|head| !self.is_merged(&head)) {
+                let id = short_id(&run);
+                notes.insert(format!(
+                    "`{first}` is committed on the branch of its run and not merged, so this run begins without it: \
+                     forge merge {id}"
+                ));
+            }
+        }
+        Ok(notes.into_iter().collect())
     }
 
     /// Returns true if a run is neither over nor failed. One that is not known never began.
@@ -144,6 +199,15 @@ impl Forge {
             Course::Failed | Course::Over => false,
         })
     }
+}
+
+/// Returns true if a single word can only be meant as an id: capitals and digits in parts.
+fn looks_like_id(id: &WorkId) -> bool {
+    let has = |is: fn(&char) -> bool| id.as_str().chars().any(|char| is(&char));
+    has(char::is_ascii_uppercase)
+        && has(char::is_ascii_digit)
+        && !has(char::is_ascii_lowercase)
+        && id.as_str().contains(['-', '_'])
 }
 
 /// Returns the flow that a record goes through: its pipeline, or that of its kind.
@@ -200,15 +264,28 @@ fn refuse_early(record: &WorkRecord, done: &BTreeSet<WorkId>) -> Result<(), Erro
 
 /// Refuses a record that is at its end, or waits for a person.
 fn refuse_state(record: &WorkRecord) -> Result<(), Error> {
+    let WorkRecord { id, state, .. } = record;
+    match step_before_run(record) {
+        None => Ok(()),
+        Some(next) => {
+            Err(Error::usage(format!("`{id}` is {state}, so no run can work on it"), next))
+        }
+    }
+}
+
+/// Returns the command that comes before a run of a record, if its state allows none.
+pub(crate) fn step_before_run(record: &WorkRecord) -> Option<String> {
     let WorkRecord { id, kind, state, .. } = record;
-    let next = match state {
-        WorkState::Blocked | WorkState::Escalated => format!("forge {kind} unblock {id} \"WHY\""),
+    match state {
+        WorkState::Blocked | WorkState::Escalated => {
+            Some(format!("forge {kind} unblock {id} \"WHY\""))
+        }
         WorkState::Committed
         | WorkState::Abandoned
         | WorkState::RetrospectiveDone
         | WorkState::Fixed
         | WorkState::Shipped
-        | WorkState::Retired => format!("forge {kind} show {id}"),
+        | WorkState::Retired => Some(format!("forge {kind} show {id}")),
         WorkState::Draft
         | WorkState::Planned
         | WorkState::PlanApproved
@@ -224,9 +301,8 @@ fn refuse_state(record: &WorkRecord) -> Result<(), Error> {
         | WorkState::PartiallyCompleted
         | WorkState::Reported
         | WorkState::Triaged
-        | WorkState::InProgress => return Ok(()),
-    };
-    Err(Error::usage(format!("`{id}` is {state}, so no run can work on it"), next))
+        | WorkState::InProgress => None,
+    }
 }
 
 /// The tasks of a sprint, as a run sees them.
@@ -240,7 +316,11 @@ struct SprintTasks {
 }
 
 /// Returns the tasks that can be worked on, and why the others are left out. What is done is neither.
-fn list(tasks: &[WorkRecord], done: &BTreeSet<WorkId>) -> Result<SprintTasks, Error> {
+fn list(
+    tasks: &[WorkRecord],
+    done: &BTreeSet<WorkId>,
+    is_open: &dyn Fn(&str) -> bool,
+) -> Result<SprintTasks, Error> {
     let own: BTreeSet<&WorkId> = tasks.iter().map(|task| &task.id).collect();
     let open = tasks.iter().filter(|task| !done.contains(&task.id));
     let (mut out, mut why) = (BTreeSet::new(), Vec::new());
@@ -251,6 +331,9 @@ fn list(tasks: &[WorkRecord], done: &BTreeSet<WorkId>) -> Result<SprintTasks, Er
         if refuse_state(task).is_err() {
             out.insert(task.id.clone());
             why.push(format!("`{}` is {} and is skipped", task.id, task.state));
+        } else if let Some(run) = task.run.as_ref().filter(|run| is_open(run)) {
+            out.insert(task.id.clone());
+            why.push(format!("`{}` is worked on by the run {run} and is skipped", task.id));
         } else if let Some(first) = first {
             out.insert(task.id.clone());
             why.push(format!(

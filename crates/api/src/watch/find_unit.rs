@@ -75,7 +75,16 @@ pub(crate) fn find(
     match best(&names, &wanted).as_slice() {
         [] => Err(nobody(id, name, &names)),
         [one] => Ok(Target::Unit(units[*one].clone())),
-        several => Err(ambiguous(command, id, name, several.iter().map(|at| names[*at].as_str()))),
+        several => {
+            // The name on screens is that of the stage in which the task is worked on.
+            let is_shown = |at: &&usize| units[**at].label().eq_ignore_ascii_case(name);
+            match several.iter().filter(is_shown).collect::<Vec<_>>().as_slice() {
+                [one] => Ok(Target::Unit(units[**one].clone())),
+                _ => {
+                    Err(ambiguous(command, id, name, several.iter().map(|at| names[*at].as_str())))
+                }
+            }
+        }
     }
 }
 

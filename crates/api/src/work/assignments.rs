@@ -22,6 +22,11 @@ pub(super) fn parse(
     };
     let refuse = |refusal: WorkRefusal| refusals::refused(kind, id, &refusal, Some(value));
     let Some(known) = rule(kind, name) else {
+        if name == "status" {
+            let id = id.map_or_else(|| "ID".to_owned(), ToString::to_string);
+            let what = "the status changes by moves, not as a field";
+            return Err(Error::usage(what, format!("forge {kind} move {id} {value}")));
+        }
         return Err(refuse(WorkRefusal::UnknownField { kind, field: name.to_owned() }));
     };
     let flaw =

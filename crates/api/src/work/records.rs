@@ -8,6 +8,7 @@ use forge_driver::{
     clock::{file_time, now},
     person::person,
 };
+use forge_project::suggest::nearest;
 use forge_store::work::{WorkError, WorkMoment, WorkRow, WorkStore};
 
 use super::refusals;
@@ -47,6 +48,17 @@ impl WorkRecords<'_> {
     pub fn find(&mut self, id: &WorkId) -> Result<Option<WorkRecord>, Error> {
         self.note_findings()?;
         Ok(self.row(id)?.map(|row| row.record))
+    }
+
+    /// Returns a record as it was last taken in.
+    pub fn known(&self, id: &WorkId) -> Result<Option<WorkRecord>, Error> {
+        Ok(self.row(id)?.map(|row| row.record))
+    }
+
+    /// Returns the id that is most like this one.
+    pub fn nearest_id(&self, id: &WorkId) -> Result<Option<String>, Error> {
+        let ids: Vec<String> = self.all()?.iter().map(|row| row.record.id.to_string()).collect();
+        Ok(nearest(id.as_str(), ids.iter().map(String::as_str)).map(str::to_owned))
     }
 
     /// Returns the tasks of a sprint, by id.

@@ -109,7 +109,8 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
         let player = gate.player.as_ref().map(|player| format!(" ({})", agent_text(player)));
         let n_rounds = gate.rounds.unwrap_or(stage.rounds);
         let is_said = gate.player.is_some() || gate.rounds.is_some();
-        let rounds = is_said.then(|| format!(", {n_rounds} revisions, then {}", stage.then));
+        let rounds = is_said
+            .then(|| format!(", {}, then {}", format::count(n_rounds, "revision"), stage.then));
         let what = format!(
             "{}{}{}{}",
             depends(gate.runs),

@@ -262,7 +262,7 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
             Exhausted::PassWithNotes => "it passes with notes",
             Exhausted::Fail => "it fails",
         };
-        format!(", {} revisions, then {then}", gate.rounds.unwrap_or(stage.rounds))
+        format!(", {}, then {then}", format::count(gate.rounds.unwrap_or(stage.rounds), "revision"))
     } else {
         String::new()
     };

@@ -285,3 +285,80 @@ fn a_task_waits_for_what_it_depends_on_also_in_another_sprint() {
 pub(crate) fn branch(world: &World, run: &str) -> String {
     world.view(run)["branch"].as_str().unwrap().to_owned()
 }
+
+#[test]
+fn a_task_of_a_sprint_that_is_not_over_is_for_no_other_run() {
+    let never: String = (1..=3).map(|n| revises("tasks.ACME-S01-T01/implement", n)).collect();
+    let world = project(&never, &[("tasks.ACME-S01-T01/*", "src/greet")]);
+    world.ok(&["sprint", "new", "First"]);
+    world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "writes=src/greet"]);
+    let said = run(&world, "ACME-S01", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    world.ok(&["task", "unblock", "ACME-S01-T01", "I look at it"]);
+    let again = run(&world, "ACME-S01-T01", &[]);
+    assert_eq!(again.code, WRONG, "{again}");
+    has(&again.err, &["`ACME-S01-T01` is worked on by the run"]);
+}
+
+#[test]
+fn what_a_person_has_moved_is_not_moved_back_for_a_reason_of_before() {
+    let never: String = (1..=3).map(|n| revises("implement", n)).collect();
+    let world = project(&never, &[("implement", "src/greet")]);
+    world.ok(&["sprint", "new", "First"]);
+    world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "writes=src/greet"]);
+    assert_eq!(run(&world, "ACME-S01-T01", &[]).code, WAITS);
+    let is = |state: &str| {
+        let listed = world.ok(&["task", "list"]);
+        assert_eq!(listed, format!("ACME-S01-T01  {state}  Greet\n"));
+    };
+    is("escalated");
+    let id = world.latest();
+    let refused = world.refused(&["rewind", &id, "implement"]);
+    has(&refused, &["is escalated, so no run can work on it", "forge task unblock ACME-S01-T01"]);
+    world.ok(&["task", "unblock", "ACME-S01-T01", "mine"]);
+    world.ok(&["abandon", "--yes"]);
+    is("implemented");
+    let rewound = world.forge(&["rewind", &id, "implement"]);
+    assert_eq!(rewound.code, WAITS, "it is sent back again: {rewound}");
+    let history = world.ok(&["task", "show", "ACME-S01-T01"]);
+    assert_eq!(history.matches("taken on by").count(), 2, "{history}");
+}
+
+#[test]
+fn what_can_only_be_an_id_is_never_a_request() {
+    let world = project("", &[]);
+    world.ok(&["sprint", "new", "First"]);
+    world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "writes=src/greet"]);
+    let refused = run(&world, "ACME-S01-T10", &[]);
+    assert_eq!(refused.code, WRONG, "{refused}");
+    has(&refused.err, &["there is no record `ACME-S01-T10`; did you mean `ACME-S01-T01`?"]);
+}
+
+#[test]
+fn a_pipeline_with_the_name_of_a_flow_is_refused() {
+    let world = project("", &[]);
+    let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    world.write(
+        "forge.toml",
+        format!("{settings}[pipelines.task]\nphases = [\"implement\", \"commit\"]\n"),
+    );
+    world.git(&["commit", "--quiet", "-am", "a pipeline"]);
+    world.ok(&["sprint", "new", "First"]);
+    world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "pipeline=task"]);
+    let refused = run(&world, "ACME-S01-T01", &["--dry-run"]);
+    has(&refused.err, &["`task` is both a flow and a pipeline of the settings"]);
+}
+
+#[test]
+fn the_files_of_records_are_not_in_the_way_of_a_merge() {
+    let world = project("", &[("implement", "src/greet")]);
+    world.ok(&["sprint", "new", "First"]);
+    world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "writes=src/greet"]);
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "-m", "the records"]);
+    assert_eq!(run(&world, "ACME-S01-T01", &[]).code, DONE);
+    world.ok(&["task", "show", "ACME-S01-T01"]);
+    assert!(!world.git(&["status", "--porcelain"]).is_empty(), "its file is written");
+    world.ok(&["merge", "--yes"]);
+    assert_eq!(fs::read_to_string(world.repo.join("src/greet")).unwrap(), "a word\n");
+}

@@ -127,7 +127,12 @@ impl Draft {
             return Err(Refusal::Manual);
         }
         let lists = start.lists.clone();
+        let left_out = start.about.as_ref().map(|about| about.left_out.clone());
+        let each = flow.stages.iter().find(|stage| matches!(stage.work, Work::Each { .. }));
         self.record(Event::RunStarted(Box::new(start)));
+        if let (Some(items), Some(each)) = (left_out.filter(|items| !items.is_empty()), each) {
+            self.record(Event::ItemsLeft { unit: Scope::root().unit(&each.name), items });
+        }
         self.skip_by_params();
         for (list, items) in lists {
             self.take_list(&flow, list, &items)?;

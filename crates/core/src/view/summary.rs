@@ -256,6 +256,18 @@ fn tasks(run: &Run) -> Vec<TaskRow> {
     rows
 }
 
+/// Adds up what the units of a table cost, and those of the flows inside of it.
+fn pay(table: &crate::run::Table, amount: &mut Amount) {
+    for unit in &table.units {
+        amount.known += unit.spent.minus(unit.estimated).minus(unit.unknown_at_most);
+        amount.estimated += unit.estimated;
+        amount.unknown_calls += unit.n_unknown;
+        for (_, inside) in unit.inner.members() {
+            pay(inside, amount);
+        }
+    }
+}
+
 fn task(run: &Run, id: String, item: &Item, scope: &Scope, table: &crate::run::Table) -> TaskRow {
     let brought =
         run.history().landed.iter().any(|landing| {
@@ -272,11 +284,7 @@ fn task(run: &Run, id: String, item: &Item, scope: &Scope, table: &crate::run::T
     let units = || table.units.iter();
     let is_asked = units().any(|unit| matches!(unit.state, State::Asking { .. }));
     let mut amount = Amount::default();
-    for unit in units() {
-        amount.known += unit.spent.minus(unit.estimated).minus(unit.unknown_at_most);
-        amount.estimated += unit.estimated;
-        amount.unknown_calls += unit.n_unknown;
-    }
+    pay(table, &mut amount);
     TaskRow {
         id,
         title: item.title.clone(),

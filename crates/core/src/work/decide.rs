@@ -45,6 +45,8 @@ pub enum WorkCommand {
     Follow {
         kind: WorkKind,
         id: WorkId,
+        /// What another one has taken on is not moved.
+        run: String,
         to: WorkState,
         why: Option<String>,
     },
@@ -163,9 +165,11 @@ pub fn decide(rows: &WorkRows, command: &WorkCommand, now: &str) -> Result<Decid
             };
             Ok((record.id.clone(), vec![moved(record, to, Some(why), now)?]))
         }
-        WorkCommand::Follow { kind, id, to, why } => {
+        WorkCommand::Follow { kind, id, run, to, why } => {
             let record = rows.find(*kind, id)?;
-            Ok((record.id.clone(), follow(record, *to, why.as_deref(), now)?))
+            let is_own = record.run.as_ref().is_none_or(|has| has == run);
+            let facts = if is_own { follow(record, *to, why.as_deref(), now)? } else { Vec::new() };
+            Ok((record.id.clone(), facts))
         }
         WorkCommand::Take { kind, id, run, over } => {
             let record = rows.find(*kind, id)?;

@@ -1,9 +1,12 @@
 //! What a run means for the records of work that it is about.
 
 use forge_core::{
-    event::{Answer, RunSubject, Start},
+    Report,
+    event::{Answer, Receipt, RunSubject, Start, UnmetNeed},
     followed::{FollowedRecord, followed, record_for},
+    id::Scope,
     item::Item,
+    money::Spent,
     work::{WorkKind, WorkState},
 };
 
@@ -142,4 +145,60 @@ fn work_is_for_the_task_that_it_is_in_or_for_what_the_run_is_about() {
         World::of(about(WorkKind::Bug, BUG)).list("triage", vec![writes("BUG", "a")]).played();
     assert_eq!(record(&bug, "fix.BUG/implement").as_deref(), Some("ACME-S01"));
     assert_eq!(record(&World::feature("S").begin(), "design"), None);
+}
+
+#[test]
+fn a_run_that_was_abandoned_says_nothing_about_its_records() {
+    let mut world = World::of(about(WorkKind::Task, TASK))
+        .verdict("implement#1/review-code#1", block("no licence"))
+        .played();
+    assert_eq!(followed(&world.run)[0].to, Some(WorkState::Escalated));
+    world.abandon();
+    assert_eq!(followed(&world.run), []);
+}
+
+#[test]
+fn a_record_in_the_wrong_state_is_not_moved_because_a_gate_says_so() {
+    let text = "name = \"task\"\nblocks = '''\n```gates phase=make\nforbid task.status == escalated\n```\n'''\n\
+                [[stage]]\nname = \"make\"\nagent = \"m\"\n";
+    let of = |subject: &str| {
+        let mut world = World::of(about(WorkKind::Task, text)).begin();
+        let unmet = vec![UnmetNeed::misconfigured(subject.to_owned(), "wrong".to_owned())];
+        let unit = Scope::root().unit("make");
+        world.report(Report::NeedsUnmet { unit, gate: None, unmet });
+        followed(&world.run).remove(0).to
+    };
+    assert_eq!(of("task.status"), None);
+    assert_eq!(of("PLAN.md"), Some(WorkState::Escalated));
+}
+
+#[test]
+fn a_task_that_is_taken_without_a_change_is_committed() {
+    let nothing = Receipt {
+        commit: Some("base".to_owned()),
+        tree: Some("tree".to_owned()),
+        head: Some("base".to_owned()),
+        ..Receipt::from_spent(Spent::NOTHING)
+    };
+    let mut start = about(WorkKind::Sprint, SPRINT);
+    start.base = Some("base".to_owned());
+    let world = World::of(start)
+        .auto()
+        .list("plan", vec![writes("T1", "a")])
+        .leaves("tasks.T1/implement#1/commit#1", nothing)
+        .answer(1, Answer::Approve, "")
+        .played();
+    world.says(
+        "Q1 asks about tasks.T1/implement: The work is done, and nothing changed. Is that right?",
+    );
+    assert_eq!(states(&world, "ACME-S01-T1").last(), Some(&"committed"));
+}
+
+#[test]
+fn tasks_that_were_left_out_at_the_start_are_named_as_not_finished() {
+    let mut start = about(WorkKind::Sprint, SPRINT);
+    start.lists.insert("tasks".to_owned(), vec![writes("ACME-S01-T07", "a")]);
+    start.about.as_mut().unwrap().left_out = vec!["ACME-S01-T08".to_owned()];
+    let world = World::of(start).played();
+    world.says("tasks: not finished, and not in the result: ACME-S01-T08");
 }

@@ -14,7 +14,7 @@ use forge_core::{
     needs::artifact_bytes_min,
     run::{Occasion, Said, TableStatus},
     verdict::{Doubt, Finding, Proof},
-    view::{RemainingFinding, open_findings, short_commit},
+    view::{RemainingFinding, open_findings, short_commit, shorten},
 };
 use forge_project::catalog::{Code, Role};
 
@@ -25,6 +25,9 @@ use crate::optional_keys::optional_result_keys;
 
 /// The most findings that a brief lists in full. Others are counted.
 const FINDINGS_MAX: usize = 40;
+
+/// The most characters of what a failed call left, which may be the end of its stream.
+const FAULT_CHARS_MAX: usize = 1_200;
 
 /// What somebody who does not review may report.
 const OWN_FINDINGS: &str = "[{severity, what, path?, line?}]: faults of your own work that are left when you are done; \
@@ -216,7 +219,7 @@ pub fn brief(
         CallId::Judgement(_) => "Why your previous review did not count",
     };
     if let Some((_, what)) = run.fault_before(call) {
-        section(&mut text, title, &quoted(what));
+        section(&mut text, title, &quoted(&shorten(what, FAULT_CHARS_MAX)));
     }
     section(&mut text, "What you must leave", &must_leave(run, call, role, places));
     text

@@ -36,6 +36,10 @@ pub struct ReadFile {
 /// The reason why a file cannot be read as a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileFlaw {
+    #[error(
+        "line {line} begins a merge conflict that is not settled; keep one side, with the block `forge` of either"
+    )]
+    Conflict { line: usize },
     #[error("line {line} is not JSON: {what}")]
     NotJson { line: usize, what: String },
     #[error("it has {0} bytes, and at most {WORK_FILE_BYTES_MAX} are allowed")]
@@ -60,6 +64,10 @@ pub fn file_sum(bytes: &[u8]) -> String {
 pub fn read_file(kind: WorkKind, bytes: &[u8]) -> Result<ReadFile, FileFlaw> {
     if bytes.len() > WORK_FILE_BYTES_MAX {
         return Err(FileFlaw::TooLarge(bytes.len()));
+    }
+    let begins = |line: &[u8]| line.starts_with(b"<<<<<<< ");
+    if let Some(at) = bytes.split(|byte| *byte == b'\n').position(begins) {
+        return Err(FileFlaw::Conflict { line: at + 1 });
     }
     let mut top: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| {
         let what = error.to_string();

@@ -21,6 +21,9 @@ use crate::{
 const IDENTITY_VARIABLES: [&str; 4] =
     ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
 
+/// The files that show the records of work.
+const RECORDS: &str = ".forge/work/";
+
 /// The way a commit gets into the branch that is checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeWay {
@@ -67,9 +70,10 @@ impl Repository {
         let changed = Git::in_folder(top)
             .args(["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"])
             .run()?;
-        if !changed.is_empty() {
-            let first = String::from_utf8_lossy(&changed);
-            let first = first.lines().next().and_then(|line| line.get(3..)).unwrap_or_default();
+        let changed = String::from_utf8_lossy(&changed);
+        // Commands write the files of records here; git refuses by itself if it would have to replace one.
+        let mut changed = changed.lines().filter_map(|line| line.get(3..));
+        if let Some(first) = changed.find(|path| !path.starts_with(RECORDS)) {
             let why = format!(
                 "your checkout has changes that are not committed, such as {first}; `git stash pop` brings them \
                  back after the merge"
