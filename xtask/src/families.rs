@@ -49,7 +49,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         name: "simulation",
         tests: &[("forge-driver", "simulation", "")],
         seed: Some("SIMULATION_SEED"),
-        ci: &[("SIMULATION_RUNS", "10000"), ("SIMULATION_WRITES", "9")],
+        ci: &[("SIMULATION_RUNS", "7000"), ("SIMULATION_WRITES", "13")],
         full: &[("SIMULATION_RUNS", "100000"), ("SIMULATION_WRITES", "1")],
         on_disk: None,
     },
@@ -58,9 +58,9 @@ pub(crate) const FAMILIES: &[Family] = &[
         tests: &[("forge", "faults", "crash::own_flows::")],
         seed: Some("FORGE_CRASH_SEED"),
         ci: &[
-            ("FORGE_CRASH_KILLS", "6"),
-            ("FORGE_CRASH_RECORDS", "6"),
-            ("FORGE_CRASH_STEPS", "20"),
+            ("FORGE_CRASH_KILLS", "4"),
+            ("FORGE_CRASH_RECORDS", "4"),
+            ("FORGE_CRASH_STEPS", "12"),
         ],
         full: &[
             ("FORGE_CRASH_KILLS", "200"),
@@ -123,7 +123,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         name: "landing",
         tests: &[("forge", "faults", "landing::")],
         seed: Some("FORGE_LANDING_SEED"),
-        ci: &[("FORGE_LANDING_RECORDS", "4")],
+        ci: &[("FORGE_LANDING_RECORDS", "3")],
         full: &[("FORGE_LANDING_RECORDS", "all")],
         on_disk: Some(Small {
             filter: "landing::a_kill_after",
@@ -160,7 +160,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         tests: &[("forge", "commands", "points::")],
         seed: Some("FORGE_POINTS_SEED"),
         // Each question from another place, and a person who revises often.
-        ci: &[("FORGE_POINTS_STORIES", "8")],
+        ci: &[("FORGE_POINTS_STORIES", "6")],
         full: &[("FORGE_POINTS_STORIES", "all")],
         on_disk: Some(Small {
             filter: "points::answered::every_question",

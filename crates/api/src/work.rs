@@ -147,6 +147,7 @@ impl WorkRecords<'_> {
             }
         }
         self.refuse_unknown_pipeline(&fields)?;
+        self.refuse_blocked_folder(kind)?;
         let prefix = self.prefix()?;
         self.change(&WorkCommand::Create { kind, id, prefix, fields })
     }

@@ -169,7 +169,10 @@ impl WorkRecords<'_> {
         loop {
             let mut wrong = Vec::new();
             let before = open.len();
-            for (kind, id) in std::mem::take(&mut open) {
+            let mut next: Vec<(WorkKind, WorkId)> = std::mem::take(&mut open).into_iter().collect();
+            // `T9` before `T10`: what comes after another one mostly has the higher number.
+            next.sort_by_key(|(kind, id)| (*kind, id.as_str().len()));
+            for (kind, id) in next {
                 if let Err(finding) = self.take_in(kind, &id)? {
                     wrong.push(finding);
                     open.insert((kind, id));
@@ -293,6 +296,18 @@ impl WorkRecords<'_> {
             Some(found) => WorkAuthor::File { who: found.author, commit: Some(found.commit) },
             None => WorkAuthor::File { who: self.who(), commit: None },
         }
+    }
+
+    /// Fails if the files of a kind have no place: then nothing new is created either.
+    pub(super) fn refuse_blocked_folder(&self, kind: WorkKind) -> Result<(), Error> {
+        let folder = format!("{FOLDER}/{}", kind.folder());
+        let any = self.forge.home.repository.checkout_file(&format!("{folder}/any"))?;
+        if any != CheckoutFile::Blocked {
+            return Ok(());
+        }
+        let what =
+            format!("{folder} is not a folder: a file or a link is in its place, or above it");
+        Err(Error::usage(what, "move it away: ls -l .forge .forge/work"))
     }
 
     /// Waits for the right to write files. It ends with what is returned.

@@ -227,7 +227,7 @@ fn an_edit_that_breaks_a_rule_is_left_alone_until_it_is_fixed_or_restored() {
         ("\"draft\"", "\"done\"", "a task has no state `done`"),
         ("\"ACME-S01\"", "\"ACME-S09\"", "`sprintId` names `ACME-S09`, which is not a sprint here"),
         ("\"Parse the header\"", "7", "`title` must be a text, not a number"),
-        ("{\n", "<<<<<<< HEAD\n{\n", "line 1 is not JSON"),
+        ("{\n", "<<<<<<< HEAD\n{\n", "line 1 begins a merge conflict"),
         ("ACME-S01-T01", "ACME-S01-T02", "`taskId` is `ACME-S01-T02`, unlike the file"),
     ] {
         fs::write(&path, &written).unwrap();
@@ -329,4 +329,14 @@ fn a_repository_without_records_is_left_as_it_is() {
         &["there is no bug `X-1`", "help: forge help bug new"],
     );
     assert!(world.is_untouched());
+}
+
+#[test]
+fn a_record_whose_file_has_no_place_is_not_created() {
+    let world = World::new();
+    world.write(".forge", "no folder\n");
+    let refused = world.refused(&["sprint", "new", "First"]);
+    has(&refused, &[".forge/work/sprints is not a folder", "ls -l .forge"]);
+    fs::remove_file(world.repo.join(".forge")).unwrap();
+    assert_eq!(world.ok(&["sprint", "list"]), "");
 }
