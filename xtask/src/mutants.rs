@@ -40,9 +40,9 @@ const CPU_SECONDS_MAX: u64 = 1_800;
 const LEFT_OUT: &[&str] = &["target", ".git"];
 
 /// In a sample, one mutant of this many is tried.
-const SAMPLE: usize = 8;
+const SAMPLE: usize = 16;
 /// The test programs that they are tried with.
-const TESTS: [&str; 3] = ["stories", "overlap", "chance"];
+const TESTS: [&str; 4] = ["stories", "overlap", "work", "chance"];
 
 /// What decides whether all mutants are caught: the core, its tests and the mutants.
 const CAUGHT: Subject = Subject {

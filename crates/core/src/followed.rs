@@ -231,7 +231,7 @@ pub(crate) fn changes_code(stage: &Stage) -> bool {
     stage.gates.iter().any(|gate| gate.check == changes || gate.check == Check::Land)
 }
 
-/// What a task needs a person for.
+/// The part of a person, without which a task goes no further.
 enum PersonNeed {
     /// An answer, or another try.
     Decision(String),

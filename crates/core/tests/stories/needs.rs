@@ -13,7 +13,7 @@ use forge_core::{
     work::{FieldValue, WorkId, WorkKind, WorkRecord, WorkState},
 };
 
-use crate::world::{World, item, partial, revises, start_of};
+use crate::world::{World, fault, item, partial, revises, start_of};
 
 const FLOW: &str = r#"
 name = "task"
@@ -126,6 +126,9 @@ fn each_attempt_is_looked_at_for_itself() {
     met(&mut world, "make", Some("approve"));
     world.rules("make#2/approve#1", revises(1));
     assert_eq!(world.wanted(), ["needs of make"], "sent back");
+    met(&mut world, "make", None);
+    world.ends("make#3", fault("it crashed"));
+    assert_eq!(world.wanted(), ["needs of make"], "tried again");
 }
 
 #[test]
