@@ -315,9 +315,8 @@ pub fn repair(run: &Run, call: &CallId, role: &Role, flaw: &str, places: &Places
     text
 }
 
-/// Artifacts and the result, in words.
-fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String {
-    let stage = run.stage(call.unit());
+/// The artifacts, with the size that a gate demands of them.
+fn artifacts_to_leave(run: &Run, call: &CallId, stage: &Stage, places: &Places) -> String {
     let writes = match call {
         CallId::Attempt(_) => &stage.writes,
         CallId::Judgement(judgement) => {
@@ -338,6 +337,13 @@ fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String 
             }
         }
     }
+    leave
+}
+
+/// Artifacts and the result, in words.
+fn must_leave(run: &Run, call: &CallId, role: &Role, places: &Places) -> String {
+    let stage = run.stage(call.unit());
+    let mut leave = artifacts_to_leave(run, call, stage, places);
     match places.leaves {
         Leaves::File => leave.push_str(
             "\n- `result.json`, at most 1 MiB, written last: one JSON object with these keys.",
