@@ -26,7 +26,7 @@ pub mod summary;
 
 pub use diff::{ChangeKind, TextVersion, versions};
 pub use earlier_work::earlier_summaries;
-pub use format::{Amount, day, moment, sanitize, shorten, span, stamp};
+pub use format::{Amount, day, moment, sanitize, shorten, shorten_start, span, stamp};
 pub use friction::{FrictionRow, FrictionView, friction, friction_markdown};
 pub use log_level::LogLevel;
 pub use open_findings::open_findings;

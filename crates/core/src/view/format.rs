@@ -103,6 +103,15 @@ pub fn shorten(text: &str, chars_max: usize) -> String {
     text.chars().take(chars_max - 1).chain(['…']).collect()
 }
 
+/// Cuts the beginning of a text, so that so many characters are left, of which the first one shows that it was cut.
+pub fn shorten_start(text: &str, chars_max: usize) -> String {
+    let chars = text.chars().count();
+    if chars <= chars_max {
+        return text.to_owned();
+    }
+    ['…'].into_iter().chain(text.chars().skip(chars - chars_max + 1)).collect()
+}
+
 /// One day, in milliseconds.
 const DAY_MS: u64 = 86_400_000;
 
@@ -135,8 +144,17 @@ pub fn sanitize(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, DAY_MS, day, moment, sanitize, span, stamp};
+    use super::{Amount, DAY_MS, day, moment, sanitize, shorten, shorten_start, span, stamp};
     use crate::money::Money;
+
+    #[test]
+    fn a_text_is_cut_at_either_end_and_shows_it() {
+        for (chars_max, start, end) in [(4, "naïv", "naïv"), (3, "na…", "…ïv"), (1, "…", "…")]
+        {
+            assert_eq!(shorten("naïv", chars_max), start);
+            assert_eq!(shorten_start("naïv", chars_max), end);
+        }
+    }
 
     #[test]
     fn amounts_say_how_well_they_are_known() {

@@ -15,7 +15,7 @@
 
 use std::path::Path;
 
-use forge_agents::{AgentEnd, Earlier, ErrorClass, StreamSummary, Use, Watchdog};
+use forge_agents::{AgentEnd, AgentKind, Earlier, ErrorClass, StreamSummary, Use, Watchdog};
 use forge_core::{
     event::{Outcome, Receipt},
     failure::FaultClass,
@@ -102,7 +102,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
         end = summary.end(Some(&ending.how), &errors(context.executor, &folder));
     }
     let must = required_result_keys(context, run, call, &role)?;
-    let mut left = match ended(plan, &end, &last_folder(plan), &ending) {
+    let mut left = match ended(plan, tally.agent.like, &end, &last_folder(plan), &ending) {
         Ok(()) => plan.output([summary.answer.as_ref(), None], &must)?,
         Err(outcome) => Err(outcome),
     };
@@ -133,7 +133,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
         let before = summary.answer;
         let mended = tally.take(plan, &folder, &repaired, &earlier);
         end = mended.end(Some(&repaired.how), &errors(context.executor, &folder));
-        let outcome = ended(plan, &end, &folder, &repaired);
+        let outcome = ended(plan, tally.agent.like, &end, &folder, &repaired);
         // What the first turn did is there, also if nobody could mend its result.
         if !matches!(repaired.how, ExitReason::NotStarted { .. }) {
             ending = repaired;
@@ -294,6 +294,7 @@ impl UsageTotals {
 /// Whether a turn ended in a way that lets its result count.
 fn ended(
     plan: &Plan<'_>,
+    kind: AgentKind,
     end: &AgentEnd,
     folder: &AttemptFolder,
     ending: &Ending,
@@ -326,11 +327,16 @@ fn ended(
             | ErrorClass::NoSession
             | ErrorClass::Stopped
             | ErrorClass::Unknown => {
-                let words = format!(
-                    "{}\n{}",
-                    last_words(plan.context.executor, folder),
-                    errors(plan.context.executor, folder)
-                );
+                let executor = plan.context.executor;
+                let mut words = if kind.has_readable_output() {
+                    last_words(executor, folder)
+                } else {
+                    String::new()
+                };
+                let errors = errors(executor, folder);
+                if !what.contains(errors.trim()) {
+                    words = format!("{words}\n{errors}");
+                }
                 let class =
                     if is_killed(&ending.how) { FaultClass::Killed } else { FaultClass::Crashed };
                 // What a program says of its failure leaves out its exit code.

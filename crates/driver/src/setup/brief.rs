@@ -14,7 +14,7 @@ use forge_core::{
     needs::artifact_bytes_min,
     run::{Occasion, Said, TableStatus},
     verdict::{Doubt, Finding, Proof},
-    view::{RemainingFinding, open_findings, short_commit, shorten},
+    view::{RemainingFinding, open_findings, short_commit, shorten_start},
 };
 use forge_project::catalog::{Code, Role};
 
@@ -219,7 +219,8 @@ pub fn brief(
         CallId::Judgement(_) => "Why your previous review did not count",
     };
     if let Some((_, what)) = run.fault_before(call) {
-        section(&mut text, title, &quoted(&shorten(what, FAULT_CHARS_MAX)));
+        // How it ended is said last.
+        section(&mut text, title, &quoted(&shorten_start(what, FAULT_CHARS_MAX)));
     }
     section(&mut text, "What you must leave", &must_leave(run, call, role, places));
     text
