@@ -13,7 +13,7 @@ use crate::{
     item::Item,
     run::{Due, Phase, Run, State, Table, TableStatus, Unit},
     view::{question_text_in, shorten},
-    work::{WorkKind, WorkState},
+    work::{FollowedState, WorkKind, WorkState},
 };
 
 /// A record, and the state that a run means for it.
@@ -22,7 +22,7 @@ pub struct FollowedRecord {
     pub kind: WorkKind,
     pub id: String,
     /// Nothing, if the run says nothing about it yet.
-    pub to: Option<WorkState>,
+    pub to: Option<FollowedState>,
     /// The reason, where it needs a person.
     pub why: Option<String>,
     /// The task of a sprint that the run itself has planned, and that may have no record yet.
@@ -57,10 +57,10 @@ pub fn followed(run: &Run) -> Vec<FollowedRecord> {
             let (to, why) = task(run, stages, root);
             vec![FollowedRecord { why, ..record(to) }]
         }
-        WorkKind::Bug => vec![record(bug(run, stages, root))],
-        WorkKind::Feature => vec![record(Some(WorkState::Active))],
+        WorkKind::Bug => vec![record(bug(run, stages, root).map(FollowedState::At))],
+        WorkKind::Feature => vec![record(Some(FollowedState::At(WorkState::Active)))],
         WorkKind::Sprint => {
-            let mut all = vec![record(sprint(run, stages, root))];
+            let mut all = vec![record(sprint(run, stages, root).map(FollowedState::At))];
             all.extend(tasks(run, &about.item.id, stages, root));
             all
         }
@@ -116,9 +116,11 @@ fn tasks<'r>(
 }
 
 /// Returns how a task stands: by the row that changes code, or by those before it.
-fn task(run: &Run, stages: &[Stage], table: &Table) -> (Option<WorkState>, Option<String>) {
+fn task(run: &Run, stages: &[Stage], table: &Table) -> (Option<FollowedState>, Option<String>) {
     match needs_person(run, table) {
-        Some(PersonNeed::Decision(why)) => return (Some(WorkState::Escalated), Some(why)),
+        Some(PersonNeed::Decision(why)) => {
+            return (Some(FollowedState::At(WorkState::Escalated)), Some(why));
+        }
         // The record is what has to change first.
         Some(PersonNeed::Readiness) => return (None, None),
         None => {}
@@ -141,7 +143,7 @@ fn task(run: &Run, stages: &[Stage], table: &Table) -> (Option<WorkState>, Optio
     let is_done = rows().all(|(_, unit)| matches!(unit.state, State::Accepted | State::Skipped));
     let is_merged = is_done || rows().any(|(_, unit)| unit.landed.is_some());
     let state = if is_merged { Some(WorkState::Committed) } else { state.map(TaskStep::state) };
-    (state.or(planned), None)
+    (Some(state.or(planned).map_or(FollowedState::Unstopped, FollowedState::At)), None)
 }
 
 /// How far the code of a task is.
@@ -210,6 +212,8 @@ fn row(stage: &Stage, unit: &Unit) -> RowStep {
     let is_review = |check: &Check| matches!(check, Check::Review { .. });
     match unit.state {
         State::Waiting if unit.due == Due::Again => RowStep::SentBack,
+        // Its last attempt came to nothing, and is repeated.
+        State::Waiting if unit.fault.is_some() || unit.setbacks > 0 => RowStep::Working,
         State::Waiting | State::Skipped | State::Failed { .. } => RowStep::Waiting,
         State::Working if unit.due == Due::Again => RowStep::WorkingAgain,
         State::Working => RowStep::Working,

@@ -133,6 +133,12 @@ impl UnitId {
         Scope(format!("{self}.{id}"))
     }
 
+    /// Returns the item of this unit, which is an `each`, that a scope is inside of.
+    pub fn item_around<'s>(&self, scope: &'s Scope) -> Option<&'s str> {
+        let inside = scope.0.strip_prefix(&self.to_string())?.strip_prefix('.')?;
+        inside.split('/').next()
+    }
+
     /// Returns the attempt with this number.
     pub fn attempt(&self, number: u32) -> AttemptId {
         AttemptId { unit: self.clone(), number }

@@ -19,7 +19,7 @@ mod kind;
 mod record;
 
 pub use check::{WorkRefusal, WorkRows, references, settable, waits_for};
-pub use decide::{Decided, FieldChange, REASON_CHARS_MAX, WorkCommand, decide};
+pub use decide::{Decided, FieldChange, FollowedState, REASON_CHARS_MAX, WorkCommand, decide};
 pub use field::{
     ENTRIES_MAX, FieldFlaw, FieldOwner, FieldRule, FieldShape, FieldValue, Fields, LINE_CHARS_MAX,
     TITLE_CHARS_MAX, rule, rules,

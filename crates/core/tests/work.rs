@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use forge_core::work::{
-    FieldChange, FieldValue, Fields, FileOrigin, ImportedRecord, LastImport, WorkCommand, WorkFact,
-    WorkFile, WorkId, WorkKind, WorkRecord, WorkRefusal, WorkRows, WorkState, decide, rules,
+    FieldChange, FieldValue, Fields, FileOrigin, FollowedState, ImportedRecord, LastImport,
+    WorkCommand, WorkFact, WorkFile, WorkId, WorkKind, WorkRecord, WorkRefusal, WorkRows,
+    WorkState, decide, rules,
 };
 
 const NOW: &str = "2026-01-31T12:00:00Z";
@@ -517,9 +518,9 @@ fn a_record_follows_a_run_by_legal_moves_alone_or_stays() {
                 record.state = from;
                 record.left = from.is_stop().then_some(kind.first_state());
                 let why = Some("question Q1 is open".to_owned());
-                let facts = rows
-                    .run(&WorkCommand::Follow { kind, id: id(name), run: "r".to_owned(), to, why })
-                    .unwrap();
+                let (id, run, target) = (id(name), "r".to_owned(), FollowedState::At(to));
+                let facts =
+                    rows.run(&WorkCommand::Follow { kind, id, run, to: target, why }).unwrap();
                 let mut at = from;
                 for fact in &facts {
                     let WorkFact::Moved { from, to, .. } = fact else { panic!("{fact:?}") };
@@ -545,7 +546,7 @@ fn a_record_follows_by_way_of_all_states_between() {
         kind: WorkKind::Task,
         id: id("A-S01-T01"),
         run: "r".to_owned(),
-        to,
+        to: FollowedState::At(to),
         why: Some("it asks".to_owned()),
     };
     assert_eq!(rows.run(&follow(WorkState::Implementing)).unwrap().len(), 3);
@@ -554,6 +555,25 @@ fn a_record_follows_by_way_of_all_states_between() {
     rows.run(&follow(WorkState::Committed)).unwrap();
     assert_eq!(rows.get("A-S01-T01").state, WorkState::Committed);
     assert_eq!(rows.run(&follow(WorkState::Implementing)).unwrap().len(), 0, "no way leads back");
+}
+
+#[test]
+fn a_record_of_which_nothing_is_asked_any_more_is_where_it_was_before() {
+    let mut rows = Rows::new();
+    let follow = |to| {
+        let why = Some("it asks".to_owned());
+        WorkCommand::Follow {
+            kind: WorkKind::Task,
+            id: id("A-S01-T01"),
+            run: "r".to_owned(),
+            to,
+            why,
+        }
+    };
+    assert_eq!(rows.run(&follow(FollowedState::Unstopped)).unwrap().len(), 0, "nothing is asked");
+    rows.run(&follow(FollowedState::At(WorkState::Escalated))).unwrap();
+    rows.run(&follow(FollowedState::Unstopped)).unwrap();
+    assert_eq!(rows.get("A-S01-T01").state, WorkState::Draft);
 }
 
 #[test]
@@ -566,7 +586,7 @@ fn a_record_does_not_follow_a_run_that_has_not_taken_it_on() {
         kind,
         id: name.clone(),
         run: run.to_owned(),
-        to: WorkState::Implementing,
+        to: FollowedState::At(WorkState::Implementing),
         why: None,
     };
     assert_eq!(rows.run(&follow("other")).unwrap().len(), 0);

@@ -14,8 +14,8 @@ use forge_core::{
     item::Item,
     view::shorten,
     work::{
-        ENTRIES_MAX, FieldChange, FieldValue, Fields, LINE_CHARS_MAX, TITLE_CHARS_MAX, WorkAuthor,
-        WorkCommand, WorkFact, WorkId, WorkKind, WorkState,
+        ENTRIES_MAX, FieldChange, FieldValue, Fields, FollowedState, LINE_CHARS_MAX,
+        TITLE_CHARS_MAX, WorkAuthor, WorkCommand, WorkFact, WorkId, WorkKind, WorkState,
     },
 };
 use forge_store::work::{LoggedFact, WorkError, WorkMoment, WorkStore};
@@ -76,6 +76,14 @@ fn move_all(dir: &Path, at: Time, run: &str, records: &[FollowedRecord]) -> Resu
     }
     for FollowedRecord { kind, id, to, why, .. } in records {
         let Ok(id) = id.parse::<WorkId>() else { continue };
+        // Most tasks of a sprint wait for their turn.
+        let is_stopped = || {
+            let row = store.get(&id)?;
+            Ok::<_, WorkError>(row.is_some_and(|row| row.record.state == WorkState::Escalated))
+        };
+        if *to == Some(FollowedState::Unstopped) && !is_stopped()? {
+            continue;
+        }
         if let Some(to) = to
             && !is_left_alone(&store.history(&id)?, &by, *to, why.as_deref())
         {
@@ -91,7 +99,7 @@ fn move_all(dir: &Path, at: Time, run: &str, records: &[FollowedRecord]) -> Resu
 fn is_left_alone(
     history: &[LoggedFact],
     by: &WorkAuthor,
-    wanted: WorkState,
+    wanted: FollowedState,
     why: Option<&str>,
 ) -> bool {
     let moves = || {
@@ -103,7 +111,8 @@ fn is_left_alone(
     let is_runs = |author: &WorkAuthor| matches!(author, WorkAuthor::Run { .. });
     let is_stopped = moves().next().is_some_and(|(author, to, _)| to.is_stop() && !is_runs(author));
     let said = moves().find(|(author, ..)| *author == by);
-    is_stopped || said.is_some_and(|(_, to, before)| (to, before) == (wanted, why))
+    is_stopped
+        || said.is_some_and(|(_, to, before)| (FollowedState::At(to), before) == (wanted, why))
 }
 
 /// Returns what the record of a task says that a run has planned. An agent may say more than there is room for.

@@ -3,6 +3,8 @@
 //! The tables are walked from the top, and whatever is ready starts. Holding a run keeps work
 //! and gates from starting, not from being closed.
 
+use std::collections::BTreeSet;
+
 use super::{budget::Reserve, draft::Draft};
 use crate::{
     event::{Approval, Approvals, Call, End, Event, FailureKind, Outcome, QuestionReason},
@@ -150,7 +152,7 @@ impl Draft {
                     }
                     return;
                 }
-                if self.has_room()
+                if self.has_room(unit)
                     && self.may_begin(unit, None)
                     && let Some(call) = self.next_call(unit, None, None)
                 {
@@ -187,8 +189,25 @@ impl Draft {
         }
     }
 
-    fn has_room(&self) -> bool {
-        self.run.calls().len() < self.run.definition().start.limits.at_once as usize
+    /// Returns true if one more call may start in a unit: as far as the run is concerned, and the items that it is in.
+    fn has_room(&self, unit: &UnitId) -> bool {
+        let calls = self.run.calls();
+        let mut is_free = calls.len() < self.run.definition().start.limits.at_once as usize;
+        let mut scope = unit.scope.clone();
+        while let Some((outer, group)) = scope.origin().filter(|_| is_free) {
+            let each = outer.unit(&group);
+            if let Work::Each { at_once, .. } = self.run.stage(&each).work
+                && calls.len() >= at_once
+            {
+                // Those that a person answered come back to places that others have taken meanwhile.
+                let items = calls.keys().filter_map(|call| each.item_around(&call.unit().scope));
+                let items: BTreeSet<&str> = items.collect();
+                is_free =
+                    items.len() < at_once || scope.item().is_some_and(|own| items.contains(own));
+            }
+            scope = outer;
+        }
+        is_free
     }
 
     /// Returns the next call, if there is room and money for it.
@@ -198,7 +217,7 @@ impl Draft {
         gate: Option<&str>,
         check: Option<&Check>,
     ) -> Option<Call> {
-        if !self.has_room() {
+        if !self.has_room(unit) {
             return None;
         }
         let ordinal = self.run.n_calls() + 1;
@@ -241,8 +260,9 @@ impl Draft {
                 let wave = inner.wave();
                 waiting.retain(|item| wave.is_some_and(|wave| inner.layer(*item) <= wave));
             }
+            let mut n_busy = open.iter().filter(|item| self.takes_a_place(unit, **item)).count();
             for item in waiting {
-                if open.len() >= at_once {
+                if n_busy >= at_once {
                     break;
                 }
                 if standing(self, item) == TableStatus::Waiting && self.may_open(unit, item, &open)
@@ -253,11 +273,20 @@ impl Draft {
                     // What only has to land is as good as open, and will be when its turn comes.
                     if standing(self, item) == TableStatus::Open || arrivals.len() > n_arrivals {
                         open.push(item);
+                        n_busy += 1;
                     }
                 }
             }
         }
         self.close_items(unit);
+    }
+
+    /// Returns true if an open item takes one of the places. One in which everything waits for a person does not.
+    fn takes_a_place(&self, unit: &UnitId, position: usize) -> bool {
+        let inner = &self.run.unit(unit).inner;
+        let scope = unit.item(&inner.member(position).0.id);
+        let is_called = |call: &CallId| call.unit().scope.within(&scope);
+        !inner.is_asking(position) || self.run.calls().keys().any(is_called)
     }
 
     fn may_open(&self, unit: &UnitId, position: usize, open: &[usize]) -> bool {

@@ -631,6 +631,11 @@ impl Inner {
         self.tables[position].standing()
     }
 
+    /// Returns true if something in the item at a position waits for an answer.
+    pub fn is_asking(&self, position: usize) -> bool {
+        self.tables[position].table.is_asking()
+    }
+
     /// Returns the item at a position, and the positions of what comes first.
     pub fn member(&self, position: usize) -> (&Item, &[usize]) {
         (&self.members.items[position], &self.members.after[position])
@@ -661,9 +666,8 @@ impl Inner {
 
     /// Returns the lowest layer in which something can go on without a person.
     pub fn wave(&self) -> Option<usize> {
-        let stuck = self.stuck_by(|item| {
-            self.standing(item) == TableStatus::Failed || self.tables[item].table.is_asking()
-        });
+        let stuck = self
+            .stuck_by(|item| self.standing(item) == TableStatus::Failed || self.is_asking(item));
         let can_go_on =
             |item: &usize| self.standing(*item) != TableStatus::Closed && !stuck.contains(item);
         (0..self.len()).filter(can_go_on).map(|item| self.layer(item)).min()

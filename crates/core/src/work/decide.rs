@@ -47,7 +47,7 @@ pub enum WorkCommand {
         id: WorkId,
         /// What another one has taken on is not moved.
         run: String,
-        to: WorkState,
+        to: FollowedState,
         why: Option<String>,
     },
     /// On behalf of a run.
@@ -86,6 +86,14 @@ pub enum WorkCommand {
         id: WorkId,
         path: String,
     },
+}
+
+/// The state that a run means for a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FollowedState {
+    At(WorkState),
+    /// That before it needed a person: nobody is asked any more, and nothing else is to be said yet.
+    Unstopped,
 }
 
 /// A change of one field.
@@ -393,7 +401,7 @@ fn moved(
 /// at its end, stays: a person's move counts more than a run's. So does a record to which no way leads.
 fn follow(
     record: &WorkRecord,
-    to: WorkState,
+    to: FollowedState,
     why: Option<&str>,
     now: &str,
 ) -> Result<Vec<WorkFact>, WorkRefusal> {
@@ -409,10 +417,11 @@ fn follow(
         Ok(())
     };
     if let (WorkState::Escalated, Some(left)) = (at.state, at.left)
-        && to != WorkState::Escalated
+        && to != FollowedState::At(WorkState::Escalated)
     {
         step(&mut at, left, None)?;
     }
+    let FollowedState::At(to) = to else { return Ok(facts) };
     for next in way(at.kind, at.state, to) {
         step(&mut at, next, why.filter(|_| next.is_stop()))?;
     }

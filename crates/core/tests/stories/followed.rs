@@ -7,13 +7,15 @@ use forge_core::{
     id::Scope,
     item::Item,
     money::Spent,
-    work::{WorkKind, WorkState},
+    work::{FollowedState, WorkKind, WorkState},
 };
 
-use crate::world::{World, after, block, item, revise, start_of, writes};
+use crate::world::{World, after, block, fault, item, revise, start_of, writes};
 
 const TASK: &str = include_str!("../../../../flows/task/flow.toml");
 const SPRINT: &str = include_str!("../../../../flows/sprint/flow.toml");
+/// Where a record stands that needs a person.
+const ESCALATED: Option<FollowedState> = Some(FollowedState::At(WorkState::Escalated));
 const BUG: &str = include_str!("../../../../flows/bug/flow.toml");
 
 fn about(kind: WorkKind, text: &str) -> Start {
@@ -31,7 +33,8 @@ fn states(world: &World, id: &str) -> Vec<&'static str> {
         let run = world.cut(kept).run;
         let of = |record: &FollowedRecord| record.id == id;
         let state = followed(&run).into_iter().find(of).and_then(|record| record.to);
-        if let Some(state) = state.map(WorkState::as_str)
+        if let Some(FollowedState::At(state)) = state
+            && let state = state.as_str()
             && states.last() != Some(&state)
         {
             states.push(state);
@@ -70,12 +73,34 @@ fn a_task_that_asks_is_escalated_until_it_is_answered() {
         .verdict("implement#1/review-code#1", block("no licence"))
         .played();
     let of = |world: &World| followed(&world.run).remove(0);
-    assert_eq!(of(&world).to, Some(WorkState::Escalated));
+    assert_eq!(of(&world).to, ESCALATED);
     let asks = "`review-code` says that no change can fix this: no licence. What now?";
     let why = format!("question Q1 of its run is open: {asks}");
     assert_eq!(of(&world).why, Some(why), "the reason can be read at the record");
     world.say(1, Answer::Revise, "use another one");
-    assert_eq!(of(&world).to, Some(WorkState::Implementing));
+    assert_eq!(of(&world).to, Some(FollowedState::At(WorkState::Implementing)));
+}
+
+#[test]
+fn a_task_that_asked_before_anything_was_done_is_where_it_was_once_it_is_answered() {
+    let mut world = World::of(about(WorkKind::Task, TASK)).begin();
+    let of = |world: &World| followed(&world.run).remove(0).to;
+    assert_eq!(of(&world), Some(FollowedState::Unstopped));
+    world.ends("plan#1", fault("it crashed"));
+    world.ends("plan#2", fault("it crashed again"));
+    assert_eq!(of(&world), ESCALATED);
+    world.say(1, Answer::Retry, "");
+    assert_eq!(of(&world), Some(FollowedState::Unstopped));
+}
+
+#[test]
+fn a_crash_of_the_work_does_not_send_the_plan_back() {
+    let world =
+        World::of(about(WorkKind::Task, TASK)).outcome("implement#1", fault("it crashed")).played();
+    assert_eq!(
+        states(&world, "ACME-S01"),
+        ["planned", "implementing", "implemented", "review-approved", "approved", "committed"]
+    );
 }
 
 #[test]
@@ -152,7 +177,7 @@ fn a_run_that_was_abandoned_says_nothing_about_its_records() {
     let mut world = World::of(about(WorkKind::Task, TASK))
         .verdict("implement#1/review-code#1", block("no licence"))
         .played();
-    assert_eq!(followed(&world.run)[0].to, Some(WorkState::Escalated));
+    assert_eq!(followed(&world.run)[0].to, ESCALATED);
     world.abandon();
     assert_eq!(followed(&world.run), []);
 }
@@ -169,7 +194,7 @@ fn a_record_in_the_wrong_state_is_not_moved_because_a_gate_says_so() {
         followed(&world.run).remove(0).to
     };
     assert_eq!(of("task.status"), None);
-    assert_eq!(of("PLAN.md"), Some(WorkState::Escalated));
+    assert_eq!(of("PLAN.md"), ESCALATED);
 }
 
 #[test]

@@ -522,7 +522,9 @@ pub(crate) fn check(run: &Run) {
         let open: Vec<usize> = (0..unit.inner.len())
             .filter(|item| unit.inner.standing(*item) == TableStatus::Open)
             .collect();
-        assert!(open.len() <= *at_once, "{id} has too many items open");
+        let working = run.calls().keys().filter_map(|call| id.item_around(&call.unit().scope));
+        let working: BTreeSet<&str> = working.collect();
+        assert!(working.len() <= *at_once, "{id} has too many items at work");
         for (n, a) in open.iter().enumerate() {
             let (a, after) = unit.inner.member(*a);
             let mut firsts = after.iter().map(|first| unit.inner.standing(*first));

@@ -1,7 +1,7 @@
 //! Items that cannot go on: what becomes of their stage, and of the run.
 
 use forge_core::{
-    event::{Answer, End, Hold, Ruling},
+    event::{Answer, End, Hold, Outcome, Ruling},
     item::Item,
     run::Phase,
     view::ResultView,
@@ -161,4 +161,32 @@ fn items_that_are_left_survive_a_crash_after_every_record() {
         .list("split", tasks())
         .verdict("build.T1/make#1/critic#1", revise(1))
         .survives_every_crash();
+}
+
+#[test]
+fn a_task_that_waits_for_a_person_leaves_its_place_to_the_next() {
+    let tasks = vec![writes("T1", "t1"), writes("T2", "t2"), writes("T3", "t3")];
+    let mut world = World::small(&flow("").replace("at_once = 3", "at_once = 1"))
+        .list("split", tasks)
+        .verdict("build.T1/make#1/critic#1", block("no licence"))
+        .verdict("build.T2/make#1/critic#1", block("no licence either"))
+        .played();
+    world.says("build.T3/make merged as commit-");
+    world.say(1, Answer::Revise, "use another one");
+    world.say(2, Answer::Revise, "and here");
+    assert_eq!(world.wanted(), ["build.T1/make#2"], "one at a time, also of those that come back");
+    world.go_on();
+    world.before("build.T1/make#2 finished: did build.T1/make#2", "build.T2/make#2 started");
+    world.is(&Phase::Over(End::Done));
+}
+
+#[test]
+fn a_task_that_waits_for_a_limit_keeps_its_place() {
+    let mut world = World::small(&flow("").replace("at_once = 3", "at_once = 1"))
+        .list("split", vec![writes("T1", "t1"), writes("T2", "t2")])
+        .begin();
+    world.end("split#1");
+    let (until, what) = (60_000, "too many requests".to_owned());
+    world.ends("build.T1/make#1", Outcome::Limited { until, what });
+    world.never_says("build.T2/make#1 started");
 }

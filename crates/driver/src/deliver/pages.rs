@@ -16,7 +16,7 @@ use forge_core::{
     followed::followed,
     money::Spent,
     view::pages::{INDEX, PageFacts, page_changes, page_folders, pages},
-    work::WorkId,
+    work::{FollowedState, WorkId},
 };
 use forge_workspace::{AttachedRecord, Operation, OperationResult, RecordFile, WriteFiles};
 
@@ -112,7 +112,7 @@ fn as_left(mut facts: PageFacts, run: &Run) -> PageFacts {
     for left in followed(&end) {
         let id: Option<WorkId> = left.id.parse().ok();
         let mut own = facts.records.iter_mut().filter(|record| Some(&record.id) == id.as_ref());
-        if let (Some(record), Some(to)) = (own.next(), left.to) {
+        if let (Some(record), Some(FollowedState::At(to))) = (own.next(), left.to) {
             let is_open = !record.kind.next_states(record.state).is_empty();
             if is_open {
                 record.state = to;
