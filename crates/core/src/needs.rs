@@ -97,6 +97,7 @@ pub fn artifact_bytes_min(stage: &Stage, name: &str) -> u64 {
 impl NeedsSubject<'_> {
     fn artifact(&self, path: &str, bytes_min: u64, world: &dyn NeedsWorld) -> Option<UnmetNeed> {
         let found = match run_artifact(path) {
+            Some(_) if let Err(what) = self.has_records_of(path, world) => Err(what),
             Some(name) => self.artifact_of_run(name, world).map(|bytes| (name.to_owned(), bytes)),
             None => self.filled(path, world).and_then(|path| {
                 let bytes = world.file_bytes(&path)?;
@@ -115,6 +116,13 @@ impl NeedsSubject<'_> {
             }
             Ok((_, Some(_))) => None,
         }
+    }
+
+    /// Fails if a path names a kind of record that this can have nothing to do with.
+    fn has_records_of(&self, path: &str, world: &dyn NeedsWorld) -> Result<(), String> {
+        let is_named = |kind: &WorkKind| path.contains(&format!("{{{}}}", kind.as_str()));
+        let mut named = WorkKind::ALL.into_iter().filter(is_named);
+        named.try_for_each(|kind| self.record(kind, world).map(|_| ()))
     }
 
     fn artifact_of_run(&self, name: &str, world: &dyn NeedsWorld) -> Result<Option<u64>, String> {
@@ -212,7 +220,9 @@ impl NeedsSubject<'_> {
                 WorkKind::Task | WorkKind::Sprint if kind == WorkKind::Feature => {
                     record.texts("feature_id")
                 }
-                WorkKind::Task | WorkKind::Sprint | WorkKind::Bug | WorkKind::Feature => Vec::new(),
+                own @ (WorkKind::Task | WorkKind::Sprint | WorkKind::Bug | WorkKind::Feature) => {
+                    return Err(format!("`{}` is a {own}, which has no {kind}", record.id));
+                }
             };
             let Some(next) = named.first().and_then(|text| text.parse().ok()) else {
                 return Ok(None);

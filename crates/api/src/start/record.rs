@@ -24,7 +24,7 @@ use forge_store::work::WorkError;
 use super::request::{AboutRecord, Request};
 use crate::{
     forge::Forge,
-    work::{WorkRecords, refusals},
+    work::{WorkFinding, WorkRecords, refusals},
 };
 
 /// The list that the tasks of a sprint are.
@@ -40,7 +40,8 @@ impl Forge {
         let id: Option<WorkId> = request.text.trim().parse().ok();
         let (Some(id), None) = (id, &request.about) else { return Ok(request.clone()) };
         let Some(mut records) = self.work_to_read()? else { return Ok(request.clone()) };
-        let Some(record) = records.find(&id)? else {
+        let findings = records.take_all()?;
+        let Some(record) = records.known(&id)? else {
             if !looks_like_id(&id) {
                 return Ok(request.clone());
             }
@@ -56,6 +57,7 @@ impl Forge {
             let refusal = WorkError::Refused(WorkRefusal::TakenBy { id, run });
             return Err(refusals::about(record.kind, &record.id, &refusal));
         }
+        refuse_wrong_file(&findings, &record)?;
         refuse_state(&record)?;
         let settings = self.settings_at(self.home.repository.head().as_deref())?;
         refuse_pipeline(&settings, &record)?;
@@ -74,6 +76,7 @@ impl Forge {
         if record.kind == WorkKind::Sprint && flow == SPRINT_FLOW {
             let tasks = records.tasks_of(&record.id)?;
             for task in &tasks {
+                refuse_wrong_file(&findings, task)?;
                 refuse_pipeline(&settings, task)?;
             }
             let is_open = |holder: &str| self.is_open(holder);
@@ -219,6 +222,14 @@ pub(crate) fn pipeline_or_kind(record: &WorkRecord) -> &str {
 /// Returns the pipeline that a task names.
 fn pipeline(fields: &Fields) -> Option<&str> {
     fields.get(PIPELINE).and_then(FieldValue::as_text)
+}
+
+/// Refuses a record whose file says what it cannot be.
+fn refuse_wrong_file(findings: &[WorkFinding], record: &WorkRecord) -> Result<(), Error> {
+    match findings.iter().find(|finding| finding.is_about(record)) {
+        None => Ok(()),
+        Some(finding) => Err(finding.clone().into_error()),
+    }
 }
 
 fn refuse_pipeline(settings: &Settings, record: &WorkRecord) -> Result<(), Error> {

@@ -68,7 +68,12 @@ impl WorkFinding {
         Self { path: Some(path.to_owned()), what: what.into(), next }
     }
 
-    fn into_error(self) -> Error {
+    /// Returns true if it is about the file of this record.
+    pub(crate) fn is_about(&self, record: &WorkRecord) -> bool {
+        self.path.as_deref() == Some(path(record.kind, &record.id).as_str())
+    }
+
+    pub(crate) fn into_error(self) -> Error {
         let Self { path, what, next } = self;
         let place = path.map(|path| format!("{path}: ")).unwrap_or_default();
         Error::usage(format!("{place}{what}"), next)
@@ -132,7 +137,7 @@ impl WorkRecords<'_> {
     }
 
     /// Takes in all files. Those that name others are tried again after them.
-    fn take_all(&mut self) -> Result<Vec<WorkFinding>, Error> {
+    pub fn take_all(&mut self) -> Result<Vec<WorkFinding>, Error> {
         let mut findings = Vec::new();
         let mut open: BTreeSet<(WorkKind, WorkId)> = BTreeSet::new();
         for row in self.all()? {

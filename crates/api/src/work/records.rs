@@ -44,10 +44,20 @@ impl WorkRecords<'_> {
         self.store.change(&moment, command)
     }
 
-    /// Returns a record of any kind, after what people changed in files was taken in.
+    /// Returns a record of any kind, after what people changed in its file was taken in. A file that breaks a rule is an error.
     pub fn find(&mut self, id: &WorkId) -> Result<Option<WorkRecord>, Error> {
-        self.note_findings()?;
-        Ok(self.row(id)?.map(|row| row.record))
+        // The kind counts only if there is no such record, and then any does.
+        let known = self.known(id)?.map_or(WorkKind::Task, |record| record.kind);
+        let id = self.settle(known, id.as_str())?;
+        let found = self.known(&id)?;
+        // Gates ask for the states of these, too.
+        let named: Vec<WorkId> = found.iter().flat_map(named_above).collect();
+        for id in named {
+            if self.known(&id)?.is_some() {
+                self.find(&id)?;
+            }
+        }
+        Ok(found)
     }
 
     /// Returns a record as it was last taken in.
@@ -96,4 +106,15 @@ impl WorkRecords<'_> {
     pub(super) fn place(&self) -> Option<String> {
         Some(self.forge.home.repository.top.as_deref()?.to_string_lossy().into_owned())
     }
+}
+
+/// Returns the sprint of a task, and the feature of a task or sprint.
+fn named_above(record: &WorkRecord) -> Vec<WorkId> {
+    let fields = match record.kind {
+        WorkKind::Task => ["sprintId", "feature_id"].as_slice(),
+        WorkKind::Sprint => &["feature_id"],
+        WorkKind::Bug | WorkKind::Feature => &[],
+    };
+    let texts = fields.iter().flat_map(|field| record.texts(field));
+    texts.filter_map(|text| text.parse().ok()).collect()
 }

@@ -362,3 +362,47 @@ fn the_files_of_records_are_not_in_the_way_of_a_merge() {
     world.ok(&["merge", "--yes"]);
     assert_eq!(fs::read_to_string(world.repo.join("src/greet")).unwrap(), "a word\n");
 }
+
+#[test]
+fn a_task_whose_first_phase_failed_goes_on_once_that_is_answered() {
+    let crash = |attempt: u32| {
+        format!(
+            "[[play]]\nrole = \"engineer-plan\"\nattempt = {attempt}\nmisbehave = {{ exit = 3 }}\n"
+        )
+    };
+    let world = project(&format!("{}{}", crash(1), crash(2)), &[("implement", "src/greet")]);
+    world.ok(&["sprint", "new", "First"]);
+    world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "writes=src/greet"]);
+    let said = run(&world, "ACME-S01-T01", &[]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&world.ok(&["task", "list"]), &["ACME-S01-T01  escalated  Greet"]);
+    let said = finish(&mut world.command_as_it_is(&["retry"]));
+    assert_eq!(said.code, DONE, "{said}");
+    has(&world.ok(&["task", "list"]), &["ACME-S01-T01  committed  Greet"]);
+    let history = world.ok(&["task", "show", "ACME-S01-T01"]);
+    has(&history, &["moved from draft to escalated", "moved from escalated to draft"]);
+}
+
+#[test]
+fn a_record_whose_file_breaks_a_rule_is_neither_run_nor_checked_until_it_is_fixed() {
+    let world = project("", &[("tasks.ACME-S01-T01/*", "src/greet")]);
+    world.ok(&["sprint", "new", "First"]);
+    world.ok(&["task", "new", "Greet", "sprintId=ACME-S01", "writes=src/greet"]);
+    let file = ".forge/work/tasks/ACME-S01-T01.json";
+    let read = |file: &str| fs::read_to_string(world.repo.join(file)).unwrap();
+    let right = read(file);
+    world.write(file, right.replace("\"title\"", "\"titel\""));
+    for said in [
+        run(&world, "ACME-S01-T01", &[]),
+        run(&world, "ACME-S01", &[]),
+        world.forge(&["gate", "check", "plan", "ACME-S01-T01"]),
+    ] {
+        assert_eq!(said.code, WRONG, "{said}");
+        has(&said.err, &[file, "titel", "forge work write ACME-S01-T01"]);
+    }
+    world.write(file, &right);
+    let sprint = ".forge/work/sprints/ACME-S01.json";
+    world.write(sprint, read(sprint).replace("First", "Second"));
+    world.ok(&["gate", "check", "plan", "ACME-S01-T01"]);
+    has(&world.ok(&["sprint", "show", "ACME-S01"]), &["Second", "changed by"]);
+}

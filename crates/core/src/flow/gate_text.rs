@@ -111,6 +111,21 @@ pub(super) fn blocks(text: &str) -> Result<Vec<GateBlock>, BlockFlaw> {
     }
 }
 
+/// Returns the blocks of a text that has nothing else.
+pub(super) fn blocks_alone(text: &str) -> Result<Vec<GateBlock>, BlockFlaw> {
+    let found = blocks(text)?;
+    let rest = without_blocks(text);
+    match rest.lines().find(|line| !line.trim().is_empty()) {
+        None => Ok(found),
+        Some(other) => {
+            let line = text.lines().position(|line| line == other).unwrap_or_default() + 1;
+            let what =
+                format!("only ```gates and ```outputs blocks can be here, not `{}`", other.trim());
+            Err(BlockFlaw { line, what })
+        }
+    }
+}
+
 /// Returns a text without its blocks: what an agent is given of it.
 pub fn without_blocks(text: &str) -> String {
     let mut kept = Vec::new();
@@ -146,7 +161,14 @@ pub fn only_blocks(text: &str) -> String {
     for line in text.lines() {
         let was_block = matches!(place, LinePlace::Block(_));
         match &place {
-            LinePlace::Text => place = LinePlace::after(line, 0).unwrap_or(LinePlace::Text),
+            LinePlace::Text => match LinePlace::after(line, 0) {
+                Ok(next) => place = next,
+                // Whoever reads the blocks finds the flaw.
+                Err(_) => {
+                    kept.push_str(line);
+                    kept.push('\n');
+                }
+            },
             LinePlace::Fence(fence) if closes(line, fence) => place = LinePlace::Text,
             LinePlace::Block(_) if line.trim_end() == FENCE => place = LinePlace::Text,
             LinePlace::Fence(_) | LinePlace::Block(_) => {}
@@ -187,12 +209,27 @@ impl LinePlace {
         let is_indented = line.len() - begins.len() > 3;
         for mark in ['`', '~'] {
             let length = begins.chars().take_while(|c| *c == mark).count();
-            if length >= FENCE.len() && !is_indented {
+            if length < FENCE.len() {
+                continue;
+            }
+            if is_meant_as_block(&begins[length..]) {
+                let line = line.trim_end();
+                return Err(format!("`{line}` is not ```gates phase=NAME at the first column"));
+            }
+            if !is_indented {
                 return Ok(Self::Fence(begins[..length].to_owned()));
             }
         }
         Ok(Self::Text)
     }
+}
+
+/// Returns true if the words after a fence can only mean a block of gates: one that is silently none would let everything pass.
+fn is_meant_as_block(info: &str) -> bool {
+    let info = info.to_ascii_lowercase();
+    let word = info.split_whitespace().next().unwrap_or_default();
+    matches!(word, "gates" | "outputs")
+        || (matches!(word, "gate" | "output") && info.contains("phase"))
 }
 
 /// Returns true if a line ends what a fence began.
@@ -457,10 +494,36 @@ mod tests {
             assert_eq!(without_blocks(&text), text.trim_end());
             assert_eq!(only_blocks(&text), "");
         }
-        // Not at the first column.
-        assert_eq!(blocks("    ```gates phase=plan\n"), Ok(Vec::new()));
         let windows = block("# a comment\n\nafter a = approved").replace('\n', "\r\n");
         assert_eq!(blocks(&windows).unwrap()[0].directives.len(), 1);
+    }
+
+    #[test]
+    fn what_can_only_be_meant_as_a_block_and_is_none_is_a_flaw() {
+        for fence in [
+            "    ```gates phase=plan",
+            " ```gates phase=plan",
+            "``` gates phase=plan",
+            "~~~gates phase=plan",
+            "````gates phase=plan",
+            "```Gates phase=plan",
+            "```gate phase=plan",
+            "~~~ outputs",
+        ] {
+            let flaw = blocks(&format!("words\n{fence}\n")).unwrap_err();
+            assert!(flaw.line == 2 && flaw.what.contains("```gates phase=NAME"), "{fence}: {flaw}");
+            assert!(blocks(&only_blocks(&format!("words\n{fence}\n"))).is_err(), "{fence}");
+        }
+        for fence in ["```gateway phase", "```gate", "```text gates"] {
+            assert_eq!(blocks(&format!("{fence}\n```\n")), Ok(Vec::new()), "{fence}");
+        }
+    }
+
+    #[test]
+    fn where_only_blocks_can_be_other_words_are_a_flaw() {
+        assert_eq!(blocks_alone(&format!("\n{}\n", block("after a = approved"))).unwrap().len(), 1);
+        let flaw = blocks_alone(&format!("{}\nafter b = approved\n", block(""))).unwrap_err();
+        assert!(flaw.what.contains("not `after b = approved`"), "{flaw}");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::brief_shape::BriefShape;
 use super::directive::Directive;
-use super::gate_text::{BlockKind, GateBlock, blocks};
+use super::gate_text::{BlockKind, GateBlock, blocks_alone};
 use super::table::{Check, Gate, GateWeight, Stage, When};
 
 /// The name of the gate that looks at what the work of a stage left.
@@ -48,7 +48,8 @@ pub(super) fn attach(
     pipelines: &[&str],
 ) -> Result<(), String> {
     let whose = || role.map_or(String::new(), |role| format!(" of the role `{role}`"));
-    let found = blocks(text).map_err(|flaw| format!("has gates{} with a flaw, {flaw}", whose()))?;
+    let found =
+        blocks_alone(text).map_err(|flaw| format!("has gates{} with a flaw, {flaw}", whose()))?;
     for block in found {
         let names = names(stages);
         for directive in &block.directives {
