@@ -366,9 +366,7 @@ fn the_files_of_records_are_not_in_the_way_of_a_merge() {
 #[test]
 fn a_task_whose_first_phase_failed_goes_on_once_that_is_answered() {
     let crash = |attempt: u32| {
-        format!(
-            "[[play]]\nrole = \"engineer-plan\"\nattempt = {attempt}\nmisbehave = {{ exit = 3 }}\n"
-        )
+        format!("[[play]]\nrole = \"engineer-plan\"\nattempt = {attempt}\nexit = 3\n")
     };
     let world = project(&format!("{}{}", crash(1), crash(2)), &[("implement", "src/greet")]);
     world.ok(&["sprint", "new", "First"]);
@@ -404,5 +402,5 @@ fn a_record_whose_file_breaks_a_rule_is_neither_run_nor_checked_until_it_is_fixe
     let sprint = ".forge/work/sprints/ACME-S01.json";
     world.write(sprint, read(sprint).replace("First", "Second"));
     world.ok(&["gate", "check", "plan", "ACME-S01-T01"]);
-    has(&world.ok(&["sprint", "show", "ACME-S01"]), &["Second", "changed by"]);
+    has(&world.ok(&["sprint", "show", "ACME-S01"]), &["Second", "changed in the file: title"]);
 }

@@ -213,6 +213,8 @@ struct EventReader<'a> {
     about: Option<(WorkKind, String)>,
     /// The lists that were known when the run began.
     given: BTreeSet<String>,
+    /// The tasks that were left out when the run began.
+    left_out: Vec<String>,
     started: BTreeMap<CallId, Time>,
     /// The attempts that a gate has looked at.
     looked_at: BTreeMap<(UnitId, String), BTreeSet<u32>>,
@@ -242,7 +244,12 @@ impl EventReader<'_> {
         } else if let Event::ItemsLeft { unit, items } = fact {
             for item in items {
                 let event = self.event(PhaseAction::TaskSkipped, at, &unit.item(item), &unit.stage);
-                let notes = vec![format!("`{item}` was not finished")];
+                let why = if self.left_out.contains(item) {
+                    "was left out when the sprint began: it is blocked, another run has it, or it waits for such a task"
+                } else {
+                    "was not finished"
+                };
+                let notes = vec![format!("`{item}` {why}")];
                 self.events.push(PhaseEvent { notes, ..event });
             }
         }
@@ -258,6 +265,8 @@ impl EventReader<'_> {
         self.flow = Flow::read_frozen(&start.flow, &start.texts, &start.params).ok();
         self.about = start.about.as_ref().map(|about| (about.kind, about.item.id.clone()));
         self.given = start.lists.keys().cloned().collect();
+        let left_out = start.about.as_ref().map(|about| about.left_out.clone());
+        self.left_out = left_out.unwrap_or_default();
     }
 
     fn event(&self, action: PhaseAction, at: Time, scope: &Scope, phase: &str) -> PhaseEvent {

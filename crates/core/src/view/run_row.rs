@@ -142,12 +142,14 @@ fn n_serious(run: &Run) -> u32 {
     u32::try_from(serious.count()).unwrap_or(u32::MAX)
 }
 
-/// Counts the items that a stage was accepted without.
+/// Counts the items that a stage was accepted without, and those that were left out when the run began.
 fn n_unfinished(run: &Run) -> u32 {
+    let about = run.definition().start.about.as_ref();
+    let left_out = about.map_or(0, |about| about.left_out.len());
     let accepted = run.units().into_iter().filter(|(_, _, unit)| unit.state == State::Accepted);
     let left = accepted.flat_map(|(_, _, unit)| unit.inner.standings());
     let left = left.filter(|standing| *standing != TableStatus::Closed);
-    u32::try_from(left.count()).unwrap_or(u32::MAX)
+    u32::try_from(left_out + left.count()).unwrap_or(u32::MAX)
 }
 
 impl RunRow {

@@ -7,6 +7,7 @@ use forge_core::{
     id::Scope,
     item::Item,
     money::Spent,
+    view::{PhaseAction, RunRow, phase_events},
     work::{FollowedState, WorkKind, WorkState},
 };
 
@@ -226,4 +227,14 @@ fn tasks_that_were_left_out_at_the_start_are_named_as_not_finished() {
     start.about.as_mut().unwrap().left_out = vec!["ACME-S01-T08".to_owned()];
     let world = World::of(start).played();
     world.says("tasks: not finished, and not in the result: ACME-S01-T08");
+    assert_eq!(
+        RunRow::new("r", &world.run).unfinished,
+        1,
+        "it is told also where all others are done"
+    );
+    let records = world.records();
+    let facts = records.iter().flat_map(|record| record.facts.iter().map(|f| (record.at, f)));
+    let events = phase_events("r", facts);
+    let skipped = events.iter().find(|event| event.action == PhaseAction::TaskSkipped).unwrap();
+    assert!(skipped.notes[0].contains("was left out when the sprint began"), "{skipped:?}");
 }
