@@ -50,6 +50,7 @@ pub use snapshot::{
 };
 pub use sources::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
 pub use types::{
-    AgentTable, Claims, FinalCheckout, FlowModels, PipelineTable, RunRecord, SettingValues, Switch,
+    AgentTable, Claims, Escalated, FinalCheckout, FlowModels, PipelineTable, RunRecord,
+    SettingValues, Switch,
 };
 pub use values::{AgentName, Dollars, ModelName, PipelineName, PipelinePhase, Value, shown_url};

@@ -68,6 +68,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ),
     ("architecture", "[\"docs/architecture\"]", "[]", "[\"../docs\"]"),
     ("work.pages", "\"docs/work\"", "\"pages\"", "\"docs/../..\""),
+    ("work.escalated", "\"halt\"", "\"continue\"", "\"hold\""),
 ];
 
 /// Values of every type of TOML; most keys accept one type.

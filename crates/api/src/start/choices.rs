@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use forge_core::event::Approvals;
 use forge_driver::Error;
+use forge_project::settings::Escalated;
 
 use crate::start::{
     effort::{Detected, detect},
@@ -21,6 +22,8 @@ use crate::start::{
 
 /// The parameter that says whether the pages of records are written.
 const PAGES: &str = "pages";
+/// The parameter that says what becomes of the tasks of a sprint if one of them needs a person, and its value for a halt.
+const STUCK: (&str, &str) = ("stuck", "hold");
 /// What is asked about a request before it begins.
 const QUESTIONS: [&str; 3] = [
     "What is in scope, and what is not?",
@@ -57,10 +60,20 @@ impl Ready {
             chosen.params.insert(EFFORT.to_owned(), value);
             chosen.why.insert(EFFORT.to_owned(), format!("detected: {why}"));
         }
-        let takes_pages = self.found.flow.accepts(PAGES, "yes").is_ok();
-        if takes_pages && self.settings.work.pages.is_some() && !self.params.contains_key(PAGES) {
-            chosen.params.insert(PAGES.to_owned(), "yes".to_owned());
-            chosen.why.insert(PAGES.to_owned(), "`work.pages` names a folder".to_owned());
+        let work = &self.settings.work;
+        let is_halt = match work.escalated {
+            Escalated::Halt => true,
+            Escalated::Continue => false,
+        };
+        for ((name, value), is_set, why) in [
+            ((PAGES, "yes"), work.pages.is_some(), "`work.pages` names a folder"),
+            (STUCK, is_halt, "`work.escalated` is halt"),
+        ] {
+            let is_param = self.found.flow.accepts(name, value).is_ok();
+            if is_param && is_set && !self.params.contains_key(name) {
+                chosen.params.insert(name.to_owned(), value.to_owned());
+                chosen.why.insert(name.to_owned(), why.to_owned());
+            }
         }
         let (onto, note) = self.where_to(request)?;
         chosen.onto = onto;

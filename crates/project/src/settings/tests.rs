@@ -368,6 +368,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("effort.story_points", &["customfield_10016", "points"]),
     ("work.pages", &["docs/work", "pages"]),
     ("work.engineering", &["docs/engineering"]),
+    ("work.escalated", &["continue", "halt"]),
     ("notify.webhook", &["https://example.org", "http://127.0.0.1:8080"]),
     ("notify.bell", &["on", "off"]),
     ("notify.desktop", &["on", "off"]),

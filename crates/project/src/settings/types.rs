@@ -214,6 +214,8 @@ pub struct WorkSettings {
     pub pages: Option<PagesFolder>,
     /// The folder that `{engineering}` stands for in gates; `engineering` without it.
     pub engineering: Option<RelPath>,
+    /// What a sprint does when a task of it needs a person.
+    pub escalated: Escalated,
 }
 
 /// A yes or no. A file may write `true` and `false` as well.
@@ -236,6 +238,17 @@ pub enum Claims {
     Defer,
     /// The second one is held until a person decides.
     Block,
+}
+
+/// What a sprint does when a task of it needs a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Escalated {
+    /// The tasks that do not depend on it continue.
+    #[default]
+    Continue,
+    /// The sprint stops there.
+    Halt,
 }
 
 /// The kind of checkout in which the last verification runs.
