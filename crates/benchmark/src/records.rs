@@ -31,6 +31,9 @@ pub(crate) fn measure(bench: &Bench) -> Measured {
         write_files(folder.path(), &[("README.md", "a project\n")])?;
         commit(folder.path())?;
         let made = fill(&folder.path().join(".git/forge"), facts)?;
+        // Writes the files of all records.
+        let mut list = Command::new(&bench.forge);
+        spend(list.args(["task", "list"]).current_dir(folder.path()), 0)?;
         let figure = |what: &str, words: &dyn Fn(usize) -> Vec<String>| -> Measured {
             let time = cpu(times, |n| {
                 let mut command = Command::new(&bench.forge);
