@@ -116,7 +116,7 @@ impl Forge {
                 findings.push(match store.check() {
                     Ok(checked) => {
                         let (runs, records) =
-                            (count(checked.runs, "run"), count(checked.records, "record"));
+                            (count(checked.runs, "run"), entries(checked.records));
                         good(format!("the journal is intact: {runs}, {records}"))
                     }
                     Err(error) => bad(error),
@@ -289,6 +289,10 @@ impl Salvaged {
 fn count(n: u64, what: &str) -> String {
     let ending = if n == 1 { "" } else { "s" };
     format!("{n} {what}{ending}")
+}
+
+fn entries(n: u64) -> String {
+    if n == 1 { "1 entry".to_owned() } else { format!("{n} entries") }
 }
 
 fn git() -> HealthFinding {

@@ -35,6 +35,7 @@ use std::{
 
 use architecture::architecture_at;
 use cast::Cast;
+pub(crate) use cast::help_to_install_agent;
 use choices::Chosen;
 use flow_outline::EFFORT;
 use forge_core::{

@@ -3,7 +3,7 @@
 use forge_core::{Time, id::UnitId, view::RunRow};
 
 pub(crate) use forge_api::run_id::short_id;
-pub(crate) use forge_core::view::span as duration;
+pub(crate) use forge_core::view::{short_number, span as duration};
 
 use crate::{
     palette::Hue,
@@ -35,25 +35,6 @@ pub(crate) fn bar(part: u64, whole: u64, width: usize, colours: Colours) -> Stri
 /// Formats how many tokens were used. Nothing for none: then nobody told of any.
 pub(crate) fn tokens(number: u64) -> Option<String> {
     (number > 0).then(|| format!("{} tokens", short_number(number)))
-}
-
-/// Formats a large number in a few characters: `950`, `1.2k`, `34M`.
-pub(crate) fn short_number(number: u64) -> String {
-    let mut unit = 1_000;
-    for letter in ["k", "M", "G"] {
-        if number < unit {
-            break;
-        }
-        let tenths = number / (unit / 10);
-        if tenths < 100 {
-            return format!("{}.{}{letter}", tenths / 10, tenths % 10);
-        }
-        if tenths < 10_000 || letter == "G" {
-            return format!("{}{letter}", tenths / 10);
-        }
-        unit *= 1_000;
-    }
-    number.to_string()
 }
 
 /// Formats the local time of day.

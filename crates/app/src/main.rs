@@ -7,6 +7,7 @@
 //! Invariant: this crate holds no run, decides nothing, and opens no journal file.
 //! Invariant: data goes to stdout, everything else to stderr.
 
+mod character_set;
 mod cli;
 mod document;
 mod editor;
@@ -218,6 +219,7 @@ fn go_home() -> Result<ExitCode, forge_api::Error> {
         HomeAction::Leave => Ok(ExitCode::SUCCESS),
         HomeAction::Attach(run) => cli::attach::AttachArgs::for_run(Some(run)).run(),
         HomeAction::Show(run) => cli::show::ShowArgs::for_run(run).run(),
+        HomeAction::Merge(run) => cli::merge::MergeArgs::for_run(run).run(),
         HomeAction::Diff(run) => cli::diff::DiffArgs::for_run(run).run(),
     }
 }
@@ -229,7 +231,7 @@ fn explain(error: &clap::Error, args: &[OsString]) -> ExitCode {
     if [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion].contains(&kind) {
         let is_coloured = has_colours(&std::io::stdout());
         let text = if is_coloured { text.ansi().to_string() } else { text.to_string() };
-        terminal_output::print_raw(text.trim_end());
+        terminal_output::print_formatted(text.trim_end());
         return ExitCode::SUCCESS;
     }
     if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

@@ -9,13 +9,13 @@ use std::io::{self, Read as _, Write as _};
 
 use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
 
-use crate::{format, terminal_info};
+use crate::{character_set::CharacterSet, format, terminal_info};
 
 /// The columns before each line: its mark and its number.
 pub(crate) const MARK_WIDTH: usize = 4;
-/// Rows of the screen that are not for lines or keys: the question, how many lines are left out, and the prompt of the
+/// Rows of the screen that are not for the question, lines or keys: how many lines are left out, and the prompt of the
 /// shell.
-const OTHER_ROWS: usize = 3;
+const OTHER_ROWS: usize = 2;
 /// The most bytes that one press of a key sends.
 const KEY_BYTES_MAX: usize = 16;
 
@@ -45,8 +45,9 @@ pub(crate) fn pick_from(
     let _raw = RawInput::enter()?;
     let mut choice = MarkedLine { line: marked, lines: lines.len() };
     let (mut drawn, mut unread) = (0, Vec::new());
+    let mut asked = question.to_owned();
     loop {
-        let text = frame(question, lines, keys, choice);
+        let text = CharacterSet::detect().encode(&frame(&asked, lines, keys, choice));
         let mut err = io::stderr().lock();
         let up = if drawn == 0 { String::new() } else { format!("\x1b[{drawn}A\r") };
         let _gone = write!(err, "{up}\x1b[J{}", text.replace('\n', "\r\n"));
@@ -64,7 +65,11 @@ pub(crate) fn pick_from(
         }
         for key in split_keys(&arrived) {
             match choice.press(key, keys) {
-                Press::Moved(next) => choice = next,
+                Press::Moved(next) => {
+                    choice = next;
+                    question.clone_into(&mut asked);
+                }
+                Press::Unknown(key) => asked = with_note(question, &key),
                 Press::Picked(picked) => {
                     erase(drawn);
                     return Some(picked);
@@ -76,6 +81,13 @@ pub(crate) fn pick_from(
             }
         }
     }
+}
+
+/// Says at the end of the first line that a key does nothing.
+fn with_note(question: &str, key: &str) -> String {
+    let (first, rest) = question.split_once('\n').unwrap_or((question, ""));
+    let rest = if rest.is_empty() { String::new() } else { format!("\n{rest}") };
+    format!("{first} ({key} does nothing here; the keys are below){rest}")
 }
 
 /// Removes what was drawn, so that it does not stay above what comes next.
@@ -128,10 +140,12 @@ struct MarkedLine {
     lines: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Press {
     Moved(MarkedLine),
     Picked(PickedLine),
+    /// A key without a meaning here, by its name.
+    Unknown(String),
     Left,
 }
 
@@ -155,7 +169,8 @@ impl MarkedLine {
             [byte] if keys.iter().any(|(key, _)| *key == char::from(*byte)) => {
                 Press::Picked(PickedLine { line: self.line, key: Some(char::from(*byte)) })
             }
-            _ => to(self.line),
+            [byte @ b'!'..=b'~'] => Press::Unknown(char::from(*byte).to_string()),
+            _ => Press::Unknown("this key".to_owned()),
         }
     }
 }
@@ -168,10 +183,11 @@ fn frame(question: &str, lines: &[String], keys: &[PickerKey], choice: MarkedLin
     let keys = ["↑↓ Enter choose".to_owned()].into_iter().chain(keys);
     let keys: Vec<String> = keys.chain(["q leave".to_owned()]).collect();
     let keys = format::hanging_parts("  ", &keys.join(" · "), width);
-    let others = OTHER_ROWS + keys.lines().count();
+    let others = OTHER_ROWS + question.lines().count() + keys.lines().count();
     let rows = size.map_or(24, |size| usize::from(size.ws_row)).max(others + 1) - others;
     let from = choice.line.saturating_sub(rows - 1).min(lines.len().saturating_sub(rows));
-    let mut shown = vec![question.to_owned()];
+    let mut shown: Vec<String> =
+        question.lines().map(|line| format::cut_end(line, width)).collect();
     for (position, line) in lines.iter().enumerate().skip(from).take(rows) {
         let mark = if position == choice.line { '❯' } else { ' ' };
         let number = if position < 9 { (position + 1).to_string() } else { " ".to_owned() };
@@ -227,9 +243,19 @@ mod tests {
         assert_eq!(press(1, b"\r"), Press::Picked(PickedLine { line: 1, key: None }));
         assert_eq!(press(1, b"3"), Press::Picked(PickedLine { line: 2, key: None }));
         assert_eq!(press(1, b"d"), Press::Picked(PickedLine { line: 1, key: Some('d') }));
-        for nothing in [&b"4"[..], b"0", b"x", b"\x1b[C", "é".as_bytes()] {
-            assert_eq!(press(1, nothing), Press::Moved(at(1)), "{nothing:?}");
+        for (nothing, named) in [
+            (&b"4"[..], "4"),
+            (b"?", "?"),
+            (b"x", "x"),
+            (b"\x1b[C", "this key"),
+            ("é".as_bytes(), "this key"),
+        ] {
+            assert_eq!(press(1, nothing), Press::Unknown(named.to_owned()), "{nothing:?}");
         }
+        assert_eq!(
+            with_note("Your runs\n  RUN", "x"),
+            "Your runs (x does nothing here; the keys are below)\n  RUN"
+        );
         for leaves in [&b""[..], b"\x03", b"\x04", b"\x1b", b"q"] {
             assert_eq!(press(1, leaves), Press::Left, "{leaves:?}");
         }

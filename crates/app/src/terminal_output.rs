@@ -10,6 +10,7 @@ use forge_api::{Error, error::Kind};
 use forge_core::view::sanitize;
 
 use crate::{
+    character_set::CharacterSet,
     format,
     palette::Hue,
     terminal_info::{Colours, has_colours, stdout_colours, terminal_width},
@@ -19,7 +20,12 @@ use crate::{
 /// Prints text for people, sanitized, and wrapped on a terminal. A closed pipe ends the program quietly; other errors do
 /// not.
 pub(crate) fn print(text: &str) {
-    print_raw(&fitted(&sanitize(text), &io::stdout()));
+    print_formatted(&fitted(&sanitize(text), &io::stdout()));
+}
+
+/// Prints text for people that is sanitized and fitted already.
+pub(crate) fn print_formatted(text: &str) {
+    print_raw(&CharacterSet::detect().encode_symbols(text));
 }
 
 /// Prints data for programs, unchanged.
@@ -45,13 +51,14 @@ pub(crate) fn print_chunk(bytes: &[u8]) {
 /// Prints a fact of a run that is driven, sanitized before, unless `-q` was given. Errors are ignored.
 pub(crate) fn print_fact(line: &str) {
     if Verbosity::chosen() > Verbosity::Quiet {
-        print_progress_raw(line);
+        print_progress_raw(&CharacterSet::detect().encode_symbols(line));
     }
 }
 
 /// Prints text while a run is driven. Errors are ignored: a run does not depend on its readers.
 pub(crate) fn print_progress(text: &str) {
-    print_progress_raw(&fitted(&sanitize(text), &io::stdout()));
+    let text = fitted(&sanitize(text), &io::stdout());
+    print_progress_raw(&CharacterSet::detect().encode_symbols(&text));
 }
 
 /// Prints data while a run is driven. Errors are ignored.
@@ -72,12 +79,13 @@ pub(crate) fn print_stderr(text: &str) {
 }
 
 fn print_stderr_raw(text: &str) {
+    let text = CharacterSet::detect().encode_symbols(text);
     let _ignored = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Prints a question to stderr; the answer is typed behind it.
 pub(crate) fn print_prompt(text: &str) {
-    let text = fitted(text, &io::stderr());
+    let text = CharacterSet::detect().encode_symbols(&fitted(text, &io::stderr()));
     let mut err = io::stderr().lock();
     let _ignored = write!(err, "{text} ").and_then(|()| err.flush());
 }

@@ -7,5 +7,6 @@ pub(crate) mod fact_line;
 pub(crate) mod plan_text;
 pub(crate) mod question_text;
 pub(crate) mod result_text;
+pub(crate) mod run_list;
 pub(crate) mod state_words;
 pub(crate) mod status_text;

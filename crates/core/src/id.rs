@@ -191,6 +191,7 @@ pub fn gate_label(gate: &str) -> &str {
         "guarded" => "protected-file check",
         "new-tests" => "new-test check",
         "land" => "merge",
+        "outputs" => "output check",
         gate if gate.starts_with("checkpoint-") => "question",
         gate => gate,
     }

@@ -280,6 +280,10 @@ impl Finding {
     pub fn to_short_line(&self) -> String {
         let what = &self.what;
         match (&self.path, self.line) {
+            // It says itself where it is.
+            (Some(path), None) if what.trim_start_matches('`').starts_with(path.as_str()) => {
+                what.clone()
+            }
             (Some(path), Some(line)) => format!("{path}:{line}: {what}"),
             (Some(path), None) => format!("{path}: {what}"),
             (None, _) => what.clone(),

@@ -26,7 +26,9 @@ pub mod summary;
 
 pub use diff::{ChangeKind, TextVersion, versions};
 pub use earlier_work::earlier_summaries;
-pub use format::{Amount, day, moment, sanitize, shorten, shorten_start, span, stamp};
+pub use format::{
+    Amount, day, moment, sanitize, short_number, shorten, shorten_start, span, stamp,
+};
 pub use friction::{FrictionRow, FrictionView, friction, friction_markdown};
 pub use log_level::LogLevel;
 pub use open_findings::open_findings;
@@ -43,8 +45,8 @@ pub use remarks::RemarkView;
 pub use result::{ArtifactView, LandedView, ResultView};
 pub use run_row::RunRow;
 pub use run_view::{
-    AnswerWords, ListView, ListedView, LogLine, OptionView, QuestionView, RunLine, RunView,
-    UnitState, UnitView, VerdictView, describe_call,
+    AcceptedFindings, AnswerWords, ListView, ListedView, LogLine, OptionView, QuestionView,
+    RunLine, RunView, UnitState, UnitView, VerdictView, describe_call,
 };
 pub use sentence::{Names, capitalized, sentence, short_commit};
 pub use standing::{Course, Standing};

@@ -130,11 +130,12 @@ impl From<WorkspaceError> for Error {
 impl From<FindRepositoryError> for Error {
     fn from(error: FindRepositoryError) -> Self {
         let next = match &error {
-            FindRepositoryError::NoGit(error) => help_to_run_git(error),
-            FindRepositoryError::OtherOwner { .. } => {
-                "if you trust it: git config --global --add safe.directory with its top folder"
+            FindRepositoryError::NoGit(error) => help_to_run_git(error).to_owned(),
+            FindRepositoryError::OtherOwner { dir } => {
+                let top = dir.to_string_lossy().replace('\'', r"'\''");
+                format!("git config --global --add safe.directory '{top}'   # if you trust it")
             }
-            FindRepositoryError::Refused { .. } => "git init\n   or: forge demo",
+            FindRepositoryError::Refused { .. } => "git init\n   or: forge demo".to_owned(),
         };
         Self::surroundings(error.to_string(), next)
     }

@@ -12,7 +12,10 @@ use forge_project::{commit_files::CommitTree, detect, settings::Settings};
 use forge_workspace::Repository;
 
 use super::finding::{HealthFinding, bad, good, note};
-use crate::agents::list::{AgentRow, ListedKind, Roster};
+use crate::{
+    agents::list::{AgentRow, ListedKind, Roster},
+    start::help_to_install_agent,
+};
 
 /// Less room than this is worth knowing.
 const FREE_BYTES_MIN: u64 = 2 << 30;
@@ -31,7 +34,7 @@ pub(super) fn agents(roster: &Roster) -> Vec<HealthFinding> {
         rows.iter().filter(is_model).filter(|row| row.wrong.is_none()).collect();
     match usable.as_slice() {
         [] => {
-            vec![bad(Error::surroundings("no usable agent is installed", "forge agents"))]
+            vec![bad(Error::surroundings("no usable agent is installed", help_to_install_agent()))]
         }
         [only] => one_agent(only),
         several => {

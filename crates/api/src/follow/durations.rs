@@ -125,6 +125,10 @@ impl Times {
         };
         let counted = at.saturating_sub(began).saturating_sub(left_out);
         let missing = took.saturating_sub(counted).min(left_out);
+        // Who followed it has seen when it began; from the journal, this is known only now.
+        if left_out == 0 && took > 0 {
+            self.begins_at(&call.unit().to_string(), began, at.saturating_sub(took));
+        }
         for unit in all_around(call.unit()) {
             let busy = self.busy.entry(unit).or_default();
             let missing = missing.min(busy.left_out);
@@ -141,13 +145,18 @@ impl Times {
     pub(super) fn not_before(&mut self, call: &CallId, moment: Time) {
         let Some(RunningCall { at, .. }) = self.started.get(call).copied() else { return };
         for unit in all_around(call.unit()) {
-            // Where others were at work before it, time went by all the same.
-            if let Some(busy) = self.busy.get_mut(&unit)
-                && busy.n_calls == 1
-                && busy.since >= at
-            {
-                busy.since = busy.since.max(moment);
-            }
+            self.begins_at(&unit, at, moment);
+        }
+    }
+
+    /// Moves the beginning of the only call of a unit, which was started at `at`.
+    fn begins_at(&mut self, unit: &str, at: Time, moment: Time) {
+        // Where others were at work before it, time went by all the same.
+        if let Some(busy) = self.busy.get_mut(unit)
+            && busy.n_calls == 1
+            && busy.since >= at
+        {
+            busy.since = busy.since.max(moment);
         }
     }
 
@@ -283,6 +292,21 @@ mod tests {
             assert_eq!(times.at(99_000)["build.T1/implement"], expected, "it says {took}");
             assert_eq!(times.at(99_000)["build"], expected);
         }
+    }
+
+    #[test]
+    fn a_task_took_as_long_on_the_screen_as_in_the_journal() {
+        let call = attempt("build.T1/implement");
+        let took = |begun: Option<Time>| {
+            let mut times = Times::default();
+            times.begin(&call, 1_000);
+            if let Some(begun) = begun {
+                times.not_before(&call, begun);
+            }
+            times.end(&call, 15_000, 12_000);
+            times.at(99_000)["build.T1/implement"]
+        };
+        assert_eq!((took(Some(3_000)), took(None)), (12_000, 12_000));
     }
 
     #[test]

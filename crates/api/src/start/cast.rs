@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use forge_agents::registry;
 use forge_driver::Error;
 use forge_project::{
     bounded_read::read_text,
@@ -24,8 +25,12 @@ use crate::{
     },
 };
 
-/// The help of errors that an agent would prevent.
-pub(crate) const INSTALL_AGENT: &str = "forge agents\n   or: forge demo";
+/// Returns the help of errors that an agent would prevent.
+pub(crate) fn help_to_install_agent() -> String {
+    let install = registry::ALL.iter().find_map(|kind| kind.how_to_install());
+    let ways = install.into_iter().chain(["forge agents", "forge demo"]);
+    ways.collect::<Vec<&str>>().join("\n   or: ")
+}
 
 /// The most bytes of a scenario.
 const SCENARIO_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -107,7 +112,7 @@ impl Forge {
         let (name, picked) = match offers.as_slice() {
             [] => {
                 let what = "no usable agent is installed";
-                return Err(Error::surroundings(what, INSTALL_AGENT));
+                return Err(Error::surroundings(what, help_to_install_agent()));
             }
             [only] => (only.name.clone(), Picked::OnlyOne),
             several => match asks.agent(several) {

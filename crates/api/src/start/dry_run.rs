@@ -80,6 +80,13 @@ pub struct DryCalls {
     pub for_each: u64,
 }
 
+impl DryCalls {
+    /// Returns the number for a flow with the defaults of its parameters.
+    pub fn for_flow(flow: &Flow) -> Self {
+        usual(&pruned(flow, &all_params(flow, &BTreeMap::new())).stages)
+    }
+}
+
 /// The limits of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DryCaps {
@@ -351,8 +358,8 @@ fn does(stage: &Stage) -> String {
             Delivery::PullRequest => "writes the text of a pull request, but opens none",
             Delivery::Summary => "writes summary.md",
             Delivery::Comment => "comments at the issue",
-            Delivery::Commit => "commits the record of the run (land.record)",
-            Delivery::Pages => "writes the pages of the records of work (work.pages)",
+            Delivery::Commit => "commits the documents of the run (land.record)",
+            Delivery::Pages => "writes pages about all records (work.pages)",
         }
         .to_owned(),
         Work::Nothing => "checks only".to_owned(),
@@ -366,7 +373,7 @@ fn does(stage: &Stage) -> String {
 fn wants(gate: &Gate) -> String {
     match &gate.check {
         Check::Artifact { name } => format!("{name} exists"),
-        Check::Outputs { .. } => "what was written is as asked for".to_owned(),
+        Check::Outputs { .. } => "the files are there, and long enough".to_owned(),
         Check::Command { run } => format!("`{run}` succeeds"),
         Check::Review { role } => format!("by an agent as {role}"),
         Check::Human { question, .. } => format!("you are asked: {question}"),

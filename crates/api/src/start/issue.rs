@@ -48,14 +48,10 @@ impl Tracker {
 impl Issue {
     /// Reads the file of an issue. The name of the field with story points is a setting.
     pub(super) fn read(path: &Path, points: &str) -> Result<Self, Error> {
-        let wrong = |what: String| {
-            Error::usage(
-                format!("{}: {what}", path.display()),
-                "gh api repos/OWNER/REPO/issues/7 > issue.json && forge run --issue issue.json",
-            )
-        };
-        let text =
-            read_text(path, ISSUE_BYTES_MAX)?.ok_or_else(|| wrong("no such file".to_owned()))?;
+        let next = "gh api repos/OWNER/REPO/issues/7 > issue.json && forge run --issue issue.json";
+        let wrong = |what: String| Error::usage(format!("{}: {what}", path.display()), next);
+        let text = read_text(path, ISSUE_BYTES_MAX)?
+            .ok_or_else(|| Error::usage(format!("{} not found", path.display()), next))?;
         let value: Value = serde_json::from_str(&within_range(&text))
             .map_err(|error| wrong(format!("it is not JSON: {error}")))?;
         Self::parse(&value, points).map_err(wrong)

@@ -66,15 +66,16 @@ fn known_effort(effort: &str, request: &Request, flow: &Flow) -> Result<String, 
     if let Some(known) = param.values.iter().find(|known| known.eq_ignore_ascii_case(effort)) {
         return Ok(known.clone());
     }
+    let (last, others) = param.values.split_last().expect("an effort has values");
+    let sizes = format!("{} or {last}", others.join(", "));
     let smallest = param.values.first().unwrap_or(&param.default);
     let (what, instead) = if effort.eq_ignore_ascii_case(TOO_SMALL) {
-        let what =
-            "`XS` is not a valid --effort; `--quick` skips the design and the tasks".to_owned();
+        let what = format!(
+            "`{effort}` is not a valid --effort; use {sizes} (--quick skips the design and the tasks)"
+        );
         (what, smallest)
     } else {
-        let (last, others) = param.values.split_last().expect("an effort has values");
-        let what =
-            format!("`{effort}` is not a valid --effort; use {} or {last}", others.join(", "));
+        let what = format!("`{effort}` is not a valid --effort; use {sizes}");
         (what, &param.default)
     };
     Err(Error::usage(what, request.said_again(&[("--effort", instead)], &[])))

@@ -405,14 +405,8 @@ fn item(record: &WorkRecord, done: &BTreeSet<WorkId>) -> Item {
 
 /// Returns a record as a request.
 fn in_words(record: &WorkRecord) -> String {
-    let kind = match record.kind {
-        WorkKind::Feature => "Feature",
-        WorkKind::Sprint => "Sprint",
-        WorkKind::Task => "Task",
-        WorkKind::Bug => "Bug",
-    };
     let words = |field: &str| record.fields.get(field).and_then(FieldValue::as_text);
-    let mut parts = vec![format!("{kind} {}: {}", record.id, record.title())];
+    let mut parts = vec![format!("{} ({} {})", record.title(), record.kind.as_str(), record.id)];
     parts.extend(["description", "goal"].into_iter().filter_map(words).map(str::to_owned));
     for (field, title) in [("requirements", "Requirements"), ("must", "Done when")] {
         let lines = record.texts(field);

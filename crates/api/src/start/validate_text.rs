@@ -37,8 +37,7 @@ const FLAGS: [&str; 12] = [
 ];
 
 /// Two requests that would be taken.
-const EXAMPLES: &str =
-    "forge run \"show the total at the end of the list\"\n   or: forge run --issue issue.json";
+const EXAMPLES: &str = "forge run \"what you want\"\n   or: forge run --issue issue.json";
 
 /// The beginning of a word that was meant as an address, in small letters.
 static MEANT_AS_ADDRESS: LazyLock<Regex> = LazyLock::new(|| {

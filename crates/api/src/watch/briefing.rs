@@ -105,7 +105,7 @@ impl Forge {
             self.chosen(id, &run, &begun, &target, selector)?;
         let folder = self.home.attempt(id, ordinal);
         if !folder.is_dir() {
-            let what = format!("the folder of {call} is gone: {}", folder.display());
+            let what = format!("the brief of {} was removed by `forge clean`", call.label());
             return Err(Error::usage(what, format!("forge log {}", short_id(id))));
         }
         let frozen = self.frozen(&run)?;

@@ -8,7 +8,11 @@ use forge_api::{
     forge::{Forge, RUNS_MAX, Sent},
     person::person,
 };
-use forge_core::{Command, event, id::QuestionId, view::Course};
+use forge_core::{
+    Command, event,
+    id::QuestionId,
+    view::{Course, OptionView},
+};
 
 use super::{
     choose_run::{RunAction, choose_run},
@@ -17,16 +21,16 @@ use super::{
 use crate::{
     format, terminal_output,
     text::{
-        answer_text::{OpenQuestions, answer_commands, override_reason},
+        answer_text::{OpenQuestions, answer_commands, not_offered, override_reason},
         status_text::next_command,
     },
 };
 
 /// Answer a question by its number, without continuing the run
 #[derive(Args)]
-#[command(override_usage = "forge answer [RUN] QUESTION CHOICE [WORDS]...")]
+#[command(override_usage = "forge answer [RUN] [QUESTION] [CHOICE] [WORDS]...")]
 pub(crate) struct AnswerArgs {
-    /// Name the run; the only one that asks by default
+    /// Name the run; the one that asks this question by default
     run: Option<String>,
     /// Name the question, such as Q1
     question: Option<String>,
@@ -47,6 +51,18 @@ enum AnswerChoice {
     Override,
     #[value(alias = "give-up")]
     Reject,
+}
+
+impl AnswerChoice {
+    const fn choice(self) -> event::Choice {
+        match self {
+            Self::Approve => event::Choice::Approve,
+            Self::Revise => event::Choice::Revise,
+            Self::Retry => event::Choice::Retry,
+            Self::Override => event::Choice::Waive,
+            Self::Reject => event::Choice::GiveUp,
+        }
+    }
 }
 
 /// An answer as parsed from the command line.
@@ -100,6 +116,16 @@ impl AnswerArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let ParsedAnswer { run, question, choice, mut words } = self.parse(&forge)?;
+        let asked = forge.view(&run)?.asked;
+        if let Some(one) = asked.iter().find(|one| one.question == question.to_string()) {
+            let is_meant = |option: &OptionView| {
+                option.answer.split(' ').next() == Some(choice.choice().as_str())
+            };
+            if !one.options.iter().any(is_meant) {
+                let (id, answer) = (format::short_id(&run), choice.choice().command());
+                return Err(not_offered(id, answer, one, OpenQuestions::new(&asked)));
+            }
+        }
         let answer = match choice {
             AnswerChoice::Approve => event::Answer::Approve,
             AnswerChoice::Revise => event::Answer::Revise,

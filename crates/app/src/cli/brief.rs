@@ -18,7 +18,7 @@ use crate::{
 
 /// Print the exact prompt of an agent, and its input files
 #[derive(Args)]
-#[command(override_usage = "forge brief [OPTIONS] [RUN] TASK")]
+#[command(override_usage = "forge brief [OPTIONS] [RUN] [TASK]")]
 pub(crate) struct BriefArgs {
     /// Name the run; the latest by default
     run: Option<String>,

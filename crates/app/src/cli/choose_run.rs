@@ -4,12 +4,13 @@
 //!
 //! Invariant: if several runs qualify, the user picks one at the terminal, or has to name it.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, env};
 
 use forge_api::{
     Error,
     clock::now,
     forge::{Forge, RUNS_MAX},
+    start::quoted,
 };
 use forge_core::{
     Time,
@@ -23,26 +24,16 @@ use crate::{
     picker::{self, pick},
     terminal_info,
     text::{
-        answer_text::answer_options,
+        run_list::list_line,
         state_words::{DrivenBy, listed_mark},
-        status_text::{next_command, standing_text},
+        status_text::next_command,
     },
-    text_width,
 };
 
 /// The most runs that are listed if several qualify.
 const LISTED_MAX: usize = 10;
-/// The most columns of the state of a run.
-const STATE_WIDTH: usize = 15;
-/// The columns of cost and age.
-const COST_WIDTH: usize = 9;
-const AGE_WIDTH: usize = 4;
-
-/// The columns before the title, with the spaces between them.
-const HEAD_WIDTH: usize = 2 + 4 + 2 + STATE_WIDTH + 2;
-/// From this width on, there is room for cost and age.
-const NUMBERS_FROM: usize = 56;
-
+/// The most columns of a title behind a command.
+const TITLE_MAX: usize = 40;
 /// An action that needs a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunAction {
@@ -54,7 +45,7 @@ pub(crate) enum RunAction {
     Answer {
         question: forge_core::id::QuestionId,
     },
-    /// Give this answer to a question that offers it.
+    /// Give this answer to what a run asks.
     Decide {
         choice: Choice,
     },
@@ -75,7 +66,7 @@ impl RunAction {
                 let command = format!("forge answer RUN {question} …");
                 return (command, format!("answered about {question}"));
             }
-            Self::Decide { choice } => (choice.command(), "answered like this"),
+            Self::Decide { choice } => (choice.command(), "answered"),
             Self::Merge => ("merge", "merged"),
             Self::PullRequest => ("pr", "offered as a pull request"),
         };
@@ -142,15 +133,9 @@ pub(crate) fn choose_run(
             }
             [asking, Vec::new()]
         }
-        RunAction::Decide { choice } => {
-            let (mut offering, mut asking) = (Vec::new(), Vec::new());
-            for row in rows.iter().filter(|row| row.questions > 0) {
-                let asked = forge.view(&row.run)?.asked;
-                let mut offered = asked.iter().flat_map(answer_options);
-                let is_offered = offered.any(|option| option.answer.choice() == choice);
-                if is_offered { &mut offering } else { &mut asking }.push(row);
-            }
-            [offering, asking]
+        // An answer is never given to a run only because no other one offers it.
+        RunAction::Decide { .. } => {
+            [rows.iter().filter(|row| row.questions > 0).collect(), Vec::new()]
         }
         RunAction::Merge | RunAction::PullRequest => {
             let unmerged = forge.unmerged_runs()?;
@@ -230,6 +215,17 @@ fn pick_run(forge: &Forge, rows: &[&RunRow], action: RunAction) -> Result<String
             None => Err(Error::left()),
         };
     }
+    if let RunAction::Decide { choice } = action {
+        let typed: Vec<String> =
+            env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+        let commands = rows.iter().take(LISTED_MAX).map(|row| {
+            let command = with_run(&typed, choice.command(), format::short_id(&row.run));
+            format!("{command}   # {}", format::one_line(&sanitize(&row.title), TITLE_MAX))
+        });
+        let commands = commands.collect::<Vec<String>>().join("\n   or: ");
+        let what = format!("{} runs need you; name one", rows.len());
+        return Err(Error::usage(what, commands));
+    }
     let mut listed: Vec<String> =
         lines.iter().take(LISTED_MAX).map(|line| format!("  {line}")).collect();
     if rows.len() > LISTED_MAX {
@@ -239,6 +235,15 @@ fn pick_run(forge: &Forge, rows: &[&RunRow], action: RunAction) -> Result<String
         format!("{} runs can be {past_participle}; name one", rows.len()),
         format!("{command}, where RUN is one of\n{}", listed.join("\n")),
     ))
+}
+
+/// Returns a command as it was typed, with a run behind its name.
+fn with_run(typed: &[String], name: &str, id: &str) -> String {
+    let place = typed.iter().position(|word| word == name).map_or(0, |place| place + 1);
+    let (before, after) = typed.split_at(place);
+    let words = before.iter().map(|word| quoted(word));
+    let words = words.chain([id.to_owned()]).chain(after.iter().map(|word| quoted(word)));
+    format!("forge {}", words.collect::<Vec<String>>().join(" "))
 }
 
 /// Returns the place of a run in a list: what needs a person first, then what runs, what stands still, and what ended.
@@ -251,7 +256,7 @@ pub(crate) fn need_order(forge: &Forge, row: &RunRow) -> u8 {
     }
 }
 
-/// Formats a run: its symbol, short id, state, title, cost, age.
+/// Formats a run as `forge status` does.
 pub(crate) fn run_line(
     forge: &Forge,
     row: &RunRow,
@@ -263,22 +268,20 @@ pub(crate) fn run_line(
         Course::Driven => DrivenBy::from_lock(forge.is_driven(&row.run)),
         Course::Asking | Course::Held | Course::Failed | Course::Over => DrivenBy::AnotherProcess,
     };
-    let (symbol, _, word) = listed_mark(row, driven_by, merged);
-    let state = match row.until {
-        Some(_) if driven_by != DrivenBy::Nothing => standing_text(row, now),
-        Some(_) | None => word.to_owned(),
-    };
-    let state = format::one_line(&state, STATE_WIDTH);
-    let head = format!("{symbol} {}  {state:<STATE_WIDTH$}  ", format::short_id(&row.run));
-    let title = sanitize(&row.title);
-    if width < NUMBERS_FROM {
-        return format!("{head}{}", format::one_line(&title, width.saturating_sub(HEAD_WIDTH)));
+    list_line(row, listed_mark(row, driven_by, merged), now, width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_run;
+
+    #[test]
+    fn a_run_is_named_behind_the_command_and_all_words_stay() {
+        let named = |line: &str| {
+            let typed: Vec<String> = line.split('|').map(str::to_owned).collect();
+            with_run(&typed, "revise", "36pk")
+        };
+        assert_eq!(named("revise|-x|keep it"), "forge revise 36pk -x 'keep it'");
+        assert_eq!(named("-C|dir|revise|short"), "forge -C dir revise 36pk short");
     }
-    let room = width.saturating_sub(HEAD_WIDTH + 2 + COST_WIDTH + 2 + AGE_WIDTH);
-    format!(
-        "{head}{}  {:>COST_WIDTH$}  {:>AGE_WIDTH$}",
-        text_width::pad(&format::one_line(&title, room), room),
-        row.amount().to_short_text(),
-        format::age(row.changed_at, now),
-    )
 }

@@ -11,7 +11,7 @@ use crate::{format, terminal_output};
 pub(super) const INTERRUPTED: u8 = 130;
 
 /// The request in example commands, quoted for a shell.
-pub(crate) const EXAMPLE_REQUEST: &str = "'show the total at the end of the list'";
+pub(crate) const EXAMPLE_REQUEST: &str = "\"what you want\"";
 
 /// Opens Forge for the repository of the current directory.
 pub(super) fn open_forge() -> Result<Forge, Error> {

@@ -31,14 +31,14 @@ use crate::{
     picker::pick,
     terminal_output,
     text::answer_text::{
-        AnswerOption, OpenQuestions, answer_commands, answer_options, override_reason,
+        AnswerOption, OpenQuestions, answer_options, not_offered, override_reason,
     },
 };
 
 /// Approve what a run asks about, and continue it
 #[derive(Args)]
 pub(crate) struct ApproveArgs {
-    /// Name the run; the only one that asks by default
+    /// Name the run; the one that needs you by default
     run: Option<String>,
     /// Add a remark for the agents
     #[arg(long, short, value_name = "WORDS")]
@@ -61,7 +61,7 @@ pub(crate) struct ReviseArgs {
 /// Reject what a run asks about, and continue what does not need it
 #[derive(Args)]
 pub(crate) struct RejectArgs {
-    /// Name the run; the only one that asks by default
+    /// Name the run; the one that needs you by default
     run: Option<String>,
     /// Say why; it is kept with your name
     #[arg(long, short, value_name = "WORDS")]
@@ -73,7 +73,7 @@ pub(crate) struct RejectArgs {
 /// Try again what failed, and continue the run
 #[derive(Args)]
 pub(crate) struct RetryArgs {
-    /// Name the run; the only one that asks by default
+    /// Name the run; the one that needs you by default
     run: Option<String>,
     /// Add a remark for the agents
     #[arg(long, short, value_name = "WORDS")]
@@ -86,8 +86,8 @@ pub(crate) struct RetryArgs {
 #[derive(Args)]
 #[command(override_usage = "forge override [OPTIONS] [RUN] [CHECK] WHY...")]
 pub(crate) struct OverrideArgs {
-    /// Name the check, then say why; a run can be named first
-    #[arg(value_name = "WORDS")]
+    /// Say why; a run and the check can be named first
+    #[arg(value_name = "WHY")]
     words: Vec<String>,
     #[command(flatten)]
     rest: DecideArgs,
@@ -187,7 +187,7 @@ impl DecideArgs {
         let offered = answer_options(question);
         let is_meant = |option: &&AnswerOption| option.answer.choice() == verb.choice();
         let Some(option) = offered.iter().find(is_meant) else {
-            return Err(not_offered(id, verb, question, OpenQuestions::new(&asked)));
+            return Err(not_offered(id, verb.command(), question, OpenQuestions::new(&asked)));
         };
         let words = match (verb, &option.answer) {
             (Verb::Override { words }, Answer::Waive { gate }) => override_reason(id, words, gate)?,
@@ -301,13 +301,6 @@ impl DecideArgs {
         let takeover = if is_over { Takeover::AsItIs } else { Takeover::Resume { budget: None } };
         self.drive_args.resume(forge, run, takeover)
     }
-}
-
-/// Builds the error for an answer that a question does not offer; it names those that it does.
-fn not_offered(id: &str, verb: Verb<'_>, question: &QuestionView, open: OpenQuestions) -> Error {
-    let number = &question.question;
-    let what = format!("{number} of {id} does not offer {}: {}", verb.command(), question.text);
-    Error::usage(what, answer_commands(id, question, open))
 }
 
 /// Splits `[RUN] WORDS...`. A first word before a quoted text is a run, also if there is none of this name.

@@ -27,7 +27,7 @@ pub(crate) struct DoctorArgs {
     /// Rewrite the files of all runs from the journal
     #[arg(long, conflicts_with = "salvage")]
     rebuild: bool,
-    /// Export all intact records into this new folder
+    /// Export all intact entries into this new folder
     #[arg(long, value_name = "FOLDER")]
     salvage: Option<PathBuf>,
     /// Fix what can be fixed without loss, and say what
@@ -36,7 +36,7 @@ pub(crate) struct DoctorArgs {
     /// Repair a damaged journal
     #[arg(long, conflicts_with_all = ["salvage", "rebuild", "fix"])]
     restore: bool,
-    /// Rewrite settings with older names without asking
+    /// Rename settings of older versions in your files without asking
     #[arg(long, short, requires = "fix")]
     yes: bool,
     /// Print JSON
@@ -113,7 +113,7 @@ impl DoctorArgs {
                     Health::Bad => ("✗", "wrong", Hue::Red),
                 };
                 let line = sanitize(&fact_line(&format!("{symbol} {word:<6}"), what));
-                terminal_output::print_raw(&coloured_symbol(&line, symbol, Some(hue)));
+                terminal_output::print_formatted(&coloured_symbol(&line, symbol, Some(hue)));
                 if let Some(next) = next {
                     terminal_output::print(&fact_line("          help: ", next));
                 }
@@ -159,7 +159,7 @@ impl DoctorArgs {
 
 fn restored_text(report: &Salvaged) -> String {
     let mut lines = vec!["the journal is intact again".to_owned()];
-    lines.extend(report.runs.iter().map(|run| format!("  {}  {} records", run.run, run.records)));
+    lines.extend(report.runs.iter().map(|run| format!("  {}  {} entries", run.run, run.records)));
     lines.extend(report.notes.iter().map(|note| format!("  note: {note}")));
     lines.push(format!("the damaged files are kept in {}", report.folder));
     lines.join("\n")
@@ -169,10 +169,10 @@ fn salvage_text(report: &Salvaged) -> String {
     let mut lines = vec![format!("exported to {}", report.folder)];
     for run in &report.runs {
         let whole = match run.first_damaged {
-            Some(seq) => format!("up to the damage at record {seq}"),
+            Some(seq) => format!("up to the damage at entry {seq}"),
             None => run.completeness.to_owned(),
         };
-        lines.push(format!("  {}  {} records, {whole}", run.run, run.records));
+        lines.push(format!("  {}  {} entries, {whole}", run.run, run.records));
     }
     lines.extend(report.notes.iter().map(|note| format!("  note: {note}")));
     lines.push(

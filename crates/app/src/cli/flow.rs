@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use forge_api::{
     Error,
     catalog::{Catalog, FlowRow, FlowShown, FoundFlow, Origin},
+    start::DryCalls,
 };
 use forge_core::{
     flow::{
@@ -101,9 +102,18 @@ impl FlowArgs {
 }
 
 fn check_text(found: &FoundFlow) -> String {
-    let most = found.flow.calls_max().0;
-    let name = &found.flow.name;
-    format!("`{name}` is valid; at most {most} agent calls, if all work is sent back each time")
+    format!("`{}` is valid; {}", found.flow.name, calls_text(&found.flow))
+}
+
+/// Formats how many calls of agents a flow makes.
+fn calls_text(flow: &flow::Flow) -> String {
+    let DryCalls { once, for_each } = DryCalls::for_flow(flow);
+    let for_each =
+        if for_each > 0 { format!(" and {for_each} for each task") } else { String::new() };
+    let most = flow.calls_max().0;
+    format!(
+        "usually {once} agent calls{for_each}, at most {most} if all work is sent back each time"
+    )
 }
 
 fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Error> {
@@ -117,11 +127,12 @@ fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<Ex
         print_json(&rows);
     } else {
         for row in &rows {
-            let most = row.calls_max.unwrap_or_default();
-            terminal_output::print(&match &row.problem {
-                None => format!("{}: valid, at most {most} agent calls", row.name),
-                Some(problem) => format!("{}: {problem}", row.name),
-            });
+            let text = match (&row.problem, catalog.flow(&row.name)) {
+                (None, Ok(found)) => format!("{}: valid; {}", row.name, calls_text(&found.flow)),
+                (Some(problem), _) => format!("{}: {problem}", row.name),
+                (None, Err(error)) => format!("{}: {}", row.name, error.what),
+            };
+            terminal_output::print(&text);
         }
     }
     Ok(ExitCode::from(if wrong > 0 { 2 } else { 0 }))
@@ -207,7 +218,12 @@ fn push_stages(text: &mut String, stages: &[Stage], depth: usize, width: usize) 
             }
             Work::Flow { name, .. } => format!("the flow {name}"),
             Work::Deliver { what } => format!("delivers {}", delivery_text(*what)),
-            Work::Nothing => "checkpoint".to_owned(),
+            Work::Nothing
+                if stage.gates.iter().any(|gate| matches!(gate.check, Check::Human { .. })) =>
+            {
+                "you".to_owned()
+            }
+            Work::Nothing => "Forge".to_owned(),
         };
         let order = match stage.order {
             StageOrder::WorkFirst => "",
@@ -232,15 +248,15 @@ const fn delivery_text(what: Delivery) -> &'static str {
         }
         Delivery::Summary => "summary.md",
         Delivery::Comment => "a comment where the request came from",
-        Delivery::Commit => "a last commit with the record of the run",
-        Delivery::Pages => "the pages of all records of work (work.pages)",
+        Delivery::Commit => "a last commit with the documents of the run",
+        Delivery::Pages => "pages about all records (work.pages)",
     }
 }
 
 fn gate_line(stage: &Stage, gate: &Gate) -> String {
     let check = match &gate.check {
         Check::Artifact { name } => format!("{name} exists"),
-        Check::Outputs { .. } => "what was written is as asked for".to_owned(),
+        Check::Outputs { .. } => "the files are there, and long enough".to_owned(),
         Check::Command { run } => format!("`{run}` succeeds"),
         Check::Review { role } => {
             format!("by an agent as {role}{}", model_text(gate.model.as_ref()))

@@ -5,7 +5,7 @@
 use std::{env, ffi::OsString, path::PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum as _};
-use forge_api::{Error, start::quoted};
+use forge_api::Error;
 
 use crate::{terminal_info::ColourChoice, verbosity::Verbosity};
 
@@ -38,9 +38,7 @@ impl GlobalArgs {
                 error.to_string()
             };
             let what = format!("cannot open the folder {}: {why}", dir.display());
-            let parent = dir.ancestors().skip(1).find(|parent| parent.is_dir());
-            let parent = parent.map_or_else(|| ".".into(), |parent| parent.display().to_string());
-            Error::usage(what, format!("ls {}", quoted(&parent)))
+            Error::usage(what, "forge -C DIR status, with the folder of a project as DIR")
         })
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     format,
     picker::{self, PickedLine, pick_from},
     terminal_info,
-    text::state_words::has_result,
+    text::{run_list::list_headings, state_words::has_result},
 };
 
 /// A command for a run.
@@ -30,6 +30,7 @@ pub(crate) enum HomeAction {
     Attach(String),
     Show(String),
     Diff(String),
+    Merge(String),
     Leave,
     /// The list of all runs: there is nothing to pick, or no terminal.
     List,
@@ -51,9 +52,12 @@ pub(crate) fn choose() -> HomeAction {
         if rows.iter().any(has_result) { forge.merged_branches() } else { BTreeSet::new() };
     let lines: Vec<String> =
         rows.iter().map(|row| run_line(&forge, row, &merged, now, width)).collect();
+    let indent = " ".repeat(picker::MARK_WIDTH);
+    let headings = format!("{indent}{}", list_headings(width));
+    let keys = [('a', "answer"), ('d', "diff"), ('m', "merge")];
     let (mut title, mut marked) = ("Your runs".to_owned(), 0);
     loop {
-        let picked = pick_from(&title, &lines, &[('a', "answer"), ('d', "diff")], marked);
+        let picked = pick_from(&format!("{title}\n{headings}"), &lines, &keys, marked);
         let Some(PickedLine { line, key }) = picked else { return HomeAction::Leave };
         let row = &rows[line];
         let run = row.run.clone();
@@ -63,6 +67,11 @@ pub(crate) fn choose() -> HomeAction {
                 (title, marked) = (format!("Your runs ({id} has no changes to show)"), line);
             }
             (Some('d'), _) => return HomeAction::Diff(run),
+            (Some('m'), _) if has_result(row) => return HomeAction::Merge(run),
+            (Some('m'), _) => {
+                let id = format::short_id(&run);
+                (title, marked) = (format!("Your runs ({id} has no result to merge)"), line);
+            }
             (_, Course::Over) => return HomeAction::Show(run),
             (_, Course::Driven | Course::Asking | Course::Held | Course::Failed) => {
                 return HomeAction::Attach(run);

@@ -37,6 +37,10 @@ enum HookSubcommand {
     },
 }
 
+/// What is expected on stdin.
+const TOOL_CALL: &str = "echo '{\"tool_name\": \"Write\", \"tool_input\": {\"file_path\": \"PATH\", \
+     \"content\": \"TEXT\"}}' | forge hook write";
+
 impl HookArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         match self.subcommand {
@@ -71,5 +75,11 @@ fn check_stdin() -> Result<(), Error> {
     if text.len() as u64 > HOOK_BYTES_MAX {
         return Err(Error::usage(format!("stdin has more than {HOOK_BYTES_MAX} bytes"), next));
     }
-    check_tool_call(&text, &current_dir()?)
+    let call = serde_json::from_str::<serde_json::Value>(&text);
+    let tool = call.as_ref().map(|call| call["tool_name"].is_string());
+    match tool {
+        Ok(true) => check_tool_call(&text, &current_dir()?),
+        Ok(false) => Err(Error::usage("stdin has no `tool_name`", TOOL_CALL)),
+        Err(error) => Err(Error::usage(format!("stdin is not JSON: {error}"), TOOL_CALL)),
+    }
 }

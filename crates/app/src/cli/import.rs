@@ -93,7 +93,7 @@ fn print_plan(plan: &ImportPlan) {
         (count(ImportAction::New), count(ImportAction::Changed), count(ImportAction::Same));
     let wrong = plan.findings.len();
     terminal_output::print(&format!(
-        "{new} new, {changed} changed, {same} as before; {wrong} could not be imported."
+        "{new} new, {changed} changed, {same} unchanged; {wrong} could not be imported."
     ));
 }
 

@@ -13,6 +13,7 @@ use forge_core::{
 
 use super::common::{json_line, named_or_latest, open_forge};
 use crate::{
+    character_set::CharacterSet,
     format,
     pager::{Paging, print_paged},
     terminal_output,
@@ -41,7 +42,7 @@ pub(crate) struct LogArgs {
     /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
-    /// Print a JSON object for each record or phase: seq, at, facts
+    /// Print a JSON object for each entry of the journal, or for each phase
     #[arg(long)]
     json: bool,
 }
@@ -78,7 +79,8 @@ impl LogArgs {
         }
         if !self.follow && !self.json {
             let lines = self.last_lines(&forge.records(&run, 1)?, &mut Run::new(), &mut today());
-            print_paged(&lines.join("\n"), Paging::from_no_pager(self.no_pager));
+            let lines = CharacterSet::detect().encode_symbols(&lines.join("\n"));
+            print_paged(&lines, Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
         }
         self.print_records(&forge, &run, &mut || true)?;
@@ -107,7 +109,7 @@ impl LogArgs {
                     _ => self.lines(&records, 0, &mut state, &mut day),
                 };
                 for line in lines {
-                    terminal_output::print_raw(&line);
+                    terminal_output::print_formatted(&line);
                 }
             }
             seen = records.last().map_or(seen, |(seq, _)| *seq);

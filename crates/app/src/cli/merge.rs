@@ -34,6 +34,11 @@ pub(crate) struct MergeArgs {
 }
 
 impl MergeArgs {
+    /// Returns the arguments that merge a run after a question.
+    pub(crate) fn for_run(run: String) -> Self {
+        Self { run: Some(run), yes: false, unverified: false }
+    }
+
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::Merge)?;

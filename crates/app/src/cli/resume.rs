@@ -26,9 +26,9 @@ use crate::{format, terminal_output, text::answer_text::OpenQuestions};
 /// Continue a run after a stop, a crash, an answer or a failure
 #[derive(Args)]
 pub(crate) struct ResumeArgs {
-    /// Name the run, or a folder with a state.json; the open one by default
+    /// Name the run, or the folder of an Entelligentsia Forge run; the open run by default
     run: Option<String>,
-    /// Set the size, if the folder names none
+    /// Set the size of a run from such a folder, if it has none: S, M or L
     #[arg(long, value_name = "SIZE")]
     effort: Option<String>,
     /// Set a new cap in dollars for the whole run
@@ -77,6 +77,12 @@ impl ResumeArgs {
                 }
             },
         };
+        if let Some(effort) = &self.effort {
+            let what = format!(
+                "--effort {effort} is only for a folder with a state.json; a run keeps its size"
+            );
+            return Err(Error::usage(what, format!("forge resume {}", format::short_id(&run))));
+        }
         let wanted = self.wanted_settings()?;
         forge.refuse_agents()?;
         let row = forge.row(&run)?;

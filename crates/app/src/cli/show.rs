@@ -8,6 +8,7 @@ use forge_core::view::sanitize;
 
 use super::common::{open_forge, print_json, run_and_name};
 use crate::{
+    character_set::CharacterSet,
     document::{Document, DocumentFormat},
     format,
     pager::{self, Paging, print_paged},
@@ -89,7 +90,8 @@ impl ShowArgs {
                     text = format!("{text}\n\n{}", format::hanging_parts("Next: ", &next, width));
                 }
                 let (symbol, hue, _) = listed_mark(&result.row, driven_by, &BTreeSet::new());
-                print_paged(&coloured_symbol(&sanitize(&text), symbol, Some(hue)), paging);
+                let text = coloured_symbol(&sanitize(&text), symbol, Some(hue));
+                print_paged(&CharacterSet::detect().encode_symbols(&text), paging);
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -27,7 +27,7 @@ pub(crate) struct StatsArgs {
     #[arg(long, value_enum, hide_possible_values = true)]
     by: Option<GroupBy>,
     /// Count only the last N days, today included
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = parse_days)]
     days: Option<u32>,
     /// Print JSON
     #[arg(long)]
@@ -71,6 +71,12 @@ impl GroupBy {
 
 /// The most lines of the overview: with the next prompt they fill a screen of 24.
 const OVERVIEW_LINES: usize = 23;
+/// Parses a number of days.
+fn parse_days(text: &str) -> Result<u32, String> {
+    let days = text.parse().ok().filter(|days| *days > 0);
+    days.ok_or_else(|| "use a number of days, such as 7".to_owned())
+}
+
 /// The most days in the overview.
 const DAYS_MAX: usize = 14;
 /// The most models in the overview.
@@ -109,7 +115,11 @@ impl StatsArgs {
                 None => TableLength::OneScreen,
             };
             // Names are sanitized where they are formatted: the bars have colours.
-            terminal_output::print_raw(&overview(&view, length, terminal_info::terminal_width()));
+            terminal_output::print_formatted(&overview(
+                &view,
+                length,
+                terminal_info::terminal_width(),
+            ));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -24,10 +24,10 @@ use crate::{
         answer_text::OpenQuestions,
         end_card::checks_text,
         question_text::{PROOF_LINES, QuestionLayout, question_text},
+        run_list::{line_below, list_headings, list_line},
         state_words::{DrivenBy, MergeState, has_result, listed_mark},
         status_text::{next_command, result_commands},
     },
-    text_width,
 };
 
 /// List all runs, or show one: its stages, questions and cost
@@ -84,7 +84,7 @@ impl StatusArgs {
                 if let Some(next) = next_of_list(&forge, &rows, &lacks_driver)? {
                     let _ = write!(text, "\n\nNext: {next}");
                 }
-                terminal_output::print_raw(&text);
+                terminal_output::print_formatted(&text);
             }
             return Ok(ExitCode::SUCCESS);
         };
@@ -101,62 +101,10 @@ impl StatusArgs {
             let result = forge.result(&run)?;
             let features = TerminalFeatures::detect();
             let text = run_text(&snapshot, &result, driven_by, merge, width, features);
-            terminal_output::print_raw(&text);
+            terminal_output::print_formatted(&text);
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// The columns of the list whose widths do not depend on the terminal.
-const STATE_WIDTH: usize = 16;
-const STAGE_WIDTH: usize = 12;
-const COST_WIDTH: usize = 9;
-const AGE_WIDTH: usize = 6;
-/// The column in which states begin, and questions below them.
-const STATE_COLUMN: usize = 8;
-/// From this width on, the list has columns for stages, and for questions and branches.
-const WIDE: usize = 120;
-/// Below this width, it has none for cost and age.
-const NARROW: usize = 60;
-
-/// The widths of the columns that depend on the terminal; 0 for one that is left out.
-struct ListColumns {
-    stage: usize,
-    title: usize,
-    cost: usize,
-    age: usize,
-    /// Questions and branches.
-    last: usize,
-}
-
-impl ListColumns {
-    const fn new(width: usize) -> Self {
-        let (stage, last) = if width >= WIDE { (STAGE_WIDTH, width * 3 / 10) } else { (0, 0) };
-        let (cost, age) = if width >= NARROW { (COST_WIDTH, AGE_WIDTH) } else { (0, 0) };
-        let title = width.saturating_sub(STATE_COLUMN + STATE_WIDTH + stage + cost + age + last);
-        Self { stage, title: if title < 10 { 10 } else { title }, cost, age, last }
-    }
-
-    /// Formats the columns for cost and age.
-    fn numbers(&self, amount: &str, since: &str) -> String {
-        let (cost, age) = (self.cost, self.age);
-        if cost == 0 { String::new() } else { format!("{amount:>cost$}{since:>age$}") }
-    }
-}
-
-/// Formats the names of the columns of the list.
-fn list_headings(width: usize) -> String {
-    let columns = ListColumns::new(width);
-    let ListColumns { stage: stage_width, title: title_width, .. } = columns;
-    let (stage, last) = if columns.last > 0 { ("STAGE", "  QUESTION OR BRANCH") } else { ("", "") };
-    let line = format!(
-        "  {:<6}{:<STATE_WIDTH$}{stage:<stage_width$}{:<title_width$}{}{last}",
-        "RUN",
-        "STATE",
-        "REQUEST",
-        columns.numbers("COST", "AGE"),
-    );
-    format::cut_end(&line, width)
 }
 
 /// Formats the list; it is sanitized.
@@ -171,34 +119,12 @@ fn list_text(
     if rows.is_empty() {
         return "No runs yet. Start one: forge \"what you want\"".to_owned();
     }
-    let columns = ListColumns::new(width);
-    let ListColumns { stage: stage_width, title: title_width, last: last_width, .. } = columns;
     let mut lines = Vec::new();
     for row in rows {
-        let (symbol, hue, state) = {
-            let driven_by = DrivenBy::from_lock(!lacks_driver(row));
-            listed_mark(row, driven_by, merged)
-        };
-        let id = format::short_id(&row.run);
-        let branch = row.branch.as_deref().filter(|_| has_result(row));
-        let until = row.until.map(|until| format!("until {}", format::future_time(until, now)));
-        let below = row.asks.as_deref().or(until.as_deref());
-        let last = below.or(branch).unwrap_or_default();
-        let shown = row.stage.as_deref().filter(|_| stage_width > 0).unwrap_or_default();
-        let line = format!(
-            "{symbol} {id:<6}{}{}{}{}{}",
-            text_width::pad(state, STATE_WIDTH),
-            text_width::pad(&format::one_line(shown, stage_width.saturating_sub(1)), stage_width),
-            text_width::pad(&format::one_line(&row.title, title_width), title_width),
-            columns.numbers(&row.amount().to_short_text(), &format::age(row.changed_at, now)),
-            if last_width > 0 { format!("  {last}") } else { String::new() },
-        );
-        let line = sanitize(&format::cut_end(&line, width));
-        lines.push(coloured_symbol(&line, symbol, Some(hue)));
-        if let (Some(below), 0) = (below, last_width) {
-            let indent = " ".repeat(STATE_COLUMN);
-            lines.push(sanitize(&format::hanging_indent(&indent, below, width)));
-        }
+        let mark = listed_mark(row, DrivenBy::from_lock(!lacks_driver(row)), merged);
+        let line = list_line(row, mark, now, width);
+        lines.push(coloured_symbol(&line, mark.0, Some(mark.1)));
+        lines.extend(line_below(row, now, width));
     }
     let more = all.saturating_sub(rows.len() as u64);
     if more > 0 {

@@ -327,7 +327,8 @@ impl<'a> CommandLine<'a> {
             what = format!("{what}; use {all}");
         } else if let Some(reason) = reason {
             let reason = reason.replace("invalid digit found in string", NOT_A_NUMBER);
-            what = format!("{what}: {reason}");
+            let joint = if reason.starts_with(USE) { ";" } else { ":" };
+            what = format!("{what}{joint} {reason}");
         }
         match nearest(value, valid.iter().map(String::as_str)) {
             Some(near) => {
@@ -342,11 +343,20 @@ impl<'a> CommandLine<'a> {
                 None if what.ends_with(NOT_A_NUMBER) => {
                     Error::usage(what, self.with_replaced(value, "50"))
                 }
-                None => Error::usage(what, self.help()),
+                None => match what.rsplit_once(SUCH_AS) {
+                    Some((_, example)) => {
+                        Error::usage(what.clone(), self.with_replaced(value, example))
+                    }
+                    None => Error::usage(what, self.help()),
+                },
             },
         }
     }
 }
+
+/// The beginning of a reason that says what to use instead, and what is before an example at its end.
+const USE: &str = "use ";
+const SUCH_AS: &str = ", such as ";
 
 /// Why a value is not valid where a number is expected.
 const NOT_A_NUMBER: &str = "it is not a number";
@@ -507,7 +517,11 @@ mod tests {
                 "unexpected argument `b` for `forge status`",
                 "forge status --help",
             ),
-            (&["stats", "--days", "0"], "`0` is not a valid --days", "forge stats --help"),
+            (
+                &["stats", "--days", "0"],
+                "`0` is not a valid --days; use a number of days, such as 7",
+                "forge stats --days 7",
+            ),
             (&["log", "-n", "x"], "`x` is not a valid -n: it is not a number", "forge log -n 50"),
             (
                 &["-q", "-v", "status"],

@@ -39,7 +39,7 @@ enum WorkSubcommand {
         #[arg(long)]
         json: bool,
     },
-    /// Write the file of a record again, and lose what was changed in it
+    /// Restore the file of a record; edits in it are lost
     Write {
         /// Name the record
         id: String,

@@ -1,9 +1,6 @@
 //! What keys do on the live screen, and what follows from an answer.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::time::Instant;
 
 use forge_api::{Error, follow::RunSnapshot, person::person};
 use forge_core::{
@@ -196,9 +193,8 @@ impl LiveScreen<'_> {
                 self.page(question, text);
             }
             DialogResult::ShowFullText => {
-                let folder = shortest_path(&self.forge.home.run(&run));
-                let layout = QuestionLayout::FullText { folder: &folder };
-                let text = question_text(&run, question, layout, terminal_info::terminal_width());
+                let width = terminal_info::terminal_width();
+                let text = question_text(&run, question, QuestionLayout::FullText, width);
                 self.page(question, Ok(sanitize(&text)));
             }
             DialogResult::Edit { so_far } => {
@@ -292,11 +288,4 @@ fn next_working(snapshot: &RunSnapshot, unit: Option<&str>) -> Option<String> {
     let mut all = snapshot.working.keys();
     let next = all.clone().find(|name| unit.is_some_and(|unit| name.as_str() > unit));
     next.or(all.next()).cloned()
-}
-
-/// Makes a path relative to the current directory, if it is below it.
-fn shortest_path(path: &Path) -> PathBuf {
-    let here = std::env::current_dir().ok();
-    let from_here = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
-    from_here.unwrap_or_else(|| path.to_owned())
 }

@@ -1,10 +1,10 @@
-//! What a terminal can show: colours, characters, motion, a progress bar of its own.
+//! What a terminal can show: colours, characters (`character_set.rs`), motion, a progress bar of its own.
 //!
 //! Decided once from the environment; nothing is asked of the terminal.
 
 use ratatui::style::{Modifier, Style};
 
-use crate::{terminal_info, text_width};
+use crate::{character_set::CharacterSet, terminal_info};
 
 /// The colours of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,14 +15,6 @@ pub(crate) enum ScreenColours {
     Bold,
     /// Neither; `NO_COLOR`.
     None,
-}
-
-/// The characters of a terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CharacterSet {
-    Utf8,
-    /// The locale is not UTF-8.
-    Ascii,
 }
 
 /// Permission for a screen to move by itself.
@@ -70,10 +62,6 @@ impl TerminalFeatures {
         let term = variable("TERM").unwrap_or_default();
         let is_old = ["linux", "vt", "ansi", "cons", "sun", "dumb"];
         let is_old = is_old.iter().any(|name| term.starts_with(name)) || term.ends_with("-mono");
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(|name| variable(name));
-        let locale = locale.map(|value| value.to_lowercase()).find(|value| !value.is_empty());
-        // Containers often have no locale, and a terminal that knows UTF-8.
-        let is_utf8 = locale.is_none_or(|value| value.contains("utf-8") || value.contains("utf8"));
         let has_progress = variable("WT_SESSION").is_some()
             || is("ConEmuANSI", "ON")
             || is("TERM_PROGRAM", "WezTerm")
@@ -82,7 +70,7 @@ impl TerminalFeatures {
                 && variable("TERM_FEATURES").is_some_and(|found| found.contains('P'));
         Self {
             colours: if is_old { ScreenColours::Bold } else { ScreenColours::Indexed },
-            character_set: if is_utf8 { CharacterSet::Utf8 } else { CharacterSet::Ascii },
+            character_set: CharacterSet::from_variables(&variable),
             motion: if is("FORGE_MOTION", "off") { Motion::Off } else { Motion::On },
             progress_bar: if has_progress {
                 ProgressBar::Supported
@@ -106,39 +94,6 @@ impl ScreenColours {
     }
 }
 
-impl CharacterSet {
-    /// Replaces characters that the terminal cannot show by others of the same width.
-    pub(crate) fn encode(self, text: &str) -> String {
-        match self {
-            Self::Utf8 => text.to_owned(),
-            Self::Ascii => text.chars().map(to_ascii).collect(),
-        }
-    }
-}
-
-fn to_ascii(c: char) -> String {
-    let ascii = match c {
-        ' '..='~' => c,
-        '✓' => '+',
-        '✗' => 'x',
-        '●' => '*',
-        '◌' => '~',
-        '■' => '=',
-        '·' | '•' | '…' => '.',
-        '›' | '❯' | '»' | '→' => '>',
-        '←' => '<',
-        '↑' => '^',
-        '↓' => 'v',
-        '└' => '`',
-        '│' | '⠋' | '⠼' => '|',
-        '─' | '–' | '—' | '−' | '⠹' | '⠦' => '-',
-        '⠙' | '⠴' => '/',
-        '⠸' | '⠧' | '⠇' | '⠏' => '\\',
-        _ => return "?".repeat(text_width::width(c.encode_utf8(&mut [0; 4]))),
-    };
-    ascii.to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,18 +103,6 @@ mod tests {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
         })
-    }
-
-    #[test]
-    fn a_locale_that_is_not_utf8_gets_ascii_and_the_first_of_three_variables_counts() {
-        let character_set = |variables: &[(&str, &str)]| features(variables).character_set;
-        assert_eq!(character_set(&[]), CharacterSet::Utf8);
-        assert_eq!(character_set(&[("LANG", "de_DE.UTF-8")]), CharacterSet::Utf8);
-        assert_eq!(character_set(&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]), CharacterSet::Ascii);
-        assert_eq!(character_set(&[("LC_ALL", ""), ("LANG", "C.utf8")]), CharacterSet::Utf8);
-        assert_eq!(character_set(&[("LANG", "de_DE.ISO-8859-1")]), CharacterSet::Ascii);
-        let text = CharacterSet::Ascii.encode("✓ done · ● 工 é ─ ❯ …");
-        assert_eq!(text, "+ done . * ?? ? - > .");
     }
 
     #[test]

@@ -23,10 +23,10 @@ use super::{
     painter::Painter,
     question::QuestionDialog,
     terminal::{ENTER, LEAVE},
-    terminal_features::{CharacterSet, Motion, ProgressBar, ScreenColours, TerminalFeatures},
+    terminal_features::{Motion, ProgressBar, ScreenColours, TerminalFeatures},
     window_state::{ProgressState, WindowState, window_state},
 };
-use crate::text::state_words::DrivenBy;
+use crate::{character_set::CharacterSet, text::state_words::DrivenBy};
 
 const NOW: Time = 1_794_751_530_000;
 pub(super) const SMALL: ScreenSize = ScreenSize { width: 80, height: 24 };

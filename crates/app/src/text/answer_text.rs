@@ -119,6 +119,18 @@ pub(crate) fn answer_commands(id: &str, question: &QuestionView, open: OpenQuest
     commands.collect::<Vec<_>>().join("\n   or: ")
 }
 
+/// Builds the error for an answer that a question does not offer; it names those that it does.
+pub(crate) fn not_offered(
+    id: &str,
+    answer: &str,
+    question: &QuestionView,
+    open: OpenQuestions,
+) -> Error {
+    let number = &question.question;
+    let what = format!("{number} of {id} does not offer {answer}: {}", question.text);
+    Error::usage(what, answer_commands(id, question, open))
+}
+
 /// Returns the reason for an override of a check. The check can be named first; a single text is the reason, unless it
 /// is a name.
 pub(crate) fn override_reason(id: &str, words: &[String], gate: &str) -> Result<String, Error> {

@@ -223,10 +223,7 @@ fn notes_text(result: &ResultView, n_minor: usize) -> Vec<String> {
     [
         count(n_minor, "minor finding"),
         count(result.waived.len(), "override"),
-        match result.notes.as_slice() {
-            [note] => Some(note.clone()),
-            notes => count(notes.len(), "note"),
-        },
+        count(result.notes.len(), "note"),
     ]
     .into_iter()
     .flatten()

@@ -2,7 +2,7 @@
 //!
 //! The only place that formats questions: `status`, the end of `run` and `resume`, and the live screen show the same.
 
-use std::{fmt::Write as _, path::Path};
+use std::fmt::Write as _;
 
 use forge_api::test_output::excerpt;
 use forge_core::{
@@ -40,13 +40,13 @@ pub(crate) const ALL_KEY: char = 'f';
 
 /// Where a question is shown, which decides how it is answered.
 #[derive(Clone, Copy)]
-pub(crate) enum QuestionLayout<'a> {
+pub(crate) enum QuestionLayout {
     /// Printed, with the commands that answer it. The output of a command has at most `lines` lines.
     Printed { open: OpenQuestions, lines: usize },
     /// On the live screen, answered by keys. One text has at most `lines` lines.
     Screen { lines: usize },
-    /// In a pager: not answered there, so nothing is cut. `folder` is that of the run.
-    FullText { folder: &'a Path },
+    /// In a pager: not answered there, so nothing is cut.
+    FullText,
 }
 
 /// Returns the words for what a review said; agents and files have other ones for documents and for code.
@@ -89,7 +89,7 @@ pub(crate) fn read_commands(run: &str, question: &QuestionView) -> Vec<String> {
 pub(crate) fn question_text(
     run: &str,
     question: &QuestionView,
-    layout: QuestionLayout<'_>,
+    layout: QuestionLayout,
     width: usize,
 ) -> String {
     let text = format!("{} · {}", question.question, asked_text(run, question));
@@ -137,24 +137,14 @@ pub(crate) fn question_text(
             None => {}
         }
     }
-    match layout {
-        // A key or a command shows what was written.
-        QuestionLayout::Printed { .. } | QuestionLayout::Screen { .. } => {}
-        QuestionLayout::FullText { .. } => {
-            for name in &question.artifacts {
-                let path = artifact_path(&question.unit, name);
-                writer.push_field("wrote", &format!("artifacts/{path}"));
-            }
-        }
+    for accepted in &question.accepted {
+        writer.push_field("accepted", &format!("{} with {}", accepted.count, accepted.question));
     }
     writer.push_changes(question);
     match layout {
         QuestionLayout::Printed { open, .. } => writer.push_answers(question, open),
         // The effects are shown beside the keys.
-        QuestionLayout::Screen { .. } => {}
-        QuestionLayout::FullText { folder } => {
-            writer.push_field("folder", &folder.display().to_string());
-        }
+        QuestionLayout::Screen { .. } | QuestionLayout::FullText => {}
     }
     writer.text
 }
@@ -171,7 +161,7 @@ fn artifact_path(unit: &str, name: &str) -> String {
 struct QuestionWriter<'a> {
     text: String,
     run: &'a str,
-    layout: QuestionLayout<'a>,
+    layout: QuestionLayout,
     width: usize,
 }
 
@@ -180,7 +170,7 @@ impl QuestionWriter<'_> {
     const fn long_words(&self) -> LongWords {
         match self.layout {
             QuestionLayout::Printed { .. } => LongWords::Whole,
-            QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => LongWords::Broken,
+            QuestionLayout::Screen { .. } | QuestionLayout::FullText => LongWords::Broken,
         }
     }
 
@@ -188,7 +178,7 @@ impl QuestionWriter<'_> {
     fn full_text_hint(&self) -> String {
         match self.layout {
             QuestionLayout::Printed { .. } => format!("forge attach {}, then {ALL_KEY}", self.run),
-            QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
+            QuestionLayout::Screen { .. } | QuestionLayout::FullText => {
                 format!("key {ALL_KEY}")
             }
         }
@@ -204,7 +194,7 @@ impl QuestionWriter<'_> {
                 let columns = self.width.saturating_sub(VALUES) * lines;
                 format::one_line(value, columns.max(TEXT_COLUMNS_MAX))
             }
-            QuestionLayout::FullText { .. } => value.to_owned(),
+            QuestionLayout::FullText => value.to_owned(),
         };
         let is_cut = text.ends_with('…') && !value.trim_end().ends_with('…');
         let more =
@@ -222,7 +212,7 @@ impl QuestionWriter<'_> {
             let name = if position == 0 { name } else { "" };
             let command = match self.layout {
                 QuestionLayout::Printed { .. } => command.to_owned(),
-                QuestionLayout::Screen { .. } | QuestionLayout::FullText { .. } => {
+                QuestionLayout::Screen { .. } | QuestionLayout::FullText => {
                     text_width::wrap(command, VALUES, VALUES + 2, self.width, LongWords::Broken)
                 }
             };
@@ -237,7 +227,7 @@ impl QuestionWriter<'_> {
                 QuestionLayout::Printed { .. } | QuestionLayout::Screen { .. } => {
                     format::cut_end(line, self.width.saturating_sub(VALUES))
                 }
-                QuestionLayout::FullText { .. } => (*line).to_owned(),
+                QuestionLayout::FullText => (*line).to_owned(),
             };
             let _ = write!(self.text, "\n{:VALUES$}{line}", "");
         }
@@ -248,7 +238,7 @@ impl QuestionWriter<'_> {
         let lines: Vec<&str> = output.lines().collect();
         let most = match self.layout {
             QuestionLayout::Printed { lines, .. } | QuestionLayout::Screen { lines } => lines,
-            QuestionLayout::FullText { .. } => lines.len(),
+            QuestionLayout::FullText => lines.len(),
         };
         // A note about one omitted line would take as much room as the line.
         if lines.len() <= most.saturating_add(1) {
@@ -264,7 +254,7 @@ impl QuestionWriter<'_> {
         let shown = match self.layout {
             QuestionLayout::Printed { .. } => lines.len().min(QUOTE_LINES),
             QuestionLayout::Screen { lines: most } => lines.len().min(most.max(QUOTE_LINES)),
-            QuestionLayout::FullText { .. } => lines.len(),
+            QuestionLayout::FullText => lines.len(),
         };
         let before = self.text.len();
         self.push_verbatim(&lines[..shown]);
@@ -312,7 +302,7 @@ impl QuestionWriter<'_> {
             QuestionLayout::Printed { .. } => self.push_commands("read", &read),
             // Here no command can be typed, and keys show all that there is.
             QuestionLayout::Screen { .. } => {}
-            QuestionLayout::FullText { .. } => {
+            QuestionLayout::FullText => {
                 let has_key = |command: &str| {
                     !command.starts_with("forge watch") && !question.change.is_nothing()
                 };
@@ -326,7 +316,7 @@ impl QuestionWriter<'_> {
             .any(|option| option.answer == "retry" && !option.words.are_none())
         {
             let with = ["agent", "model"].map(|what| format!("forge resume {run} --{what} NAME"));
-            self.push_commands("change", &with);
+            self.push_commands("or", &with);
         }
         if !question.changed.is_empty() && !matches!(self.layout, QuestionLayout::Screen { .. }) {
             let open = format!("forge open {run} {unit}");

@@ -124,7 +124,7 @@ fn a_flipped_byte_in_a_record_is_named_and_everything_before_it_is_brought_out()
     stays_as_it_is(&world, &run);
     let said = world.ok(&["doctor", "--restore"]);
     has(&said, &["the journal is intact again", "damaged-1"]);
-    has(&world.ok(&["doctor"]), &["the journal is intact: 2 runs, 8 records"]);
+    has(&world.ok(&["doctor"]), &["the journal is intact: 2 runs, 8 entries"]);
     world.ok(&["answer", &run, "Q1", "approve"]);
 }
 

@@ -144,7 +144,7 @@ fn fixes_a_bug(
     are_long_enough(world, &branch, documents);
     let is_planned = calls.contains(&PLAN_FIX);
     assert_eq!(world.find_attempt(&run, PLAN_FIX).is_some(), is_planned);
-    has(&world.brief(&run, "triage#1"), &["Bug ACME-BUG-001", "Severity: minor"]);
+    has(&world.brief(&run, "triage#1"), &["(bug ACME-BUG-001)", "Severity: minor"]);
     let spent = world.view(&run)["spent"].as_u64();
     assert_eq!(spent, Some(ended_well(stage, &run, calls)), "every answer is paid for");
 }

@@ -116,7 +116,10 @@ fn what_is_gone_or_was_never_there_is_said() {
     fs::remove_dir_all(world.checkouts(&run).join("boxes")).unwrap();
     has(&world.ok(&["brief", &run, "write#1"]), &["You write", "--- its inbox is gone"]);
     fs::remove_dir_all(world.attempt(&run, "write#1")).unwrap();
-    has(&world.refused(&["brief", &run, "write#1"]), &["the folder of write#1 is gone", "help:"]);
+    has(
+        &world.refused(&["brief", &run, "write#1"]),
+        &["the brief of write was removed by `forge clean`", "help:"],
+    );
 }
 
 #[test]

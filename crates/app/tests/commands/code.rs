@@ -265,7 +265,7 @@ fn an_agent_that_changes_the_settings_is_sent_back_and_checked_as_before() {
     assert_eq!(said.code, DONE, "{said}");
     let run = world.latest();
     has(&said.out, &["build sent back by change check", "build (attempt 2): `sh check.sh` failed"]);
-    has(&world.brief(&run, "build#2"), &["(critical) forge.toml", "belongs to Forge's settings"]);
+    has(&world.brief(&run, "build#2"), &["(critical) `forge.toml` belongs to Forge's settings"]);
     assert_eq!(landed(&world, &run, "forge.toml"), settings.trim());
     assert!(!said.out.contains("`true`"), "{said}");
 }

@@ -130,6 +130,25 @@ fn an_answer_that_is_not_offered_is_refused_with_those_that_are() {
 }
 
 #[test]
+fn an_answer_goes_to_no_run_only_because_the_others_do_not_offer_it() {
+    let (world, first) = waiting();
+    let (_, reviewer) = CONTENT.rsplit_once("[[play]]").expect("there are two");
+    world.scenario(&format!(
+        "scenario = 1\n[[play]]\nrole = \"writer\"\nsay = [\"no key\"]\nexit = 3\nno_result = true\n\
+         [[play]]{reviewer}"
+    ));
+    assert_eq!(world.run("draft", &[]).code, WAITS);
+    let second = world.latest();
+    let records = [&first, &second].map(|run| world.records(run));
+    for answer in ["approve", "retry", "reject"] {
+        let refused = world.refused(&[answer]);
+        let commands = [&second, &first].map(|run| format!("forge {answer} {}", short(run)));
+        has(&refused, &["2 runs need you; name one", &commands[0], &commands[1]]);
+    }
+    assert_eq!([&first, &second].map(|run| world.records(run)), records);
+}
+
+#[test]
 fn an_answer_without_resume_starts_nothing() {
     let (world, run) = waiting();
     let said = world.ok(&["revise", "shorter", "--no-resume"]);
@@ -229,7 +248,10 @@ fn a_folder_can_be_named_and_less_can_be_said() {
     let said = finish(command.current_dir(world.repo.parent().unwrap()));
     assert_eq!(said.code, DONE, "{said}");
     has(&said.out, &["\"waiting\""]);
-    has(&world.refused(&["-C", "nowhere", "status"]), &["nowhere", "help: "]);
+    has(&world.refused(&["-C", "nowhere", "status"]), &["nowhere", "help: forge -C DIR status"]);
+    let mut command = world.command(&["status"]);
+    let said = finish(command.env("LC_ALL", "C"));
+    assert!(said.out.is_ascii(), "symbols are in the locale: {said}");
     let said = world.forge(&["run", "--flow", "draft", "-q", "do it"]);
     assert_eq!(said.code, WAITS, "{said}");
     assert!(!said.all().contains("write started"), "{said}");
@@ -273,6 +295,10 @@ fn a_setting_is_printed_as_a_program_needs_it_and_an_agent_is_chosen_for_the_use
     assert_eq!(path.trim(), world.repo.join("forge.toml").to_str().unwrap());
     has(&world.refused(&["config", "edit"]), &["no editor", "help: forge config set"]);
     has(&world.refused(&["agents", "use", "cluade"]), &["did you mean `claude`?"]);
+    has(
+        &world.refused(&["config", "set", "agent", "cluade", "--user"]),
+        &["unknown agent `cluade`; did you mean `claude`?", "help: forge agents"],
+    );
     has(&world.ok(&["agents", "use", "scripted"]), &["scripted is your agent now"]);
     assert_eq!(world.ok(&["config", "get", "agent"]).trim(), "scripted");
     has(&world.ok(&["config", "path", "--user"]), &["forge"]);
@@ -288,7 +314,7 @@ fn without_a_command_a_terminal_lists_the_runs_and_takes_keys() {
     let screen = person.screen();
     let order = [&waits, &done].map(|run| screen.find(short(run)).expect(run));
     assert!(order.is_sorted(), "what needs you comes first: {screen}");
-    has(&screen, &["do it", "$0.0", "a answer", "d diff", "q leave"]);
+    has(&screen, &["RUN   STATE", "do it", "$0.0", "a answer", "d diff", "m merge", "q leave"]);
     person.press("2");
     person.until_sees("artifacts");
     assert_eq!(person.end(), DONE, "{}", person.screen());
@@ -296,6 +322,10 @@ fn without_a_command_a_terminal_lists_the_runs_and_takes_keys() {
     person.until_sees("Your runs");
     person.press("d");
     person.until_sees("has no changes to show");
+    person.press("m");
+    person.until_sees("has no result to merge");
+    person.press("?");
+    person.until_sees("? does nothing here");
     person.press("q");
     assert_eq!(person.end(), DONE, "{}", person.screen());
     let mut person = Person::at(&world, &[]);

@@ -29,7 +29,7 @@ fn a_gate_that_does_not_hold_starts_no_agent_and_names_all_that_is_missing() {
     let missing = [
         "docs/SPEC.md is missing",
         "task.estimate must be S, and is not set",
-        "approve has no verdict yet (approved needed)",
+        "approve has no verdict yet; approved is needed",
     ];
     has(&said.all(), &missing);
     let starts = world.ok(&["log", "-vv"]);
@@ -61,7 +61,7 @@ fn a_document_that_is_too_short_goes_back_to_its_author() {
     let said = run(&world, "a word of greeting", &["--flow", "task"]);
     assert_eq!(said.code, DONE, "{said}");
     let log = world.ok(&["log", "-v"]);
-    has(&log, &["PLAN.md has 5 bytes, at least 200 bytes needed"]);
+    has(&log, &["PLAN.md has 5 bytes; at least 200 are needed"]);
 }
 
 #[test]

@@ -148,8 +148,13 @@ fn what_cannot_be_read_about_a_record_is_refused_and_other_paths_are_of_no_inter
     ] {
         refused(&ask(&world, tool, &input), &[rule]);
     }
-    for text in ["", "{", "[]", "{\"tool_input\": {}}"] {
-        refused(&ask_with(&world, text, &[]), &["the hook's input: cannot be read"]);
+    for (text, what) in [
+        ("", "stdin is not JSON: "),
+        ("{", "stdin is not JSON: "),
+        ("[]", "stdin has no `tool_name`"),
+        ("{\"tool_input\": {}}", "stdin has no `tool_name`"),
+    ] {
+        refused(&ask_with(&world, text, &[]), &[what, "help: echo '{\"tool_name\": "]);
     }
     // Other ways to the same file.
     fs::create_dir(world.repo.join("docs")).unwrap();

@@ -148,7 +148,7 @@ fn a_store_of_the_second_predecessor_becomes_records_and_stays_as_it_is() {
             "new      bug      ACME-BUG-002  triaged      Crash 002",
             "commands = ['make \"lint\"', \"make test\"]",
             "at_once = 2",
-            "6 new, 0 changed, 0 as before; 0 could not be imported.",
+            "6 new, 0 changed, 0 unchanged; 0 could not be imported.",
             "Nothing was written. Next: forge import --write",
         ],
     );
@@ -195,7 +195,7 @@ fn an_import_can_be_repeated_and_overwrites_no_change_that_was_made_here() {
     let records = files(&world.repo.join(".forge/work"));
     has(
         &world.ok(&["import", "--write"]),
-        &["0 new, 0 changed, 6 as before; 0 could not be imported."],
+        &["0 new, 0 changed, 6 unchanged; 0 could not be imported."],
     );
     assert_eq!(files(&world.repo.join(".forge/work")), records);
     let other = |path: &str, from: &str, to: &str| {
@@ -331,7 +331,7 @@ fn what_breaks_a_rule_is_reported_with_file_field_and_rule_and_the_rest_is_impor
         let line = line.unwrap_or_else(|| panic!("{file}: {said}"));
         assert!(line.contains(rule), "{line}\n{rule}");
     }
-    has(&said.out, &["6 new, 0 changed, 0 as before; 19 could not be imported."]);
+    has(&said.out, &["6 new, 0 changed, 0 unchanged; 19 could not be imported."]);
     assert_eq!(world.ok(&["task", "list"]).lines().count(), 2);
     assert!(!said.out.contains("stolen") && !said.err.contains("stolen"));
 }
@@ -388,7 +388,7 @@ fn a_workspace_of_the_first_predecessor_becomes_a_feature() {
             "new      feature  20260320-add-csv",
             "20260323-odd/state.json: `currentPhase` can be setup, phase-1",
             "20260324-empty/state.json: request.md beside it is missing",
-            "4 new, 0 changed, 0 as before; 2 could not be imported.",
+            "4 new, 0 changed, 0 unchanged; 2 could not be imported.",
         ],
     );
     has(
@@ -410,7 +410,7 @@ fn a_workspace_of_the_first_predecessor_becomes_a_feature() {
     let list = world.ok(&["feature", "list"]);
     assert_eq!(list.matches("active").count(), 1, "{list}");
     assert_eq!(list.matches("retired").count(), 1, "{list}");
-    has(&world.forge(&["import", "--write"]).out, &["0 new, 0 changed, 4 as before; 2"]);
+    has(&world.forge(&["import", "--write"]).out, &["0 new, 0 changed, 4 unchanged; 2"]);
     assert_eq!(files(&world.repo.join(".specs")), before);
 }
 
@@ -434,7 +434,7 @@ fn a_project_of_the_third_predecessor_becomes_features_sprints_tasks_and_notes()
             "new      sprint   M001-S02      active        The writer",
             "new      task     M001-S01-T01  committed     Parse",
             "new      task     M001-S01-T02  implementing  Test it",
-            "9 new, 0 changed, 0 as before; 0 could not be imported.",
+            "9 new, 0 changed, 0 unchanged; 0 could not be imported.",
         ],
     );
     has(&said.err, &["left out: `tier` (1)"]);
@@ -467,7 +467,7 @@ fn a_project_of_the_third_predecessor_becomes_features_sprints_tasks_and_notes()
     let note = kept.keys().next().unwrap();
     fs::write(note, "mine\n").unwrap();
     let said = world.forge(&["import", "--write"]);
-    has(&said.out, &["0 new, 0 changed, 9 as before; 0"]);
+    has(&said.out, &["0 new, 0 changed, 9 unchanged; 0"]);
     has(&said.err, &["was changed here; it is left as it is"]);
     assert_eq!(fs::read_to_string(note).unwrap(), "mine\n");
     assert_eq!(files(&world.repo.join(".gsd")), before);
@@ -529,7 +529,7 @@ fn odd_files_of_the_third_predecessor_are_reported_and_lead_nowhere() {
     }
     has(&said.out, &[".gsd/milestones/..M002: cannot be an id", "`decisions` must be a list"]);
     has(&said.out, &[".gsd/memory: a link is on the way, and links are not followed"]);
-    has(&said.out, &["8 new, 0 changed, 0 as before; 16 could not be imported."]);
+    has(&said.out, &["8 new, 0 changed, 0 unchanged; 16 could not be imported."]);
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
 }
 

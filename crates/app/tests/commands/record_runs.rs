@@ -63,7 +63,7 @@ fn a_task_is_run_by_its_id_and_its_record_follows() {
         ],
     );
     let brief = world.brief(&world.latest(), "implement#1");
-    has(&brief, &["Task ACME-S01-T01: Greet", "say hello", "it greets", "`src/greet`"]);
+    has(&brief, &["Greet (task ACME-S01-T01)", "say hello", "it greets", "`src/greet`"]);
     let said = run(&world, "ACME-S01-T01", &[]);
     assert_eq!(said.code, WRONG, "{said}");
     has(&said.err, &["`ACME-S01-T01` is committed, so no run can work on it"]);
@@ -161,7 +161,7 @@ fn a_bug_is_fixed_by_its_id() {
     let said = run(&world, "ACME-BUG-001", &[]);
     assert_eq!(said.code, DONE, "{said}");
     has(&world.ok(&["bug", "list"]), &["ACME-BUG-001  fixed  A word is missing"]);
-    has(&world.brief(&world.latest(), "triage#1"), &["Bug ACME-BUG-001", "Severity: minor"]);
+    has(&world.brief(&world.latest(), "triage#1"), &["(bug ACME-BUG-001)", "Severity: minor"]);
 }
 
 /// Settings with a short pipeline.

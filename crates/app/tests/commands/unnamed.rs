@@ -72,6 +72,10 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
         let order = [&second, &first].map(|run| said.find(short(run)).expect(run));
         assert!(order.is_sorted(), "the newest comes first: {said}");
     }
+    let commands =
+        [&second, &first].map(|run| format!("forge revise {} 'say less'   # do it", short(run)));
+    let said = world.refused(&["revise", "say less"]);
+    has(&said, &["2 runs need you; name one", &commands.join("\n   or: ")]);
     assert_eq!([&first, &second].map(|run| world.records(run)), records);
     world.ok(&["abandon", "--yes", &first]);
     has(&world.ok(&["abandon", "-y"]), &[&format!("{} is abandoned", short(&second))]);
@@ -164,7 +168,7 @@ fn an_answer_that_is_none_is_refused_with_all_that_can_be_said() {
     has(&world.refused(&["answer", &waits, "Q1"]), &["needs an answer"]);
     has(
         &world.refused(&["answer", "Q1", "waive"]),
-        &["`override` is not a valid answer; possible: "],
+        &["does not offer override", "help: forge approve ", "or: forge reject "],
     );
     has(&world.ok(&["answer", "Q1", "revise", "-x", "more"]), &["Q1 is answered"]);
     has(&world.ok(&["log", &waits]), &["-x more"]);

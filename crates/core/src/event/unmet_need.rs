@@ -44,13 +44,30 @@ impl fmt::Display for UnmetNeed {
         let Self { kind, subject, want, got } = self;
         match kind {
             UnmetKind::ArtifactMissing => write!(f, "{subject} is missing"),
-            UnmetKind::ArtifactTooSmall => write!(f, "{subject} has {got}, at least {want} needed"),
-            UnmetKind::RequireFailed => write!(f, "{subject} must be {want}, and is {got}"),
-            UnmetKind::ForbidTriggered => write!(f, "{subject} is {got}"),
-            UnmetKind::VerdictMissing => write!(f, "{subject} has no verdict yet ({want} needed)"),
-            UnmetKind::VerdictDiffers => write!(f, "{subject} says {got}, {want} needed"),
+            UnmetKind::ArtifactTooSmall => {
+                let want = want.trim_end_matches(" bytes");
+                write!(f, "{subject} has {got}; at least {want} are needed")
+            }
+            UnmetKind::RequireFailed => {
+                write!(f, "{} must be {want}, and is {got}", field_words(subject))
+            }
+            UnmetKind::ForbidTriggered => write!(f, "{} is {got}", field_words(subject)),
+            UnmetKind::VerdictMissing => {
+                write!(f, "{subject} has no verdict yet; {want} is needed")
+            }
+            UnmetKind::VerdictDiffers => {
+                write!(f, "{subject} has the verdict {got}; {want} is needed")
+            }
             UnmetKind::Misconfigured => write!(f, "{subject}: {got}"),
         }
+    }
+}
+
+/// Returns a field as a part of a sentence: `task.status` is the status of the task.
+fn field_words(field: &str) -> String {
+    match field.split_once('.') {
+        Some((kind, name)) => format!("the {name} of the {kind}"),
+        None => field.to_owned(),
     }
 }
 

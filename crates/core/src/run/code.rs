@@ -46,6 +46,7 @@ impl Run {
         unit.fault = None;
         unit.reviews_clean = AllReviewsClean::Yes;
         unit.found.clear();
+        unit.accepted.clear();
         unit.review_tallies.clear();
         unit.waived.clear();
         unit.files = FilesState::Committed;

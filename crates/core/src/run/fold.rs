@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use crate::{
     Time,
     event::{
-        Answer, Before, Call, CheckFailure, Colour, End, Event, Evidence, Hold, Limits, OnOverlap,
-        Outcome, ProofStart, Question, Receipt, Record, Ruling, SentBack, SettingsChange, Start,
-        Waiver,
+        Answer, Approval, Before, Call, CheckFailure, Colour, End, Event, Evidence, Hold, Limits,
+        OnOverlap, Outcome, ProofStart, Question, Receipt, Record, Ruling, SentBack,
+        SettingsChange, Start, Waiver,
     },
     failure::{Fault, FaultClass, fingerprint},
     flow::{Check, Flow, Stage, Work, followers},
@@ -247,7 +247,12 @@ impl Run {
             Event::CallSettled { call, spent, .. } => {
                 self.settle(call, &Receipt::from_spent(*spent));
             }
-            Event::GatePassed { unit, gate, .. } => self.pass_gate(unit, gate),
+            Event::GatePassed { unit, gate, by, .. } => {
+                if let Approval::Person { question } = by {
+                    self.accept_findings(unit, *question);
+                }
+                self.pass_gate(unit, gate);
+            }
             Event::GateWaived { unit, gate, why } => self.waive_gate(unit, gate, *why),
             Event::QuestionAsked(question) => self.asked(question),
             Event::Answered { question, answer, words, .. } => {
@@ -302,7 +307,16 @@ impl Run {
                 Arc::make_mut(&mut self.waived_failures).extend(failures);
             }
         }
+        if let Waiver::Person { question } = why {
+            self.accept_findings(unit, question);
+        }
         self.pass_gate(unit, gate);
+    }
+
+    /// Counts what was found so far as accepted with the answer to a question.
+    fn accept_findings(&mut self, unit: &UnitId, question: QuestionId) {
+        let (_, unit) = self.unit_mut(unit);
+        unit.accepted.push((question, unit.found.len()));
     }
 
     pub(super) fn start(&mut self, start: &Start) {
@@ -358,6 +372,7 @@ impl Run {
         unit.since = now;
         unit.reviews_clean = unit.authorship.first_reviews_clean();
         unit.found.clear();
+        unit.accepted.clear();
         unit.review_tallies.clear();
         unit.waived.clear();
         unit.red.clear();

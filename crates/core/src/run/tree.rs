@@ -126,6 +126,8 @@ pub struct Unit {
     pub authorship: Authorship,
     /// The findings of the current attempt.
     pub found: Vec<Finding>,
+    /// How many of those, from the first on, a person accepted with the answer to a question.
+    pub accepted: Vec<(QuestionId, usize)>,
     /// What reviews say of the current attempt, in the order of their looks.
     pub review_tallies: Vec<ReviewTally>,
     /// All that was found so far.

@@ -4,6 +4,25 @@
 
 use crate::{Time, money::Money};
 
+/// Formats a large number in a few characters: `950`, `1.2k`, `34M`.
+pub fn short_number(number: u64) -> String {
+    let mut unit = 1_000;
+    for letter in ["k", "M", "G"] {
+        if number < unit {
+            break;
+        }
+        let tenths = number / (unit / 10);
+        if tenths < 100 {
+            return format!("{}.{}{letter}", tenths / 10, tenths % 10);
+        }
+        if tenths < 10_000 || letter == "G" {
+            return format!("{}{letter}", tenths / 10);
+        }
+        unit *= 1_000;
+    }
+    number.to_string()
+}
+
 /// An amount of money, by how well it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {

@@ -17,6 +17,15 @@ pub fn sentence_in(run: &Run, event: &Event, names: Names) -> String {
     if let Event::QuestionAsked(question) = event {
         return asked(question, &question_text_in(run, question), names);
     }
+    if let (Event::RunStarted(start), Names::Short) = (event, names) {
+        let defaults = &run.definition().flow.params;
+        let is_chosen = |name: &str, value: &str| {
+            name == "effort" || defaults.get(name).is_none_or(|param| param.default != value)
+        };
+        let mut chosen = start.clone();
+        chosen.params.retain(|name, value| is_chosen(name, value));
+        return sentence(&Event::RunStarted(chosen), names);
+    }
     let simplified = match event.call_started() {
         Some((call, _)) if run.is_simplified(&call) => ", with a simplified brief",
         Some(_) | None => "",

@@ -155,9 +155,12 @@ pub struct QuestionView {
     /// The summary for the checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
-    /// The findings of the latest attempt.
+    /// The findings of the latest attempt that nobody has accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// The numbers of findings of the latest attempt that were accepted with answers to earlier questions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<AcceptedFindings>,
     /// The reviews of the latest attempt, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<VerdictView>,
@@ -176,6 +179,13 @@ pub struct QuestionView {
     /// The difference of texts that replaced earlier versions. Only `forge status` fills it in; a long one is cut.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub diff: String,
+}
+
+/// How many findings a person accepted with the answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AcceptedFindings {
+    pub question: String,
+    pub count: u32,
 }
 
 /// The verdict of one review.
@@ -397,7 +407,8 @@ impl QuestionView {
             options: question.options.iter().map(option).collect(),
             summary: summary(unit),
             shown: unit.receipt.as_ref().and_then(|receipt| receipt.shown.clone()),
-            findings: unit.found.clone(),
+            findings: unit.found.iter().skip(n_accepted(unit)).cloned().collect(),
+            accepted: accepted(unit),
             verdicts: verdicts(run, &question.unit),
             listed: listed(run, &question.unit),
             artifacts: unit.artifacts.keys().cloned().collect(),
@@ -406,6 +417,20 @@ impl QuestionView {
             diff: String::new(),
         }
     }
+}
+
+/// Returns how many of the findings of a unit, from the first on, a person has accepted.
+fn n_accepted(unit: &Unit) -> usize {
+    unit.accepted.last().map_or(0, |(_, n)| *n)
+}
+
+fn accepted(unit: &Unit) -> Vec<AcceptedFindings> {
+    let before = std::iter::once(0).chain(unit.accepted.iter().map(|(_, n)| *n));
+    let counts = unit.accepted.iter().zip(before).map(|((question, n), before)| AcceptedFindings {
+        question: question.to_string(),
+        count: u32::try_from(n - before).unwrap_or(u32::MAX),
+    });
+    counts.filter(|accepted| accepted.count > 0).collect()
 }
 
 fn verdicts(run: &Run, unit: &UnitId) -> Vec<VerdictView> {

@@ -318,7 +318,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
                     format!("{who} started this run from {at} of {from}")
                 }
                 Names::Exact => {
-                    format!("{who} rewound to {at} of {from}; the records above are shared")
+                    format!("{who} rewound to {at} of {from}; the entries above are shared")
                 }
             }
         }

@@ -359,7 +359,7 @@ fn the_journal_of_version_2_can_be_read_and_folded_for_ever() {
         "make#4/verify#1 could not verify it",
         "make: verify overridden by the answer to Q5",
         "make merged as merge1",
-        "eve rewound to tell of 20261115-queue-aaaa; the records above are shared",
+        "eve rewound to tell of 20261115-queue-aaaa; the entries above are shared",
     ] {
         assert!(
             said.iter().any(|said| said.starts_with(line)),
@@ -680,7 +680,7 @@ fn the_journal_of_version_5_can_be_read_and_folded_for_ever() {
     }
     for line in [
         "build.A/make: looking at what it needs",
-        "Q1 asks about build.A/make: This stage cannot begin: task.status is blocked. What now?",
+        "Q1 asks about build.A/make: This stage cannot begin: the status of the task is blocked. What now?",
         "build.B/make has what it needs",
         "build: not finished, and not in the result: A",
     ] {

@@ -272,7 +272,7 @@ fn every_directive_holds_or_says_what_there_is() {
     let plan = "artifact {engineering}/sprints/{sprint}/{task}/PLAN.md";
     for (lines, says) in [
         (format!("{plan} min=10"), ""),
-        (format!("{plan} min=11"), "PLAN.md has 10 bytes, at least 11 bytes needed"),
+        (format!("{plan} min=11"), "PLAN.md has 10 bytes; at least 11 are needed"),
         (plan.replace("PLAN", "NO"), "NO.md is missing"),
         ("artifact docs/{sprint}/x.md".into(), "docs/A-S01/x.md is missing"),
         ("artifact {engineering}/x.md".into(), "engineering/x.md is missing"),
@@ -283,14 +283,20 @@ fn every_directive_holds_or_says_what_there_is() {
         ),
         ("require task.status == blocked".into(), ""),
         ("require task.status in [draft, blocked]".into(), ""),
-        ("require task.status == draft".into(), "task.status must be draft, and is blocked"),
-        ("require task.status in []".into(), "task.status must be in [], and is blocked"),
+        (
+            "require task.status == draft".into(),
+            "the status of the task must be draft, and is blocked",
+        ),
+        (
+            "require task.status in []".into(),
+            "the status of the task must be in [], and is blocked",
+        ),
         ("require sprint.status == active".into(), ""),
         ("require task.writes == tests".into(), ""),
-        ("require task.pipeline == x".into(), "task.pipeline must be x, and is not set"),
+        ("require task.pipeline == x".into(), "the pipeline of the task must be x, and is not set"),
         ("require task.estimate != S".into(), ""),
         ("forbid task.estimate == S".into(), ""),
-        ("forbid task.status in [blocked]".into(), "task.status is blocked"),
+        ("forbid task.status in [blocked]".into(), "the status of the task is blocked"),
         (
             "forbid bug.status == fixed".into(),
             "bug.status: `A-S01-T01` is a task, which has no bug",
@@ -298,8 +304,11 @@ fn every_directive_holds_or_says_what_there_is() {
         ("forbid feature.status == draft".into(), ""),
         ("after review-plan = approved".into(), ""),
         ("after plan = n/a".into(), ""),
-        ("after review-plan = revision".into(), "review-plan says approved, revision needed"),
-        ("after approve = approved".into(), "approve has no verdict yet (approved needed)"),
+        (
+            "after review-plan = revision".into(),
+            "review-plan has the verdict approved; revision is needed",
+        ),
+        ("after approve = approved".into(), "approve has no verdict yet; approved is needed"),
     ] {
         assert_eq!(look(&lines).join("; "), says, "{lines}");
     }
@@ -313,9 +322,9 @@ fn all_that_is_missing_is_named_files_first() {
         looked(&world, Some("A-S01-T01"), &outside, lines),
         [
             "no.md is missing",
-            "task.status must be draft, and is blocked",
-            "task.status is blocked",
-            "approve has no verdict yet (approved needed)",
+            "the status of the task must be draft, and is blocked",
+            "the status of the task is blocked",
+            "approve has no verdict yet; approved is needed",
         ]
     );
 }

@@ -9,7 +9,7 @@ use forge_core::{
     money::Spent,
     run::Phase,
     verdict::{RED_AT_THE_BASE, Verdict},
-    view::QuestionView,
+    view::{AcceptedFindings, QuestionView},
 };
 
 use crate::world::{World, after, block, finding, red, revise, revises, writes};
@@ -46,6 +46,27 @@ fn what_cannot_be_proved_is_asked_about_and_waived_only_by_name() {
     world.say(1, by_name(), "there are none");
     world.says("make: verify overridden by the answer to Q1");
     assert_eq!(world.wanted(), ["Q2"], "what nobody proved is not passed automatically");
+}
+
+#[test]
+fn what_was_accepted_with_one_question_is_only_counted_at_the_next() {
+    let flow = PROVED.replace(
+        "gates = [{ verify = true }",
+        "rounds = 0\ngates = [{ check = \"changes\" }, { verify = true }",
+    );
+    let mut world = World::small(&flow)
+        .verdict("make#1/changes#1", revise(3))
+        .ruling("make#1/verify#1", unverified())
+        .played();
+    let asked = |world: &World| {
+        let question = world.run.questions().next().expect("it is asked");
+        QuestionView::new(&world.run, question)
+    };
+    assert_eq!((asked(&world).findings.len(), asked(&world).accepted), (3, Vec::new()));
+    world.say(1, Answer::Approve, "");
+    world.go_on();
+    let accepted = AcceptedFindings { question: "Q1".to_owned(), count: 3 };
+    assert_eq!((asked(&world).findings, asked(&world).accepted), (Vec::new(), vec![accepted]));
 }
 
 #[test]

@@ -155,7 +155,9 @@ fn settings(changes: &[FileChange], frozen: &Frozen) -> Vec<Finding> {
         let agent = frozen.agents.values().find(|agent| is_run(agent));
         match (protected_kind(path), agent) {
             (Some(ProtectedKind::Settings), _) => Some("Forge's settings".to_owned()),
-            (_, _) if path.starts_with(".forge/runs/") => Some("Forge's records".to_owned()),
+            (_, _) if path.starts_with(".forge/runs/") => {
+                Some("Forge's files about runs".to_owned())
+            }
             // Who could change the program of a reviewer would be its own judge.
             (_, Some(agent)) => Some(format!("the agent `{}`", agent.name)),
             (_, None) => None,

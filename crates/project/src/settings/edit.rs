@@ -116,7 +116,7 @@ impl EditedFile {
         let layers = LayeredSettings::from_file(self.layer, &after)?;
         let read = layers.winner(&key.path).map(|winner| &winner.value);
         assert_eq!(read, value.as_ref(), "what is set is read");
-        self.refuse_worse(&after)?;
+        self.refuse_worse(&after, key, value.as_ref())?;
         // A file that says nothing any more would only have to be committed.
         if value.is_none() && after.text.trim().is_empty() {
             fs::remove_file(path).map_err(|error| Error::file(path, &error))?;
@@ -128,7 +128,12 @@ impl EditedFile {
     }
 
     /// Refuses what would make settings wrong. Those that are wrong already can be corrected one after the other.
-    fn refuse_worse(&self, after: &SourceFile) -> Result<(), Error> {
+    fn refuse_worse(
+        &self,
+        after: &SourceFile,
+        key: &SettingKey,
+        value: Option<&Value>,
+    ) -> Result<(), Error> {
         let Some(mut sources) = self.around.clone() else { return Ok(()) };
         if Settings::from_sources(&sources).is_err() {
             return Ok(());
@@ -141,7 +146,15 @@ impl EditedFile {
                 unreachable!("only files are changed")
             }
         }
-        Settings::from_sources(&sources).map(|_| ())
+        let settings = Settings::from_sources(&sources)?;
+        // Another layer may win now, and not later.
+        let names_agent = key.path == "agent" || key.path.ends_with(".agent");
+        match value {
+            Some(value) if names_agent => {
+                settings.check_agent(value.to_string().trim_matches('"'), &key.path)
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 }
 

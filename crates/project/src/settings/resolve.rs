@@ -179,7 +179,7 @@ impl Settings {
     }
 
     /// Does the same for one agent that was named at this place.
-    fn check_agent(&self, name: &str, place: &str) -> Result<(), Error> {
+    pub(super) fn check_agent(&self, name: &str, place: &str) -> Result<(), Error> {
         let Some(table) = self.agents.get(name) else {
             if RESERVED.contains(&name) {
                 return Err(Error::usage(

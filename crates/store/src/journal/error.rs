@@ -61,7 +61,7 @@ pub enum StoreError {
     )]
     NewerSchema { file: PathBuf, found: i64, known: i64 },
     /// A record is whole, but holds a fact that this Forge does not know.
-    #[error("record {seq} was written by a newer forge: {what}")]
+    #[error("entry {seq} was written by a newer forge: {what}")]
     NewerRecord { seq: u64, what: String },
     /// File locks cannot be trusted here.
     #[error(
@@ -160,7 +160,7 @@ impl fmt::Display for Damage {
             write!(f, ", in run {run}")?;
         }
         if let Some(seq) = self.seq {
-            write!(f, ", from record {seq} on")?;
+            write!(f, ", from entry {seq} on")?;
         }
         write!(f, ": {}", self.what)
     }

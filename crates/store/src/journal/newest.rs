@@ -60,7 +60,7 @@ impl NewestRecord {
             return Ok(());
         }
         let what = format!(
-            "its log was lost or cut: record {} of the run was written, and {found} are here",
+            "its log was lost or cut: entry {} of the run was written, and {found} are here",
             self.seq
         );
         Err(JournalFault::damage(&self.run, Some(found + 1), what))

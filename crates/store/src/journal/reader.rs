@@ -138,7 +138,7 @@ impl Store {
                 records(snapshot, &row, 1, &mut count)?;
             }
             if let Some((run, seq)) = projected.pop_first() {
-                let what = format!("the run is gone, events.jsonl shows {seq} records");
+                let what = format!("the run is gone, events.jsonl shows {seq} entries");
                 return Err(JournalFault::damage(&run, Some(1), what));
             }
             let all: i64 =
@@ -146,7 +146,7 @@ impl Store {
             if integer(checked.records) == all {
                 return Ok(checked);
             }
-            let what = format!("it has {all} records, its runs only {}", checked.records);
+            let what = format!("it has {all} entries, its runs only {}", checked.records);
             Err(JournalFault::Damage { run: None, seq: None, what })
         })
     }
@@ -224,11 +224,11 @@ fn records(
         return Err(broken(error, run, seq + 1));
     }
     if first <= row.seq && seq != row.seq {
-        let what = format!("its row says {} records, and {seq} are here", row.seq);
+        let what = format!("its row says {} entries, and {seq} are here", row.seq);
         return Err(JournalFault::damage(run, Some(seq.min(row.seq) + 1), what));
     }
     if first <= row.seq && sum.is_none_or(|last| last != row.head) {
-        let what = format!("record {seq} is not the one that its row names");
+        let what = format!("entry {seq} is not the one that its row names");
         return Err(JournalFault::damage(run, Some(seq), what));
     }
     Ok(())
@@ -251,12 +251,12 @@ impl Chain<'_> {
         for record in records {
             let seq = *before + 1;
             if record.seq != seq {
-                let what = format!("record {seq} is missing");
+                let what = format!("entry {seq} is missing");
                 return Err(JournalFault::damage(run, Some(seq), what));
             }
             let previous = last.or((seq == 1).then_some(GENESIS));
             if previous.is_some_and(|previous| !record.follows(previous, run)) {
-                let what = format!("the checksum of record {seq} does not match");
+                let what = format!("the checksum of entry {seq} does not match");
                 return Err(JournalFault::damage(run, Some(seq), what));
             }
             (last, *before) = (Some(record.sum.as_str()), seq);
@@ -336,7 +336,7 @@ pub(super) fn refuse_shorter(row: &JournalRow, projected: u64) -> Result<(), Jou
     if projected <= row.seq {
         return Ok(());
     }
-    let what = format!("it ends at record {}, events.jsonl shows {projected}", row.seq);
+    let what = format!("it ends at entry {}, events.jsonl shows {projected}", row.seq);
     Err(JournalFault::damage(&row.run, Some(row.seq + 1), what))
 }
 
@@ -348,7 +348,7 @@ fn missing_run(snapshot: &Connection, run: &str) -> JournalFault {
             return Err(JournalFault::damage(run, None, "its row is not where it is looked for"));
         }
         if snapshot.query_row(orphan, [run], |_| Ok(())).optional()?.is_some() {
-            return Err(JournalFault::damage(run, None, "it has records, but no row"));
+            return Err(JournalFault::damage(run, None, "it has entries, but no row"));
         }
         Ok(())
     })();

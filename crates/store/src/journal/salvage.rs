@@ -135,7 +135,7 @@ pub(super) fn recover(
         let n =
             runs.iter().find(|(found, _)| found.run == run).map_or(0, |(found, _)| found.records);
         if n < seq {
-            notes.push(format!("run {run} had {seq} records; those after {n} are lost"));
+            notes.push(format!("run {run} had {seq} entries; those after {n} are lost"));
         }
     }
     Ok((runs, notes))

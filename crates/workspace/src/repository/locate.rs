@@ -161,7 +161,9 @@ fn no_repository(dir: &Path, error: GitError) -> FindRepositoryError {
     match error {
         GitError::NotRun(error) => FindRepositoryError::NoGit(error),
         GitError::Refused { message, .. } if message.contains("dubious ownership") => {
-            FindRepositoryError::OtherOwner { dir: dir.to_owned() }
+            // Git names its top folder, which is what a person has to trust.
+            let top = message.split('\'').nth(1).map_or(dir, Path::new);
+            FindRepositoryError::OtherOwner { dir: top.to_owned() }
         }
         GitError::Refused { message, .. } => {
             FindRepositoryError::Refused { dir: dir.to_owned(), message }

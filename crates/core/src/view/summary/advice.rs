@@ -259,12 +259,9 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
                 | QuestionReason::Objected { .. },
                 _,
             ) => "split the work, or say in the request what the review asks for",
-            (
-                QuestionReason::Blocked { .. }
-                | QuestionReason::NoResult { .. }
-                | QuestionReason::NoVerdict { .. },
-                _,
-            ) => "fix what blocked it before the next run",
+            (QuestionReason::Blocked { .. }, _) => "fix what blocked it before the next run",
+            // It was tried several times before, which is advised on as such.
+            (QuestionReason::NoResult { .. } | QuestionReason::NoVerdict { .. }, _) => continue,
             (
                 QuestionReason::DoesNotLand
                 | QuestionReason::LandedAlready

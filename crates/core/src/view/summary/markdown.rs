@@ -11,7 +11,7 @@ use crate::{
     id::UnitId,
     money::Cost,
     view::{
-        format::{Amount, moment, shorten, span},
+        format::{Amount, moment, short_number, shorten, span},
         proof::ProofState,
         remarks::RemarkView,
         sentence::short_commit,
@@ -307,7 +307,7 @@ fn tokens(used: &StatsRow) -> String {
     match (used.calls, used.tokens.total()) {
         (0, 0) => "-".to_owned(),
         (_, 0) => "unknown".to_owned(),
-        (_, total) => total.to_string(),
+        (_, total) => short_number(total),
     }
 }
 
@@ -344,7 +344,7 @@ fn debug(view: &SummaryView, text: &mut String) {
             call.end.as_str(),
             call.session.as_deref().map_or_else(|| "-".to_owned(), cell),
             span(call.took_ms),
-            if call.tokens == 0 { "-".to_owned() } else { call.tokens.to_string() },
+            if call.tokens == 0 { "-".to_owned() } else { short_number(call.tokens) },
             amount(call.cost).to_short_text()
         );
     }
