@@ -28,13 +28,29 @@ struct Agent {
 }
 
 /// The one table of programs.
-const AGENTS: &[Agent] = &[Agent {
-    name: "claude-code",
-    version: CLAUDE_VERSION,
-    package: "@anthropic-ai/claude-code",
-    program: "claude",
-    variable: "FORGE_TEST_CLAUDE",
-}];
+const AGENTS: &[Agent] = &[
+    Agent {
+        name: "claude-code",
+        version: CLAUDE_VERSION,
+        package: "@anthropic-ai/claude-code",
+        program: "claude",
+        variable: "FORGE_TEST_CLAUDE",
+    },
+    Agent {
+        name: "claude-agent-acp",
+        version: "0.99.0",
+        package: "@agentclientprotocol/claude-agent-acp",
+        program: "claude-agent-acp",
+        variable: "FORGE_TEST_CLAUDE_AGENT_ACP",
+    },
+    Agent {
+        name: "opencode",
+        version: "1.18.33",
+        package: "opencode-ai",
+        program: "opencode",
+        variable: "FORGE_TEST_OPENCODE",
+    },
+];
 
 /// The pinned version of Claude Code.
 const CLAUDE_VERSION: &str = "2.1.325";

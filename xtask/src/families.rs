@@ -185,6 +185,15 @@ pub(crate) const FAMILIES: &[Family] = &[
         on_disk: None,
     },
     Family {
+        name: "acp",
+        tests: &[("forge", "acp", "")],
+        seed: None,
+        // One real agent plays two roles. In full size, tests that are ignored otherwise: two agents, and all that becomes of turns.
+        ci: &[],
+        full: &[],
+        on_disk: None,
+    },
+    Family {
         name: CLAUDE,
         tests: &[("forge", "claude", ""), ("forge-scripted-model", "claude", "")],
         seed: None,

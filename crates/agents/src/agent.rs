@@ -40,6 +40,12 @@ pub trait Agent: Debug + Sync {
         false
     }
 
+    /// Returns the command of our own program that starts the agent and speaks with it, where one stands between: the
+    /// command line of [`Agent::start`] is its arguments.
+    fn spoken_to_by(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns the program that is run if the settings name no command.
     fn default_command(&self) -> Option<&'static str> {
         None
@@ -62,6 +68,11 @@ pub trait Agent: Debug + Sync {
 
     /// Returns true if the program itself says what it cost. A scenario does, if it wants to.
     fn reports_cost(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the costs that it says are totals of a session, also of what earlier processes used in it.
+    fn reports_session_totals(&self) -> bool {
         false
     }
 

@@ -6,6 +6,7 @@
 //!
 //! Not here: running a program (`forge_keeper`), runs, flows, journals, git, prompts.
 
+mod acp;
 pub mod agent;
 mod claude;
 pub mod line_reader;
@@ -19,6 +20,7 @@ pub mod signal;
 pub mod stream;
 pub mod variables;
 
+pub use acp::converse;
 pub use agent::{
     Agent, CodeAccess, Earlier, Launch, Session, TurnRequest, is_common_variable, session_id,
 };
@@ -28,5 +30,6 @@ pub use result::{parse_result, read_result, result_bytes, result_schema};
 pub use signal::{AgentEnd, ErrorClass, Limit, Price, Signal, TokenCounts, Use, Watchdog};
 pub use stream::{Listener, StreamSummary, read_transcript};
 pub use variables::{
-    MODEL_VARIABLE, REPAIR_TURN, RESUME_TURN, SCRIPTED_COMMAND, TOOLCHAIN_VARIABLES, TURN_VARIABLE,
+    ACP_COMMAND, MODEL_VARIABLE, REPAIR_TURN, RESUME_TURN, SCRIPTED_COMMAND, TOOLCHAIN_VARIABLES,
+    TURN_VARIABLE,
 };

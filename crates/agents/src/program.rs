@@ -206,7 +206,7 @@ impl StreamReader for ProgramStream {
 }
 
 /// Returns true if a text can be the name of a session: it stands on command lines and in facts.
-fn is_session(id: &str) -> bool {
+pub(crate) fn is_session(id: &str) -> bool {
     !id.is_empty()
         && id.len() <= SESSION_BYTES_MAX
         && !id.starts_with('-')

@@ -7,16 +7,19 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::acp::AcpAgent;
 use crate::agent::Agent;
 use crate::claude::ClaudeCode;
 use crate::program::AnyProgram;
 use crate::scripted::ScriptedAgent;
 
 /// Every agent program, in the order in which they are listed.
-pub const ALL: [AgentKind; 3] = [SCRIPTED, AgentKind(&ClaudeCode), PROGRAM];
+pub const ALL: [AgentKind; 4] = [SCRIPTED, AgentKind(&ClaudeCode), ACP, PROGRAM];
 
 /// The player of scenarios that is part of Forge.
 pub const SCRIPTED: AgentKind = AgentKind(&ScriptedAgent);
+/// Any agent that speaks the Agent Client Protocol.
+pub const ACP: AgentKind = AgentKind(&AcpAgent);
 /// Any program that takes a brief on its standard input.
 pub const PROGRAM: AgentKind = AgentKind(&AnyProgram);
 
@@ -90,6 +93,6 @@ mod tests {
             assert_eq!(serde_json::from_str::<AgentKind>(&written).unwrap(), kind);
         }
         assert_eq!(AgentKind::find("claudius"), None);
-        assert_eq!(ALL.map(|kind| kind.name()), ["scripted", "claude", "program"]);
+        assert_eq!(ALL.map(|kind| kind.name()), ["scripted", "claude", "acp", "program"]);
     }
 }

@@ -208,6 +208,8 @@ pub enum ErrorClass {
     Refusal,
     /// The agent program or its surroundings are broken.
     Tooling,
+    /// The agent program cannot be used as it is, which was known before a model was asked anything.
+    Unusable,
     /// Let in, but not allowed to do this.
     Permission,
     /// The provider has no such model, or not for this account.

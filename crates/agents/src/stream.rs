@@ -262,6 +262,7 @@ fn ended_badly(why: &Limit) -> AgentEnd {
         ErrorClass::Stopped => AgentEnd::Interrupted,
         class @ (ErrorClass::Auth
         | ErrorClass::Tooling
+        | ErrorClass::Unusable
         | ErrorClass::Permission
         | ErrorClass::NoModel
         | ErrorClass::Unknown) => AgentEnd::Failed { class, what },

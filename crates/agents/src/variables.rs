@@ -2,6 +2,8 @@
 //!
 //! Not here: variables that every attempt has (`forge_keeper::variables`).
 
+/// Argument 1 of the command line of the process that speaks ACP with an agent.
+pub const ACP_COMMAND: &str = "__acp";
 /// Argument 1 of the scripted agent's command line.
 pub const SCRIPTED_COMMAND: &str = "__scripted";
 /// Which turn of its call this is: unset for the first one, or [`REPAIR_TURN`] or [`RESUME_TURN`].

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test names what it expects, and no more")]
 
+mod acp;
 mod budget;
 mod scripted;
 #[expect(dead_code, reason = "the tests of the keeper use all of it")]

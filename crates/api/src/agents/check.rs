@@ -312,9 +312,11 @@ impl Probe<'_> {
                 let next = format!("cat {}", folder.transcript().display());
                 bad(ProbeState::Broken, "it printed more than allowed", next)
             }
-            AgentEnd::NotStarted { why } => {
-                bad(ProbeState::Broken, why, format!("fix agents.{}.command", self.name))
-            }
+            AgentEnd::NotStarted { why } => bad(
+                ProbeState::Broken,
+                why,
+                format!("fix agents.{}.{}", self.name, self.table.program_key()),
+            ),
             AgentEnd::Interrupted => bad(ProbeState::Interrupted, "you stopped it", again),
             AgentEnd::Lost => bad(ProbeState::Broken, "the process that ran it was killed", again),
         }
@@ -343,6 +345,10 @@ impl Probe<'_> {
             ErrorClass::NoModel => {
                 let model = self.model.map(|model| format!("`{model}`: ")).unwrap_or_default();
                 (ProbeState::NoModel, format!("{model}{what}"), self.another_model())
+            }
+            ErrorClass::Unusable => {
+                let key = self.table.program_key();
+                (ProbeState::Broken, what.to_owned(), format!("fix agents.{}.{key}", self.name))
             }
             ErrorClass::RateLimit
             | ErrorClass::UsageWindow

@@ -343,7 +343,7 @@ impl Roster {
                     format!("program `{program}` not found in PATH")
                 },
                 next: kind.how_to_install().map_or_else(
-                    || format!("install it, or fix agents.{name}.command"),
+                    || format!("install it, or fix agents.{name}.{}", table.program_key()),
                     str::to_owned,
                 ),
             },

@@ -86,6 +86,7 @@ impl OneShot<'_> {
             },
             pass: &self.table.pass,
             earlier: &Earlier::default(),
+            own_program: own_program()?.to_string_lossy().into_owned(),
             scenario,
             dir: place.work(),
             brief: folder.path.join(BRIEF),

@@ -218,13 +218,13 @@ fn is_installed(name: &str, agent: &AgentTable) -> Result<(), Error> {
     if !is_there {
         return Err(Error::surroundings(
             format!("the agent `{name}` needs the program `{program}`, which is not installed"),
-            format!("forge agents, or set agents.{name}.command"),
+            format!("forge agents, or set agents.{name}.{}", agent.program_key()),
         ));
     }
     if path.is_absolute() && !is_executable(path) {
         return Err(Error::surroundings(
             format!("the agent `{name}` needs the program `{program}`, which is not executable"),
-            format!("chmod +x {program}, or set agents.{name}.command"),
+            format!("chmod +x {program}, or set agents.{name}.{}", agent.program_key()),
         ));
     }
     Ok(())

@@ -17,8 +17,10 @@ use std::path::Path;
 
 use forge_agents::{AgentEnd, AgentKind, Earlier, ErrorClass, StreamSummary, Use, Watchdog};
 use forge_core::{
+    Run,
     event::{Outcome, Receipt},
     failure::FaultClass,
+    id::CallId,
     money::{Cost, ModelUse, Money, Spent, Used},
     result::ResultKey,
     run::CallKind,
@@ -32,7 +34,7 @@ use crate::{
     agent_call::{
         output,
         output::AgentOutput,
-        usage::{errors, listen, model_use, spent},
+        usage::{errors, listen, model_use, spent, used_before},
     },
     context::RunContext,
     executor::{Executor, StepState},
@@ -77,6 +79,8 @@ pub struct Turned {
 /// Usage, sessions and refusals of the turns so far.
 struct UsageTotals {
     agent: FrozenAgent,
+    /// What the session had used before this call.
+    before: Earlier,
     uses: Vec<Use>,
     /// What of them has a price, also where the sum has none.
     known_micros: u64,
@@ -91,11 +95,13 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
     let CallKind::Agent { role } = run.call_kind(call) else {
         unreachable!("only agents have turns")
     };
-    let mut tally = UsageTotals::new(context.player(run, call, &role));
+    let mut tally = UsageTotals::new(run, call, context.player(run, call, &role));
     let mut ending = plan.turn(Turn::First, dir, conflicts)?;
-    let mut summary = tally.take(plan, &plan.folder(), &ending, &Earlier::default());
+    let before = tally.before.clone();
+    let mut summary = tally.take(plan, &plan.folder(), &ending, &before);
     let mut end = summary.end(Some(&ending.how), &errors(context.executor, &plan.folder()));
     if end == AgentEnd::SessionGone {
+        tally.before = Earlier::default();
         ending = plan.turn(Turn::Anew, dir, conflicts)?;
         let folder = plan.step_folder(ANEW);
         summary = tally.take(plan, &folder, &ending, &Earlier::default());
@@ -125,9 +131,9 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
             flaw: flaw.unwrap_or_default(),
             session,
             spent_micros: tally.known_micros,
-            earlier: Earlier { uses: tally.uses.clone() },
+            earlier: tally.earlier(),
         };
-        let earlier = Earlier { uses: tally.uses.clone() };
+        let earlier = tally.earlier();
         let repaired = plan.turn(repair, dir, &[])?;
         let folder = plan.step_folder(REPAIR);
         let before = summary.answer;
@@ -174,7 +180,7 @@ pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
     let CallKind::Agent { role } = run.call_kind(call) else {
         unreachable!("only agents have turns")
     };
-    let mut tally = UsageTotals::new(context.player(run, call, &role));
+    let mut tally = UsageTotals::new(run, call, context.player(run, call, &role));
     let mut end = UsageKnown::Yes;
     for folder in [plan.folder(), plan.step_folder(ANEW), plan.step_folder(REPAIR)] {
         if !context.trusted.knows(&folder.path) {
@@ -226,15 +232,22 @@ impl Plan<'_> {
 }
 
 impl UsageTotals {
-    fn new(agent: FrozenAgent) -> Self {
+    fn new(run: &Run, call: &CallId, agent: FrozenAgent) -> Self {
+        let before = used_before(run, call, agent.like);
         Self {
             agent,
+            before,
             uses: Vec::new(),
             known_micros: 0,
             took_ms: 0,
             session: None,
             denied: Vec::new(),
         }
+    }
+
+    /// What the session has used so far.
+    fn earlier(&self) -> Earlier {
+        Earlier { uses: [self.before.uses.as_slice(), &self.uses].concat() }
     }
 
     /// A plan is run again and again; what has ended is listened to once.
@@ -257,7 +270,7 @@ impl UsageTotals {
     }
 
     fn hear(&mut self, executor: &dyn Executor, folder: &AttemptFolder, ending: Option<&Ending>) {
-        let earlier = Earlier { uses: self.uses.clone() };
+        let earlier = self.earlier();
         let summary = listen(executor, self.agent.like, folder, &earlier);
         self.count(&summary, ending);
     }
@@ -316,6 +329,8 @@ fn ended(
             }
             ErrorClass::Overflow => blocked(BlockerClass::ContextOverflow, what),
             ErrorClass::Refusal => blocked(BlockerClass::ModelRefusal, what),
+            // To try it again would come to the same.
+            ErrorClass::Unusable => blocked(BlockerClass::ToolingFailure, what),
             ErrorClass::OutOfBudget => fault(FaultClass::OutOfBudget, what),
             ErrorClass::RateLimit
             | ErrorClass::UsageWindow

@@ -3,7 +3,11 @@
 use std::io::BufReader;
 
 use forge_agents::{AgentKind, Earlier, Price, StreamSummary, Use, read_transcript};
-use forge_core::money::{Cost, ModelUse, Money, Spent, Tokens};
+use forge_core::{
+    Run,
+    id::CallId,
+    money::{Cost, ModelUse, Money, Spent, Tokens},
+};
 use forge_keeper::AttemptFolder;
 
 use crate::{executor::Executor, outcome};
@@ -17,6 +21,31 @@ pub fn listen(
     match executor.open_output(&folder.transcript()) {
         Ok(file) => read_transcript(kind, BufReader::new(file), earlier),
         Err(_) => read_transcript(kind, &b""[..], earlier),
+    }
+}
+
+/// Returns what the session in which a call goes on had used in the calls before it, if programs of this kind report totals
+/// of sessions.
+pub fn used_before(run: &Run, call: &CallId, kind: AgentKind) -> Earlier {
+    let Some(session) = run.session(call).filter(|_| kind.reports_session_totals()) else {
+        return Earlier::default();
+    };
+    let same = run.history().calls.iter().filter(|ended| ended.session.as_deref() == Some(session));
+    let models = same.filter_map(|ended| ended.used.as_ref()).flat_map(|used| &used.models);
+    Earlier { uses: models.map(to_use).collect() }
+}
+
+fn to_use(one: &ModelUse) -> Use {
+    let Tokens { input, output, cache_read, cache_write } = one.tokens;
+    Use {
+        provider: one.provider.clone(),
+        model: one.model.clone(),
+        tokens: forge_agents::TokenCounts { input, output, cache_read, cache_write },
+        cost: match one.cost {
+            Cost::Known(money) => Price::Reported(money.0),
+            Cost::Estimated(money) => Price::Estimated(money.0),
+            Cost::Unknown => Price::Missing,
+        },
     }
 }
 

@@ -30,6 +30,8 @@ pub struct AgentLaunch<'a> {
     pub pass: &'a [String],
     /// What the session has reported before, for programs that report totals.
     pub earlier: &'a Earlier,
+    /// Our own program, for agents with which it speaks.
+    pub own_program: String,
     /// Our own program, the scenario and the log of an agent that plays one.
     pub scenario: Option<[String; 3]>,
     /// The working directory.
@@ -48,11 +50,14 @@ impl AgentLaunch<'_> {
         let start = self.kind.start(&self.turn);
         let mut env = passed_on(&start, self.pass);
         env.push(("FORGE_ROLE".into(), self.role.into()));
-        let argv = match self.scenario {
-            Some([program, scenario, log]) => {
+        let argv = match (self.scenario, self.kind.spoken_to_by()) {
+            (Some([program, scenario, log]), _) => {
                 vec![program, SCRIPTED_COMMAND.to_owned(), scenario, log]
             }
-            None => start.argv,
+            (None, Some(command)) => {
+                [vec![self.own_program, command.to_owned()], start.argv].concat()
+            }
+            (None, None) => start.argv,
         };
         let (kind, earlier) = (self.kind, self.earlier);
         let listen = |cap_micros| Listen { kind, cap_micros, earlier: earlier.clone() }.to_json();

@@ -20,7 +20,10 @@ use forge_workspace::Diff;
 
 use crate::{
     Error,
-    agent_call::output::{ARTIFACT_BYTES_MAX, declared_artifacts},
+    agent_call::{
+        output::{ARTIFACT_BYTES_MAX, declared_artifacts},
+        usage::used_before,
+    },
     checkouts::{DIFF_BYTES_MAX, judged_commit, own_commit, scope_of, shown_change, so_far, span},
     checks::checks_at,
     context::{RunContext, damaged, read_file_text},
@@ -68,9 +71,12 @@ impl RunContext<'_> {
         let ordinal = under_way.ordinal.to_string();
         let new = |names: &[&str]| session_id(&[&[self.id, &ordinal], names].concat());
         let interrupted = run.session(call).filter(|_| agent.can_resume());
-        let nothing = Earlier::default();
+        let before = match turn {
+            Turn::First => used_before(run, call, kind),
+            Turn::Anew | Turn::Repair { .. } => Earlier::default(),
+        };
         let earlier = match turn {
-            Turn::First | Turn::Anew => &nothing,
+            Turn::First | Turn::Anew => &before,
             Turn::Repair { earlier, .. } => earlier,
         };
         let (session, word, spent) = match turn {
@@ -112,6 +118,7 @@ impl RunContext<'_> {
             },
             pass: &agent.pass,
             earlier,
+            own_program: self.own_program()?,
             scenario: kind.plays_scenario().then(|| self.scripted(&agent)).transpose()?,
             dir: dir.to_owned(),
             brief: path.join(BRIEF),

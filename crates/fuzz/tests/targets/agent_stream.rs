@@ -60,8 +60,12 @@ fn check(input: &[u8]) {
             assert_eq!(known, summary.spent_micros(), "{kind:?}: the parts are not the sum");
         }
         // Another program behind a finished one has to end well itself.
-        let again = [input, b"\n{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n"]
-            .concat();
+        let again = [
+            input,
+            b"\n{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n",
+            b"{\"type\":\"began\"}\n",
+        ]
+        .concat();
         let again = read_transcript(kind, again.as_slice(), &Earlier::default());
         let is_done = again.end(Some(&ExitReason::Exited { code: 0 }), "") == AgentEnd::Done;
         assert!(

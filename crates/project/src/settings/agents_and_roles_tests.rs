@@ -103,6 +103,32 @@ fn a_table_is_like_its_name_or_what_it_says_or_a_program() {
 }
 
 #[test]
+fn an_agent_that_speaks_acp_needs_one_setting_and_no_second_one() {
+    let text = "agent = \"goose\"\n[agents.goose]\nacp = [\"./goose\", \"acp\"]\n";
+    let settings = read(text).unwrap();
+    let goose = &settings.agents["goose"];
+    assert_eq!((goose.like, goose.program_key()), (registry::ACP, "acp"));
+    assert_eq!(goose.command.as_ref().unwrap(), &["./goose", "acp"]);
+    let line = settings.agent_of_repository("goose").unwrap();
+    assert_eq!(line, "./goose acp  # the agent goose", "a person is asked before it is started");
+    let top = Some("/top".into());
+    let user = Sources { user: file("u", text), top, ..Sources::default() };
+    let settings = Settings::from_sources(&user).unwrap();
+    assert_eq!(settings.agents["goose"].command.as_ref().unwrap(), &["/top/goose", "acp"]);
+    assert_eq!(settings.agent_of_repository("goose"), None, "it is the person's own");
+    let nowhere = Settings::from_sources(&Sources { top: None, ..user }).unwrap_err();
+    assert!(nowhere.what.contains("agents.goose.acp is a relative path"), "{nowhere}");
+    for other in ["like = \"claude\"", "command = [\"x\"]"] {
+        let both = read(&format!("{text}{other}")).unwrap_err();
+        assert!(both.what.contains("`agents.goose.acp` and `agents.goose."), "{both}");
+    }
+    // A program that happens to have this name is what it was.
+    let named = read("[agents.acp]\ncommand = [\"x\"]").unwrap();
+    assert_eq!(named.agents["acp"].like, registry::PROGRAM);
+    assert!(read("[agents.a]\nlike = \"acp\"").is_err(), "there is one way to say it");
+}
+
+#[test]
 fn values_of_tables_that_cannot_be_are_refused_with_their_line() {
     for (text, expected) in [
         (

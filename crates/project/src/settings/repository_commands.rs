@@ -49,7 +49,7 @@ impl Settings {
     /// person's environment, whether or not it plays. Nothing, if it is the person's own.
     pub fn agent_of_repository(&self, name: &str) -> Option<String> {
         let path = |word: &&str| format!("agents.{name}.{word}");
-        let is_of_repository = ["like", "command", "pass"]
+        let is_of_repository = ["like", "command", "acp", "pass"]
             .iter()
             .any(|word| self.value_of_repository(&path(word)).is_some());
         is_of_repository.then(|| agent_line(name, &self.agents[name]))

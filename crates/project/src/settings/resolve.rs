@@ -103,9 +103,17 @@ impl Settings {
     }
 
     fn agent_table(&self, name: &str, keys: &AgentKeys, top: Option<&Path>) -> AgentTable {
+        let own = || AgentKind::find(name).filter(|kind| *kind != registry::ACP);
+        let (like, key, words) = match &keys.acp {
+            Some(words) => (registry::ACP, "acp", Some(words)),
+            None => {
+                let like = keys.like.or_else(own).unwrap_or(registry::PROGRAM);
+                (like, "command", keys.command.as_ref())
+            }
+        };
         AgentTable {
-            like: keys.like.or_else(|| AgentKind::find(name)).unwrap_or(registry::PROGRAM),
-            command: keys.command.as_ref().map(|words| self.command(name, words.to_vec(), top)),
+            like,
+            command: words.map(|words| self.command(name, key, words.to_vec(), top)),
             model: keys.model.clone().map(String::from),
             pass: to_strings(keys.pass.as_deref().unwrap_or_default()),
         }
@@ -113,8 +121,14 @@ impl Settings {
 
     /// Makes a person's relative program absolute: it is meant from where the person works. What the repository
     /// names is looked for in the agent's own checkout.
-    fn command(&self, name: &str, mut words: Vec<String>, top: Option<&Path>) -> Vec<String> {
-        if self.command_of_person(name).is_some()
+    fn command(
+        &self,
+        name: &str,
+        key: &str,
+        mut words: Vec<String>,
+        top: Option<&Path>,
+    ) -> Vec<String> {
+        if self.command_of_person(name, key).is_some()
             && let Some(program) = words.first_mut()
             && is_relative(program)
             && let Some(top) = top
@@ -126,8 +140,8 @@ impl Settings {
     }
 
     /// Returns the origin of an agent's command, if a person set it and not the repository.
-    fn command_of_person(&self, name: &str) -> Option<String> {
-        let winner = self.layers.winner(&format!("agents.{name}.command"))?;
+    fn command_of_person(&self, name: &str, key: &str) -> Option<String> {
+        let winner = self.layers.winner(&format!("agents.{name}.{key}"))?;
         let is_of_repository = winner.layer.is_of_repository(self.local_is);
         (!is_of_repository).then(|| winner.to_beginning())
     }
@@ -166,8 +180,20 @@ impl Settings {
         own.or(self.agent.as_deref())
     }
 
-    /// Refuses names of agents that are not there or cannot be started.
+    /// Refuses names of agents that are not there or cannot be started, and tables that say it in two ways.
     fn check_agents(&self) -> Result<(), Error> {
+        for (name, keys) in &self.agent_tables.named {
+            let other = [("command", keys.command.is_some()), ("like", keys.like.is_some())];
+            let other = other.into_iter().find(|(_, is_set)| *is_set && keys.acp.is_some());
+            let path = format!("agents.{}.acp", &**name);
+            if let (Some((other, _)), Some(winner)) = (other, self.layers.winner(&path)) {
+                let place = winner.to_beginning();
+                return Err(Error::usage(
+                    format!("{place}: `{path}` and `agents.{}.{other}` are both set", &**name),
+                    "remove one of them",
+                ));
+            }
+        }
         let roles =
             self.roles.iter().map(|(name, role)| (format!("roles.{}.agent", &**name), &role.agent));
         for (path, agent) in [("agent".to_owned(), &self.agent)].into_iter().chain(roles) {
@@ -195,7 +221,7 @@ impl Settings {
             ));
         };
         match &table.command {
-            Some(command) => self.check_program(name, command),
+            Some(command) => self.check_program(name, table.program_key(), command),
             None if table.like.needs_no_command() => Ok(()),
             None => Err(Error::usage(
                 format!("{place}: the agent `{name}` has no command"),
@@ -206,11 +232,11 @@ impl Settings {
 
     /// Refuses a person's relative program without a checkout from which it was meant: in the agent's
     /// checkout it would be a program of the repository, which nobody approved.
-    fn check_program(&self, name: &str, command: &[String]) -> Result<(), Error> {
-        match self.command_of_person(name) {
+    fn check_program(&self, name: &str, key: &str, command: &[String]) -> Result<(), Error> {
+        match self.command_of_person(name, key) {
             Some(place) if command.first().is_some_and(|program| is_relative(program)) => {
                 let what = format!(
-                    "{place}: agents.{name}.command is a relative path, but there is no checkout \
+                    "{place}: agents.{name}.{key} is a relative path, but there is no checkout \
                      that it could be relative to"
                 );
                 Err(Error::usage(what, "use an absolute path"))

@@ -339,6 +339,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (".like", &["claude", "program"]),
     ("notify.command", &["mail", "[\"/a b\", '--c']"]),
     (".command", &["claude", "[\"/a b\", '--c']"]),
+    (".acp", &["goose", "[\"goose\", 'acp']"]),
     (".model", &["opus", "a[1m]"]),
     (".phases", &["[]", "[\"implement\", \"review-code max_iterations=2\", \"commit\"]"]),
     (".pass", &["[]", "A_KEY", "[\"A\", \"_b\"]"]),

@@ -106,6 +106,8 @@ pub struct AgentKeys {
     pub like: Option<AgentKind>,
     /// The program to start, without a shell.
     pub command: Option<ProgramLine>,
+    /// The program to start, without a shell, if it speaks the Agent Client Protocol.
+    pub acp: Option<ProgramLine>,
     /// The model to use.
     pub model: Option<ModelName>,
     /// More variables of your environment that it gets.
@@ -309,6 +311,13 @@ pub struct AgentTable {
     pub pass: Vec<String>,
 }
 
+impl AgentTable {
+    /// Returns the key that names its program.
+    pub fn program_key(&self) -> &'static str {
+        if self.like == registry::ACP { "acp" } else { "command" }
+    }
+}
+
 impl Default for SettingValues {
     fn default() -> Self {
         Self {
@@ -395,14 +404,19 @@ fn shipped<F, T: TryFrom<F, Error = String>>(value: F) -> T {
     T::try_from(value).expect("what is shipped follows the rules")
 }
 
-/// Lists the kinds of agents that a table can name: all but the player of scenarios, which has a key of its own.
+/// Lists the kinds of agents that a table can name: all but those that have a key of their own.
 fn likes(_: &mut SchemaGenerator) -> Schema {
-    let kinds = registry::ALL.iter().filter(|kind| !kind.plays_scenario());
+    let kinds = registry::ALL.iter().filter(|kind| is_named_by_like(**kind));
     json_schema!({"type": "string", "enum": kinds.map(|kind| kind.name()).collect::<Vec<_>>()})
+}
+
+/// Returns true for a kind of agent that `like` can name.
+pub(super) fn is_named_by_like(kind: AgentKind) -> bool {
+    !kind.plays_scenario() && kind != registry::ACP
 }
 
 fn like<'de, D: Deserializer<'de>>(word: D) -> Result<Option<AgentKind>, D::Error> {
     let word = String::deserialize(word)?;
-    let kind = AgentKind::find(&word).filter(|kind| !kind.plays_scenario());
+    let kind = AgentKind::find(&word).filter(|kind| is_named_by_like(*kind));
     kind.map(Some).ok_or_else(|| D::Error::custom(format!("unknown variant `{}`", cut(&word))))
 }
