@@ -28,13 +28,22 @@ struct Agent {
 }
 
 /// The one table of programs.
-const AGENTS: &[Agent] = &[Agent {
-    name: "claude-code",
-    version: CLAUDE_VERSION,
-    package: "@anthropic-ai/claude-code",
-    program: "claude",
-    variable: "FORGE_TEST_CLAUDE",
-}];
+const AGENTS: &[Agent] = &[
+    Agent {
+        name: "claude-code",
+        version: CLAUDE_VERSION,
+        package: "@anthropic-ai/claude-code",
+        program: "claude",
+        variable: "FORGE_TEST_CLAUDE",
+    },
+    Agent {
+        name: "codex",
+        version: "0.166.0",
+        package: "@openai/codex",
+        program: "codex",
+        variable: "FORGE_TEST_CODEX",
+    },
+];
 
 /// The pinned version of Claude Code.
 const CLAUDE_VERSION: &str = "2.1.325";
@@ -68,6 +77,12 @@ impl Brought {
     pub(crate) fn variables(&self) -> Vec<(String, OsString)> {
         let variables = self.variables.iter();
         variables.map(|(name, place)| ((*name).to_owned(), place.into())).collect()
+    }
+
+    /// Returns true if a program was brought.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        let variable = AGENTS.iter().find(|agent| agent.name == name).map(|agent| agent.variable);
+        self.variables.iter().any(|(brought, _)| Some(*brought) == variable)
     }
 
     /// Says what is left out, so that nobody takes silence for a proof.
@@ -166,7 +181,9 @@ fn says_its_version(agent: &Agent, program: &Path) -> Result<(), String> {
     command.arg("--version").env("DISABLE_AUTOUPDATER", "1").stdin(Stdio::null());
     let output = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
     let said = String::from_utf8_lossy(&output.stdout);
-    if output.status.success() && said.split_whitespace().next() == Some(agent.version) {
+    // Some say their name before it.
+    let says = said.split_whitespace().take(2).any(|word| word == agent.version);
+    if output.status.success() && says {
         Ok(())
     } else {
         let (name, said) = (program.display(), said.trim());

@@ -8,6 +8,7 @@
 
 pub mod agent;
 mod claude;
+mod codex;
 pub mod line_reader;
 pub mod monitor;
 pub mod prices;

@@ -9,11 +9,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::agent::Agent;
 use crate::claude::ClaudeCode;
+use crate::codex::Codex;
 use crate::program::AnyProgram;
 use crate::scripted::ScriptedAgent;
 
 /// Every agent program, in the order in which they are listed.
-pub const ALL: [AgentKind; 3] = [SCRIPTED, AgentKind(&ClaudeCode), PROGRAM];
+pub const ALL: [AgentKind; 4] = [SCRIPTED, AgentKind(&ClaudeCode), AgentKind(&Codex), PROGRAM];
 
 /// The player of scenarios that is part of Forge.
 pub const SCRIPTED: AgentKind = AgentKind(&ScriptedAgent);
@@ -90,6 +91,6 @@ mod tests {
             assert_eq!(serde_json::from_str::<AgentKind>(&written).unwrap(), kind);
         }
         assert_eq!(AgentKind::find("claudius"), None);
-        assert_eq!(ALL.map(|kind| kind.name()), ["scripted", "claude", "program"]);
+        assert_eq!(ALL.map(|kind| kind.name()), ["scripted", "claude", "codex", "program"]);
     }
 }
