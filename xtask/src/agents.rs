@@ -50,6 +50,13 @@ const AGENTS: &[Agent] = &[
         program: "opencode",
         variable: "FORGE_TEST_OPENCODE",
     },
+    Agent {
+        name: "codex",
+        version: "0.166.0",
+        package: "@openai/codex",
+        program: "codex",
+        variable: "FORGE_TEST_CODEX",
+    },
 ];
 
 /// The pinned version of Claude Code.
@@ -84,6 +91,12 @@ impl Brought {
     pub(crate) fn variables(&self) -> Vec<(String, OsString)> {
         let variables = self.variables.iter();
         variables.map(|(name, place)| ((*name).to_owned(), place.into())).collect()
+    }
+
+    /// Returns true if a program was brought.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        let variable = AGENTS.iter().find(|agent| agent.name == name).map(|agent| agent.variable);
+        self.variables.iter().any(|(brought, _)| Some(*brought) == variable)
     }
 
     /// Says what is left out, so that nobody takes silence for a proof.
@@ -182,7 +195,9 @@ fn says_its_version(agent: &Agent, program: &Path) -> Result<(), String> {
     command.arg("--version").env("DISABLE_AUTOUPDATER", "1").stdin(Stdio::null());
     let output = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
     let said = String::from_utf8_lossy(&output.stdout);
-    if output.status.success() && said.split_whitespace().next() == Some(agent.version) {
+    // Some say their name before it.
+    let says = said.split_whitespace().take(2).any(|word| word == agent.version);
+    if output.status.success() && says {
         Ok(())
     } else {
         let (name, said) = (program.display(), said.trim());

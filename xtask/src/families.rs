@@ -202,10 +202,22 @@ pub(crate) const FAMILIES: &[Family] = &[
         full: &[],
         on_disk: None,
     },
+    Family {
+        name: PROGRAMS,
+        tests: &[("forge", "programs", "")],
+        seed: None,
+        // One story of each program; the others are ignored but in full size.
+        ci: &[],
+        full: &[],
+        on_disk: None,
+    },
 ];
 
 /// The family with the real Claude Code.
 pub(crate) const CLAUDE: &str = "claude";
+
+/// The family with the other real programs.
+pub(crate) const PROGRAMS: &str = "programs";
 
 /// Enough of that family while its adapter is the same: all roles, what it leaves behind, and its money; and that it really works.
 const CLAUDE_SMOKE: &[&str] = &["roles::", "alone::", "money::", "it_really_writes"];

@@ -179,7 +179,7 @@ impl Gate {
 
 /// Runs one family in full, and records what only a full run proves.
 pub(crate) fn full(name: &str, seed: u64) -> ExitCode {
-    if name != families::CLAUDE {
+    if ![families::CLAUDE, families::PROGRAMS].contains(&name) {
         return families::full(name, seed);
     }
     let agents = match agents::bring() {
@@ -191,8 +191,9 @@ pub(crate) fn full(name: &str, seed: u64) -> ExitCode {
     };
     agents.warn();
     let code = families::full(name, seed);
-    let has_tested = !agents.variables().is_empty();
+    let has_tested = agents.has("claude-code");
     if code == ExitCode::SUCCESS
+        && name == families::CLAUDE
         && has_tested
         && let Err(error) = agents::CLAUDE.record(&root())
     {

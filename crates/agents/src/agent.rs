@@ -159,6 +159,8 @@ pub struct TurnRequest<'a> {
     pub model: Option<&'a str>,
     pub session: Session<'a>,
     pub access: CodeAccess,
+    /// The working directory.
+    pub dir: &'a Path,
     pub inbox: &'a Path,
     pub outbox: &'a Path,
     /// A folder of this call alone for passing files; its path must be short, for sockets.

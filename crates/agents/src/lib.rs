@@ -9,6 +9,7 @@
 mod acp;
 pub mod agent;
 mod claude;
+mod codex;
 pub mod line_reader;
 pub mod monitor;
 pub mod prices;

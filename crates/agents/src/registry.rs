@@ -10,11 +10,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::acp::AcpAgent;
 use crate::agent::Agent;
 use crate::claude::ClaudeCode;
+use crate::codex::Codex;
 use crate::program::AnyProgram;
 use crate::scripted::ScriptedAgent;
 
 /// Every agent program, in the order in which they are listed.
-pub const ALL: [AgentKind; 4] = [SCRIPTED, AgentKind(&ClaudeCode), ACP, PROGRAM];
+pub const ALL: [AgentKind; 5] = [SCRIPTED, AgentKind(&ClaudeCode), AgentKind(&Codex), ACP, PROGRAM];
 
 /// The player of scenarios that is part of Forge.
 pub const SCRIPTED: AgentKind = AgentKind(&ScriptedAgent);
@@ -93,6 +94,6 @@ mod tests {
             assert_eq!(serde_json::from_str::<AgentKind>(&written).unwrap(), kind);
         }
         assert_eq!(AgentKind::find("claudius"), None);
-        assert_eq!(ALL.map(|kind| kind.name()), ["scripted", "claude", "acp", "program"]);
+        assert_eq!(ALL.map(|kind| kind.name()), ["scripted", "claude", "codex", "acp", "program"]);
     }
 }

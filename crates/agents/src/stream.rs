@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::agent::{Earlier, StreamReader};
 use crate::line_reader::{LINE_BYTES_MAX, LIVE_LINE_BYTES_MAX, Lines};
+use crate::prices;
 use crate::registry::AgentKind;
 use crate::signal::{
     AgentEnd, Ended, ErrorClass, Limit, NO_MODEL, Price, Signal, TokenCounts, Use,
@@ -156,6 +157,24 @@ impl StreamSummary {
             });
         }
         uses
+    }
+
+    /// Takes the model that was asked for as the one that answered, where the program itself names none. What it used is
+    /// then estimated, if that model has a price.
+    pub fn assume_model(&mut self, asked_for: Option<&str>) {
+        let Some(asked_for) = asked_for.filter(|_| self.model.is_none()) else { return };
+        self.model = Some(asked_for.to_owned());
+        for (uses, micros) in
+            [(&mut self.settled, &mut self.settled_micros), (&mut self.open, &mut self.open_micros)]
+        {
+            for one in uses.iter_mut().filter(|one| one.model == NO_MODEL) {
+                asked_for.clone_into(&mut one.model);
+                if one.cost == Price::Missing {
+                    one.cost = prices::estimate(asked_for, one.tokens);
+                    *micros = micros.saturating_add(one.cost.micros().unwrap_or_default());
+                }
+            }
+        }
     }
 
     /// Returns true if no model can have been asked yet.

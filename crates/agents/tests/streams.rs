@@ -1,10 +1,14 @@
 //! Recorded streams of real programs, whole and broken, and what they come to.
 //!
-//! `transcripts/claude` was recorded of Claude Code 2.1.325 against a scripted model on 127.0.0.1.
-//! Paths and long lists in first lines were shortened; everything else is as it was printed.
+//! `transcripts/NAME` was recorded of Claude Code 2.1.325, Codex 0.166.0 and others against a scripted model on 127.0.0.1.
+//! Paths and long lists in first lines were shortened; everything else is as it was printed. What is true of every program
+//! is here for all of them; what is only true of Codex, opencode or Gemini CLI is in a file beside this one.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests too")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test names what it expects, and no more")]
+
+#[path = "streams/codex.rs"]
+mod codex;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,8 +27,7 @@ fn claude() -> AgentKind {
     AgentKind::find("claude").expect("it is in the registry")
 }
 
-/// A recorded stream, how its process ended, and what the call comes to.
-const CLAUDE: &[(&str, i32, &str)] = &[
+const CLAUDE: &[Row] = &[
     ("401", 1, "failed Auth: Invalid API key · Fix external API key"),
     ("403", 1, "failed Permission: Failed to authenticate"),
     ("429-plain", 1, "limited RateLimit, delay: API Error: Request rejected (429)"),
@@ -76,16 +79,38 @@ const CLAUDE: &[(&str, i32, &str)] = &[
     ("write-bash", 0, "done"),
 ];
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts/claude")
+/// A recorded stream, how its process ended, and what the call comes to.
+type Row = (&'static str, i32, &'static str);
+
+/// The recorded streams of each program.
+const RECORDED: &[(&str, &[Row])] = &[("claude", CLAUDE), ("codex", codex::STREAMS)];
+
+/// Every recorded stream of every program.
+fn all_recorded() -> impl Iterator<Item = (AgentKind, &'static Row)> {
+    RECORDED.iter().flat_map(|(name, rows)| {
+        let kind = AgentKind::find(name).expect("it is in the registry");
+        rows.iter().map(move |row| (kind, row))
+    })
+}
+
+fn folder(kind: AgentKind) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts").join(kind.name())
+}
+
+fn recorded_of(kind: AgentKind, name: &str) -> Vec<u8> {
+    fs::read(folder(kind).join(format!("{name}.jsonl"))).unwrap()
+}
+
+fn summary_of(kind: AgentKind, name: &str) -> StreamSummary {
+    read_transcript(kind, recorded_of(kind, name).as_slice(), &Earlier::default())
 }
 
 fn recorded(name: &str) -> Vec<u8> {
-    fs::read(folder().join(format!("{name}.jsonl"))).unwrap()
+    recorded_of(claude(), name)
 }
 
 fn summary(name: &str) -> StreamSummary {
-    read_transcript(claude(), recorded(name).as_slice(), &Earlier::default())
+    summary_of(claude(), name)
 }
 
 fn how(code: i32) -> ExitReason {
@@ -137,31 +162,34 @@ fn signals(kind: AgentKind, stream: &[u8], piece: usize) -> (Vec<Signal>, Stream
 
 #[test]
 fn every_recorded_stream_comes_to_its_end() {
-    let mut seen = BTreeSet::new();
-    for (name, code, expected) in CLAUDE {
-        let end = words(&summary(name).end(Some(&how(*code)), ""));
-        assert!(fits(&end, expected), "{name}:\n{end}\n{expected}");
-        seen.insert(format!("{name}.jsonl"));
+    for (name, rows) in RECORDED {
+        let kind = AgentKind::find(name).unwrap();
+        let mut seen = BTreeSet::new();
+        for (name, code, expected) in *rows {
+            let end = words(&summary_of(kind, name).end(Some(&how(*code)), ""));
+            assert!(fits(&end, expected), "{kind:?} {name}:\n{end}\n{expected}");
+            seen.insert(format!("{name}.jsonl"));
+        }
+        let files = fs::read_dir(folder(kind)).unwrap();
+        let files: BTreeSet<String> =
+            files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        assert_eq!(seen, files, "every recorded stream of {kind:?} has its row");
     }
-    let files = fs::read_dir(folder()).unwrap();
-    let files: BTreeSet<String> =
-        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-    assert_eq!(seen, files, "every recorded stream has its row");
 }
 
 #[test]
 fn success_needs_a_clear_last_line_and_exit_code_0() {
-    for (name, code, expected) in CLAUDE {
-        let summary = summary(name);
+    for (kind, (name, code, expected)) in all_recorded() {
+        let summary = summary_of(kind, name);
         if *expected == "done" {
             for bad in [ExitReason::Exited { code: 1 }, ExitReason::Signalled { signal: 15 }] {
-                assert_ne!(summary.end(Some(&bad), ""), AgentEnd::Done, "{name}");
+                assert_ne!(summary.end(Some(&bad), ""), AgentEnd::Done, "{kind:?} {name}");
             }
         } else {
             assert_ne!(
                 summary.end(Some(&ExitReason::Exited { code: 0 }), ""),
                 AgentEnd::Done,
-                "{name} {code}"
+                "{kind:?} {name} {code}"
             );
         }
         assert_eq!(summary.end(Some(&ExitReason::Interrupted), ""), AgentEnd::Interrupted);
@@ -191,41 +219,46 @@ fn what_is_printed_to_the_error_stream_alone_is_understood_last() {
 
 #[test]
 fn a_stream_cut_at_every_byte_gives_a_beginning_of_the_same_signals_and_is_never_done() {
-    for (name, _, expected) in CLAUDE {
-        let stream = recorded(name);
-        let (all, _) = signals(claude(), &stream, 4096);
+    for (kind, (name, _, expected)) in all_recorded() {
+        let stream = recorded_of(kind, name);
+        let (all, _) = signals(kind, &stream, 4096);
         let last = stream.trim_ascii_end().len();
         // Every byte of some, and some bytes of the others, which are alike.
-        let step = if ["schema-defs", "oauth-429-unified"].contains(name) { 1 } else { 101 };
+        let step =
+            if ["schema-defs", "oauth-429-unified", "write-bash"].contains(name) { 1 } else { 101 };
         for cut in (0..last).step_by(step) {
-            let (some, summary) = signals(claude(), &stream[..cut], 4096);
+            let (some, summary) = signals(kind, &stream[..cut], 4096);
             let whole = some.strip_suffix(&[Signal::Unknown]).unwrap_or(&some);
-            assert!(all.starts_with(whole), "{name} cut at {cut}");
+            assert!(all.starts_with(whole), "{kind:?} {name} cut at {cut}");
             let end = summary.end(Some(&ExitReason::Exited { code: 0 }), "");
-            assert_ne!(end, AgentEnd::Done, "{name} cut at {cut}, {expected}");
+            assert_ne!(end, AgentEnd::Done, "{kind:?} {name} cut at {cut}, {expected}");
         }
     }
 }
 
 #[test]
 fn a_stream_means_the_same_in_pieces_of_any_size() {
-    for (name, _, _) in CLAUDE {
-        let stream = recorded(name);
-        let whole = signals(claude(), &stream, stream.len());
+    for (kind, (name, _, _)) in all_recorded() {
+        let stream = recorded_of(kind, name);
+        let whole = signals(kind, &stream, stream.len().max(1));
         for piece in [1, 7, 4096] {
-            assert_eq!(signals(claude(), &stream, piece), whole, "{name} in pieces of {piece}");
+            assert_eq!(
+                signals(kind, &stream, piece),
+                whole,
+                "{kind:?} {name} in pieces of {piece}"
+            );
         }
     }
 }
 
 #[test]
 fn keys_may_come_in_any_order() {
-    for (name, _, _) in CLAUDE {
-        let stream = String::from_utf8(recorded(name)).unwrap();
+    for (kind, (name, _, _)) in all_recorded() {
+        let stream = String::from_utf8(recorded_of(kind, name)).unwrap();
         let turned = stream.lines().map(turned).collect::<Vec<_>>().join("\n");
-        assert_ne!(stream, turned);
-        let whole = signals(claude(), stream.as_bytes(), 4096);
-        assert_eq!(signals(claude(), turned.as_bytes(), 4096), whole, "{name}");
+        assert!(stream.is_empty() || stream != turned);
+        let whole = signals(kind, stream.as_bytes(), 4096);
+        assert_eq!(signals(kind, turned.as_bytes(), 4096), whole, "{kind:?} {name}");
     }
 }
 
@@ -520,6 +553,7 @@ fn turn<'a>(command: &'a [String], id: &'a str, access: CodeAccess) -> TurnReque
         model: Some("claude-sonnet-4-5"),
         session: Session::New(id),
         access,
+        dir: Path::new("/a/checkout"),
         inbox: Path::new("/a/0001/inbox"),
         outbox: Path::new("/a/0001/outbox"),
         tmp: Some(Path::new("/tmp/f")),
@@ -543,9 +577,17 @@ fn every_agent_obeys_the_contract() {
             for name in ["PATH", "HOME", "LC_ALL", "RUSTUP_HOME", "JAVA_HOME", "VIRTUAL_ENV"] {
                 assert!(start.passes_on(name, |_| false), "{kind:?} does not get {name}");
             }
-            for name in ["GITHUB_TOKEN", "OPENAI_API_KEY", "SSH_AUTH_SOCK", "FORGE_X", "LD_PRELOAD"]
-            {
+            for name in ["GITHUB_TOKEN", "SSH_AUTH_SOCK", "FORGE_X", "LD_PRELOAD"] {
                 assert!(!start.passes_on(name, |_| false), "{kind:?} gets {name}");
+            }
+            // The keys of a vendor are for its own program.
+            for (name, owner) in [
+                ("OPENAI_API_KEY", "codex"),
+                ("ANTHROPIC_API_KEY", "claude"),
+                ("GEMINI_API_KEY", "gemini"),
+            ] {
+                let passed = start.passes_on(name, |_| false);
+                assert_eq!(passed, kind.name() == owner, "{kind:?} and {name}");
             }
             let secret = |name: &str| start.env.iter().any(|(set, _)| set == name);
             assert!(secret("TMPDIR") && !secret("ANTHROPIC_API_KEY"));

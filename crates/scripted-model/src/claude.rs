@@ -5,12 +5,11 @@
 
 use std::{
     env, fs,
-    io::{self, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-use crate::{key::ModelKey, shape::RequestShape};
+use crate::{key::ModelKey, programs, shape::RequestShape};
 
 /// The variable that says where Claude Code is.
 const VARIABLE: &str = "FORGE_TEST_CLAUDE";
@@ -36,22 +35,8 @@ impl ClaudeCode {
     /// Returns the one that `FORGE_TEST_CLAUDE` names, or else the one that `cargo xtask test` has installed. Without
     /// either it says loudly that `what` is not proved. In CI that is a failure.
     pub fn find(what: &str) -> Option<Self> {
-        let installed = || {
-            let home = || env::home_dir().map(|home| home.join(".cache"));
-            let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home)?;
-            let folder = cache.join("forge-agents").join(RequestShape::from_claude_code().program);
-            let program = folder.join("node_modules/.bin/claude");
-            program.exists().then_some(program)
-        };
-        let program = env::var_os(VARIABLE).map(PathBuf::from).or_else(installed);
-        if program.is_none() {
-            let missing =
-                "Claude Code is not installed; `cargo xtask test` does that where node is";
-            assert!(env::var_os("CI").is_none(), "{what}: {missing}");
-            // Not `eprintln`: the test harness hides what a passing test prints with it.
-            let _ = writeln!(io::stderr(), "NOT PROVED: {what}: {missing}");
-        }
-        program.map(Self::new)
+        let folder = RequestShape::from_claude_code().program;
+        programs::find(VARIABLE, &folder, "claude", what).map(Self::new)
     }
 
     /// Returns the one in this place.

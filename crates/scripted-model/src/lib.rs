@@ -8,7 +8,7 @@
 //! - `player`, `key`, `log`: a script that is played, and one test's view of it: requests, barriers, flaws.
 //! - `server`, `connections`, `http`, `play`: the connections, written by hand because they must misbehave.
 //! - `wire`: one file for each format that a model server speaks.
-//! - `claude`: how a test runs the real Claude Code against a key.
+//! - `claude`: how a test runs the real Claude Code against a key. `programs`: where the others are.
 //! - `shape`: what the requests of a real program look like. The binary records it (`record.rs`).
 //!
 //! Invariants: it binds to 127.0.0.1 only; keys share nothing; a credential is never kept;
@@ -22,6 +22,7 @@ mod key;
 mod log;
 mod play;
 mod player;
+pub mod programs;
 mod script;
 mod server;
 mod shape;

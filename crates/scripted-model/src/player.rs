@@ -98,7 +98,7 @@ impl ScriptPlayer {
             return refuse(403, "too many requests for one key");
         }
         let body = serde_json::from_slice::<Value>(arrived.body).map_err(|error| error.to_string());
-        let read = body.and_then(|body| format.ask(&body).map(|ask| (body, ask)));
+        let read = body.and_then(|body| format.ask(arrived.path, &body).map(|ask| (body, ask)));
         let (body, ask) = match read {
             Ok(read) => read,
             Err(what) => {

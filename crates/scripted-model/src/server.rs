@@ -151,7 +151,7 @@ fn respond(
     client: String,
     shared: &ServerState,
 ) -> io::Result<AfterAnswer> {
-    for name in ["authorization", "x-api-key"] {
+    for name in ["authorization", "x-api-key", "x-goog-api-key"] {
         if let Some(value) = request.headers.get_mut(name) {
             "(present)".clone_into(value);
         }

@@ -2,11 +2,12 @@
 
 mod anthropic;
 pub(crate) mod format;
+mod responses;
 
 use format::{RequestPurpose, WireFormat};
 
 /// All formats.
-const FORMATS: &[&dyn WireFormat] = &[&anthropic::MessagesFormat];
+const FORMATS: &[&dyn WireFormat] = &[&anthropic::MessagesFormat, &responses::ResponsesFormat];
 
 /// Returns the format that a path below the key belongs to.
 pub(crate) fn format_for_path(path: &str) -> Option<(&'static dyn WireFormat, RequestPurpose)> {

@@ -31,6 +31,7 @@ fn spec(world: &World, asked: &Asked) -> Spec {
         model: asked.model,
         session: asked.resume.map_or(Session::New("unused"), Session::Resume),
         access: asked.access,
+        dir: nowhere,
         inbox: nowhere,
         outbox: nowhere,
         tmp: None,

@@ -231,7 +231,7 @@ impl Probe<'_> {
         replace(&folder.path.join(BRIEF), brief(self.kind()).as_bytes()).map_err(error)?;
         let mut signals = Signals::listen()?;
         let ending = run_to_its_end(&folder, &env, &mut signals)?;
-        let (summary, end) = read_ended_call(self.kind(), &folder, ending.as_ref());
+        let (summary, end) = read_ended_call(self.kind(), self.model, &folder, ending.as_ref());
         let version = summary.version.clone().or(version);
         let (state, what, next) = self.judge(&end, &summary, &folder);
         let is_kept = !matches!(state, ProbeState::Ready | ProbeState::Interrupted);

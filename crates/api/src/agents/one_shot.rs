@@ -69,6 +69,7 @@ impl OneShot<'_> {
         let scenario =
             if kind.plays_scenario() { Some(place.scenario(self.scenario)?) } else { None };
         let (inbox, outbox, tmp) = (folder.inbox(), folder.outbox(), place.tmp());
+        let dir = place.work();
         let launch = AgentLaunch {
             call: self.call.to_owned(),
             role: self.role,
@@ -78,6 +79,7 @@ impl OneShot<'_> {
                 model: self.model,
                 session: Session::New(&session),
                 access: CodeAccess::Reads,
+                dir: &dir,
                 inbox: &inbox,
                 outbox: &outbox,
                 tmp: Some(&tmp),
@@ -88,7 +90,7 @@ impl OneShot<'_> {
             earlier: &Earlier::default(),
             own_program: own_program()?.to_string_lossy().into_owned(),
             scenario,
-            dir: place.work(),
+            dir: dir.clone(),
             brief: folder.path.join(BRIEF),
             limits: StepLimits { wall_ms: WALL_MS, silence_ms: 0, output_bytes: OUTPUT_BYTES_MAX },
             boxes: None,
@@ -179,11 +181,12 @@ pub(crate) fn run_to_its_end(
 /// Reads what an ended call printed, and says how it ended.
 pub(crate) fn read_ended_call(
     kind: AgentKind,
+    asked_for: Option<&str>,
     folder: &AttemptFolder,
     ending: Option<&Ending>,
 ) -> (StreamSummary, AgentEnd) {
     let executor = LocalExecutor::default();
-    let summary = listen(&executor, kind, folder, &Earlier::default());
+    let summary = listen(&executor, kind, asked_for, folder, &Earlier::default());
     let end = summary.end(ending.map(|ending| &ending.how), &errors(&executor, folder));
     (summary, end)
 }

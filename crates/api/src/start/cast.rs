@@ -18,6 +18,7 @@ use forge_project::{
 };
 
 use crate::{
+    agents::list::{too_old, version_of},
     forge::Forge,
     start::{
         prompts::{AgentOffer, Asks, Reply, stopped},
@@ -196,11 +197,29 @@ fn installed(settings: &Settings) -> Vec<AgentOffer> {
         let has_command = agent.command.is_some() || agent.like.needs_no_command();
         !agent.like.plays_scenario() && has_command && is_installed(name, agent).is_ok()
     });
+    let mut agents: Vec<(&String, &AgentTable)> = agents.collect();
+    // They are asked for their versions only where there is something to choose.
+    if agents.len() > 1 {
+        let current: Vec<_> =
+            agents.iter().copied().filter(|(_, agent)| !is_too_old(agent)).collect();
+        // If all are too old, the run says what to do about the one that is taken.
+        if !current.is_empty() {
+            agents = current;
+        }
+    }
     let offer = |(name, agent): (&String, &AgentTable)| AgentOffer {
         name: name.clone(),
         title: agent.like.title().map(str::to_owned),
     };
-    agents.map(offer).collect()
+    agents.into_iter().map(offer).collect()
+}
+
+/// Returns true if a program by its own name says a version that this Forge was not tried with. What a repository made
+/// of an agent is not started.
+fn is_too_old(agent: &AgentTable) -> bool {
+    let program = agent.like.default_command().filter(|_| agent.command.is_none());
+    let found = program.and_then(in_path).and_then(|path| version_of(agent, &path));
+    found.and_then(Result::ok).is_some_and(|found| too_old(agent.like, &found).is_some())
 }
 
 /// Refuses an agent without a program. A program of the project itself is in the checkout only.

@@ -198,7 +198,8 @@ impl TriageCall<'_> {
         replace(&folder.inbox().join(REQUEST), text.as_bytes()).map_err(error)?;
         replace(&folder.path.join(BRIEF), self.brief(&folder, text).as_bytes()).map_err(error)?;
         let ending = run_to_its_end(&folder, &env, signals)?;
-        let (stream, end) = read_ended_call(self.kind(), &folder, ending.as_ref());
+        let asked_for = self.model.or(self.table.model.as_deref());
+        let (stream, end) = read_ended_call(self.kind(), asked_for, &folder, ending.as_ref());
         let uses = stream.uses();
         let took = ending.map(|ending| ending.ended_at_ms.saturating_sub(ending.started_at_ms));
         let cost = |came_to: TriageOutcome, summary: &str| Coherence {

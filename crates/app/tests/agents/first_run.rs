@@ -38,7 +38,9 @@ fn world(agents: &[&str]) -> World {
 fn forge(world: &World, args: &[&str]) -> Command {
     let mut command = world.command_as_it_is(args);
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let without = std::env::split_paths(&path).filter(|folder| !folder.join("claude").exists());
+    let known = ["claude", "codex"];
+    let without = std::env::split_paths(&path)
+        .filter(|folder| !known.iter().any(|name| folder.join(name).exists()));
     command.env("PATH", std::env::join_paths(without).unwrap_or_else(|_| OsString::new()));
     command
 }
@@ -108,6 +110,28 @@ fn where_several_agents_are_installed_nobody_is_taken_unasked() {
     assert!(world.is_untouched());
     let said = run(&world, &["run", "--quick", "--agent", "other", "add a file with one line"]);
     assert_eq!(said.code, DONE, "{said}");
+}
+
+#[test]
+fn a_program_that_is_too_old_is_not_one_of_several() {
+    let world = world(&["mine"]);
+    let said = |version: &str| {
+        let folder = world.beside("programs");
+        fs::create_dir_all(&folder).unwrap();
+        let text = format!("#!/bin/sh\necho 'codex-cli {version}'\n");
+        fs::write(folder.join("codex"), text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(folder.join("codex"), mode).unwrap();
+        let mut command = forge(&world, &["run", "--quick", "add a file with one line"]);
+        let paths =
+            std::env::join_paths([folder.into_os_string(), "/usr/bin".into(), "/bin".into()]);
+        finish(command.env("PATH", paths.unwrap()))
+    };
+    let both = said("0.166.0");
+    assert_eq!(both.code, WRONG, "{both}");
+    has(&both.err, &["codex, mine"]);
+    let only = said("0.1.0");
+    assert_eq!(only.code, DONE, "{only}");
 }
 
 #[test]

@@ -1,16 +1,22 @@
-//! A world in which the real Claude Code plays: its program first in `PATH`, its home in the world, its model a
-//! key of the scripted server.
+//! A world in which a real program plays: first in `PATH`, its home in the world, its model a key of the scripted server.
+//! Mostly that is Claude Code; any [`Player`] is put on the same stage.
 //!
 //! Most stories use the flow `solo`: one stage, in which a worker may change code and leaves `note.md`. In the flow
 //! `looked` a reviewer looks at it.
 //!
 //! Invariant: nothing of the real user's is passed on, neither credentials nor settings.
 
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "each test program uses its own part of the stage, and some use all of it"
+)]
+
 use std::{
     ffi::OsString,
     fs,
     os::unix::{fs::symlink, process::CommandExt as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     thread,
 };
@@ -18,6 +24,7 @@ use std::{
 use scripted_model::{
     ModelKey, ModelRequest, Script, ScriptStep, Server, TextBetween, ToolCall,
     claude::{ClaudeCode, Credential},
+    programs,
 };
 use serde_json::{Value, json};
 
@@ -34,8 +41,8 @@ pub(crate) const ANSWER_MICROS: u64 = 4_185;
 pub(crate) const API_KEY: &str = "sk-ant-api03-Zq7made9up4for3tests1only-WwX2yY8zZ0";
 pub(crate) const TOKEN: &str = "sk-ant-oat01-Qr5made2up8for6tests4only-MmN1nN3pP7";
 
-const SETTINGS: &str = "agent = \"claude\"\n[agents.claude]\nmodel = \"claude-sonnet-4-5\"\n\
-    [verify]\ncommands = [\"sh test.sh\"]\n";
+/// The settings of the project, but for the agent.
+const VERIFY: &str = "[verify]\ncommands = [\"sh test.sh\"]\n";
 const SOLO: &str = "[[stage]]\nname = \"work\"\nagent = \"worker\"\nwrites = [\"note.md\"]\n\
     gates = [{ check = \"changes\" }, { verify = true }, { land = true }]\n";
 /// The same with a reviewer, who leaves `review.md`.
@@ -50,7 +57,24 @@ pub(crate) struct Stage {
     pub(crate) world: World,
     pub(crate) server: Server,
     pub(crate) key: ModelKey,
-    who: Credential,
+    who: Who,
+}
+
+/// A program that plays, and what its playing needs besides.
+pub(crate) struct Player {
+    /// As settings call it.
+    pub(crate) name: &'static str,
+    /// The variable and the folder by which it is found.
+    pub(crate) found_by: (&'static str, &'static str),
+    pub(crate) model: &'static str,
+    /// Tells it, in the world's home, where its model is. Returns the variables that do the rest.
+    pub(crate) equip: fn(&World, &str) -> Vec<(&'static str, String)>,
+}
+
+/// Who plays.
+enum Who {
+    Claude(Credential),
+    Other(&'static Player),
 }
 
 impl Stage {
@@ -62,11 +86,23 @@ impl Stage {
     /// The same with another credential.
     pub(crate) fn of(script: Script, who: Credential) -> Option<Self> {
         let claude = ClaudeCode::find(thread::current().name().unwrap_or("Claude Code"))?;
+        Some(Self::with(script, Who::Claude(who), claude.program()))
+    }
+
+    /// The same with another program.
+    pub(crate) fn of_player(script: Script, player: &'static Player) -> Option<Self> {
+        let what = thread::current().name().unwrap_or(player.name).to_owned();
+        let (variable, folder) = player.found_by;
+        let program = programs::find(variable, folder, player.name, &what)?;
+        Some(Self::with(script, Who::Other(player), &program))
+    }
+
+    fn with(script: Script, who: Who, program: &Path) -> Self {
         let world = World::new();
         let programs = world.beside("programs");
         fs::create_dir(&programs).unwrap();
-        symlink(claude.program(), programs.join("claude")).unwrap();
-        world.write("forge.toml", SETTINGS);
+        symlink(program, programs.join(who.name())).unwrap();
+        world.write("forge.toml", who.settings());
         world.write("test.sh", "test -e README.md\n");
         world.git(&["add", "test.sh"]);
         world.git(&["commit", "--quiet", "-m", "tests"]);
@@ -75,18 +111,18 @@ impl Stage {
         world.write(".forge/roles/worker.md", WORKER);
         world.write(".forge/roles/reviewer.md", REVIEWER);
         let server = Server::start().unwrap();
-        let key = server.key("first", with_boxes(script));
-        Some(Self { world, server, key, who })
+        let key = who.key(&server, "first", script);
+        Self { world, server, key, who }
     }
 
     /// One more key: the same model, behaving otherwise.
     pub(crate) fn key(&self, name: &str, script: Script) -> ModelKey {
-        self.server.key(name, with_boxes(script))
+        self.who.key(&self.server, name, script)
     }
 
     /// Adds to the settings of the project.
     pub(crate) fn set(&self, more: &str) {
-        self.world.write("forge.toml", format!("{SETTINGS}{more}"));
+        self.world.write("forge.toml", format!("{}{more}", self.who.settings()));
     }
 
     /// Forge, with Claude Code at hand, and its model at this URL.
@@ -101,12 +137,7 @@ impl Stage {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let paths = std::iter::once(programs).chain(std::env::split_paths(&path));
         let path: OsString = std::env::join_paths(paths).unwrap();
-        command.env("PATH", path).env("ANTHROPIC_BASE_URL", url);
-        match self.who {
-            Credential::ApiKey => command.env("ANTHROPIC_API_KEY", API_KEY),
-            Credential::Subscription => command.env("CLAUDE_CODE_OAUTH_TOKEN", TOKEN),
-            Credential::Missing => command,
-        };
+        command.env("PATH", path).envs(self.who.variables(&self.world, url));
         // As a terminal starts it: Ctrl-C is for it and its group.
         command.process_group(0);
     }
@@ -148,6 +179,45 @@ impl Stage {
             ended.get("receipt").cloned()
         };
         self.world.facts(run).iter().filter_map(of).collect()
+    }
+}
+
+impl Who {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Claude(_) => "claude",
+            Self::Other(player) => player.name,
+        }
+    }
+
+    fn settings(&self) -> String {
+        let (name, model) = match self {
+            Self::Claude(_) => ("claude", MODEL),
+            Self::Other(player) => (player.name, player.model),
+        };
+        format!("agent = \"{name}\"\n[agents.{name}]\nmodel = \"{model}\"\n{VERIFY}")
+    }
+
+    fn key(&self, server: &Server, name: &str, script: Script) -> ModelKey {
+        match self {
+            Self::Claude(_) => server.key(name, with_boxes(script)),
+            Self::Other(_) => server.key_without_shape(name, with_boxes(script)),
+        }
+    }
+
+    fn variables(&self, world: &World, url: &str) -> Vec<(&'static str, String)> {
+        let mut variables = match self {
+            Self::Claude(_) => vec![("ANTHROPIC_BASE_URL", url.to_owned())],
+            Self::Other(player) => (player.equip)(world, url),
+        };
+        variables.extend(match self {
+            Self::Claude(Credential::ApiKey) => Some(("ANTHROPIC_API_KEY", API_KEY.to_owned())),
+            Self::Claude(Credential::Subscription) => {
+                Some(("CLAUDE_CODE_OAUTH_TOKEN", TOKEN.to_owned()))
+            }
+            Self::Claude(Credential::Missing) | Self::Other(_) => None,
+        });
+        variables
     }
 }
 

@@ -261,7 +261,7 @@ impl UsageTotals {
         self.took_ms += ending.ended_at_ms.saturating_sub(ending.started_at_ms);
         let trusted = plan.context.trusted;
         let summary = trusted.summary(&folder.path).unwrap_or_else(|| {
-            let summary = listen(plan.context.executor, self.agent.like, folder, earlier);
+            let summary = self.listen(plan.context.executor, folder, earlier);
             trusted.keep_summary(&folder.path, &summary);
             summary
         });
@@ -269,9 +269,18 @@ impl UsageTotals {
         summary
     }
 
+    fn listen(
+        &self,
+        executor: &dyn Executor,
+        folder: &AttemptFolder,
+        earlier: &Earlier,
+    ) -> StreamSummary {
+        listen(executor, self.agent.like, self.agent.model.as_deref(), folder, earlier)
+    }
+
     fn hear(&mut self, executor: &dyn Executor, folder: &AttemptFolder, ending: Option<&Ending>) {
         let earlier = self.earlier();
-        let summary = listen(executor, self.agent.like, folder, &earlier);
+        let summary = self.listen(executor, folder, &earlier);
         self.count(&summary, ending);
     }
 

@@ -12,16 +12,20 @@ use forge_keeper::AttemptFolder;
 
 use crate::{executor::Executor, outcome};
 
+/// Reads what a turn printed. `asked_for` is the model that it was to use.
 pub fn listen(
     executor: &dyn Executor,
     kind: AgentKind,
+    asked_for: Option<&str>,
     folder: &AttemptFolder,
     earlier: &Earlier,
 ) -> StreamSummary {
-    match executor.open_output(&folder.transcript()) {
+    let mut summary = match executor.open_output(&folder.transcript()) {
         Ok(file) => read_transcript(kind, BufReader::new(file), earlier),
         Err(_) => read_transcript(kind, &b""[..], earlier),
-    }
+    };
+    summary.assume_model(asked_for);
+    summary
 }
 
 /// Returns what the session in which a call goes on had used in the calls before it, if programs of this kind report totals

@@ -110,6 +110,7 @@ impl RunContext<'_> {
                     Kept::Resume(session) => Session::Resume(session),
                 },
                 access: self.code_access(run, call)?,
+                dir,
                 inbox: &inbox_and_outbox.0,
                 outbox: &inbox_and_outbox.1,
                 tmp: None,

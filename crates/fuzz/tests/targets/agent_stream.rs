@@ -33,6 +33,13 @@ fn a_stream_means_the_same_in_any_pieces_and_never_ends_well_by_accident() {
     FuzzTarget { name: "agent-stream", check, tokens, bytes_max: 32 * 1024 }.run();
 }
 
+/// How the streams of programs begin that have a first line.
+const FIRST_LINES: &[&[u8]] = &[
+    b"\n{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n",
+    b"\n{\"type\":\"thread.started\",\"thread_id\":\"s\"}\n",
+    b"\n{\"type\":\"began\"}\n",
+];
+
 fn check(input: &[u8]) {
     let mut random = Random::from_bytes(input);
     for kind in registry::ALL {
@@ -60,18 +67,19 @@ fn check(input: &[u8]) {
             assert_eq!(known, summary.spent_micros(), "{kind:?}: the parts are not the sum");
         }
         // Another program behind a finished one has to end well itself.
-        let again = [
-            input,
-            b"\n{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n",
-            b"{\"type\":\"began\"}\n",
-        ]
-        .concat();
-        let again = read_transcript(kind, again.as_slice(), &Earlier::default());
-        let is_done = again.end(Some(&ExitReason::Exited { code: 0 }), "") == AgentEnd::Done;
-        assert!(
-            !(is_done && kind.reports_end() && kind.reports_begin()),
-            "{kind:?}: the end of another stream"
-        );
+        for first in FIRST_LINES {
+            let began = listened(kind, first, || usize::MAX).0;
+            if !began.iter().any(|signal| matches!(signal, Signal::Began { .. })) {
+                continue;
+            }
+            let again =
+                read_transcript(kind, [input, first].concat().as_slice(), &Earlier::default());
+            let is_done = again.end(Some(&ExitReason::Exited { code: 0 }), "") == AgentEnd::Done;
+            assert!(
+                !(is_done && kind.reports_end() && kind.reports_begin()),
+                "{kind:?}: the end of another stream"
+            );
+        }
     }
 }
 

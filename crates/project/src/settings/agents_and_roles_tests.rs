@@ -43,9 +43,9 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
             "forge agents",
         ),
         (
-            "agent = \"codex\"",
-            "line 1: agent `codex` is not supported yet",
-            "forge config set agents.codex.command '[\"PROGRAM\"]'",
+            "agent = \"gemini\"",
+            "line 1: agent `gemini` is not supported yet",
+            "forge config set agents.gemini.command '[\"PROGRAM\"]'",
         ),
         ("agent = \"gemini\"", "agent `gemini` is not supported", "forge config set agents."),
         ("agent = \"opencode\"", "agent `opencode` is not supported", "forge config set agents."),
@@ -70,7 +70,7 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
     // Forge is as good as any other.
     for text in [
         "[agents.mine]\nmodel = \"x\"",
-        "agent = \"codex\"\n[agents.codex]\ncommand = [\"codex\"]",
+        "agent = \"gemini\"\n[agents.gemini]\ncommand = [\"gemini\"]",
         "agent = \"work\"\n[agents.work]\nlike = \"claude\"",
         "agent = \"claude\"\n[roles.reviewer]\nagent = \"scripted\"",
         "agent = \"claude\"\n[agents.claude]\n",
@@ -85,7 +85,7 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
 #[test]
 fn a_table_is_like_its_name_or_what_it_says_or_a_program() {
     let settings = read(&format!(
-        "{MINE}[agents.work]\nlike = \"claude\"\nmodel = \"opus\"\n[agents.claude]\nmodel = \"haiku\"\n[agents.codex]\ncommand = [\"codex\"]"
+        "{MINE}[agents.work]\nlike = \"claude\"\nmodel = \"opus\"\n[agents.claude]\nmodel = \"haiku\"\n[agents.gemini]\ncommand = [\"gemini\"]"
     ))
     .unwrap();
     let like = |name: &str| settings.agents[name].like;
@@ -94,12 +94,12 @@ fn a_table_is_like_its_name_or_what_it_says_or_a_program() {
         (like("claude"), like("work")),
         (AgentKind::find("claude").unwrap(), AgentKind::find("claude").unwrap())
     );
-    assert_eq!((like("mine"), like("codex")), (registry::PROGRAM, registry::PROGRAM));
+    assert_eq!((like("mine"), like("gemini")), (registry::PROGRAM, registry::PROGRAM));
     assert_eq!(settings.agents["claude"].model.as_deref(), Some("haiku"));
     let other = read("[agents.claude]\nlike = \"program\"\ncommand = [\"x\"]").unwrap();
     assert_eq!(other.agents["claude"].like, registry::PROGRAM);
     let nothing = Settings::default();
-    assert_eq!(nothing.agents.keys().collect::<Vec<_>>(), ["claude", "scripted"]);
+    assert_eq!(nothing.agents.keys().collect::<Vec<_>>(), ["claude", "codex", "scripted"]);
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn an_agent_that_speaks_acp_needs_one_setting_and_no_second_one() {
 fn values_of_tables_that_cannot_be_are_refused_with_their_line() {
     for (text, expected) in [
         (
-            "[agents.a]\nlike = \"codex\"",
-            "agents.a.like: unknown variant `codex`; expected \"claude\" or \"program\"",
+            "[agents.a]\nlike = \"gemini\"",
+            "agents.a.like: unknown variant `gemini`; expected \"claude\", \"codex\" or \"program\"",
         ),
         ("[agents.a]\nlike = \"scripted\"", "agents.a.like: unknown variant `scripted`"),
         (

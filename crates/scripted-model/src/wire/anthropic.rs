@@ -24,7 +24,7 @@ impl WireFormat for MessagesFormat {
         }
     }
 
-    fn ask(&self, body: &Value) -> Result<ParsedRequest, String> {
+    fn ask(&self, _path: &str, body: &Value) -> Result<ParsedRequest, String> {
         let field = |name: &str| body.get(name).ok_or_else(|| format!("the body has no `{name}`"));
         let messages = field("messages")?;
         let list = messages.as_array().ok_or("`messages` is not a list")?;

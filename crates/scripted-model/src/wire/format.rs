@@ -98,7 +98,7 @@ pub(crate) trait WireFormat: Sync {
     /// Returns the purpose of a path below the key, if it belongs to this format.
     fn purpose(&self, path: &str) -> Option<RequestPurpose>;
     /// Reads a request.
-    fn ask(&self, body: &Value) -> Result<ParsedRequest, String>;
+    fn ask(&self, path: &str, body: &Value) -> Result<ParsedRequest, String>;
     /// Returns the session a request belongs to, if the program says so.
     fn session<'a>(&self, headers: &'a BTreeMap<String, String>) -> Option<&'a str>;
     /// Keys whose values are not the program's own and have any shape.
@@ -121,4 +121,62 @@ pub(crate) trait WireFormat: Sync {
     fn overflow(&self, tokens: u64, maximum: u64) -> (u16, String);
     /// Returns the length of the prompt.
     fn count(&self, tokens: usize) -> String;
+}
+
+/// Returns the command that leaves a result in the outbox, for programs that are held to no form.
+pub(super) fn leave_result(value: &Value) -> String {
+    write_by_shell("$FORGE_OUTBOX/result.json", &format!("{value}\n"))
+}
+
+/// Returns the command that writes a whole file.
+pub(super) fn write_by_shell(path: &str, content: &str) -> String {
+    format!("cat > \"{path}\" <<'END_OF_FILE'\n{content}END_OF_FILE")
+}
+
+/// Returns the document of `OpenAI` that comes with a status. A message that is a document is sent as it is.
+pub(super) fn open_ai_failure(code: u16, message: &str) -> String {
+    if message.starts_with('{') {
+        return message.to_owned();
+    }
+    let (kind, word) = match code {
+        401 => ("invalid_request_error", "invalid_api_key"),
+        403 => ("invalid_request_error", "unsupported_country_region_territory"),
+        404 => ("invalid_request_error", "model_not_found"),
+        429 => ("requests", "rate_limit_exceeded"),
+        500.. => ("server_error", "server_error"),
+        _ => ("invalid_request_error", "invalid_value"),
+    };
+    serde_json::json!({"error": {"message": message, "type": kind, "param": null, "code": word}})
+        .to_string()
+}
+
+/// Splits messages into the texts that are not the model's and those that are, newest first.
+pub(super) fn split_texts(
+    messages: &[Value],
+    is_of_model: impl Fn(&Value) -> bool,
+) -> (Vec<String>, Vec<String>) {
+    let (model, input): (Vec<&Value>, Vec<&Value>) =
+        messages.iter().rev().partition(|message| is_of_model(message));
+    let texts = |all: Vec<&Value>| all.into_iter().map(plain_text).collect();
+    (texts(input), texts(model))
+}
+
+/// The keys below which the text of a message stands, in all formats.
+const TEXT_KEYS: &[&str] =
+    &["text", "content", "parts", "output", "response", "functionResponse", "functionCall", "args"];
+
+/// Returns all text of a message, also of what tools gave back.
+pub(super) fn plain_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().map(plain_text).filter(|text| !text.is_empty());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Value::Object(part) => {
+            let texts = TEXT_KEYS.iter().filter_map(|key| part.get(*key)).map(plain_text);
+            texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    }
 }
