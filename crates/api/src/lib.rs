@@ -30,7 +30,7 @@ pub mod show;
 pub mod spending;
 pub mod start;
 mod summary;
-mod verdict;
+pub mod verdict;
 pub mod watch;
 pub mod work;
 

@@ -1,8 +1,12 @@
-//! The recorded verdict of a phase of a run, or of the run that last worked on a record.
+//! The recorded verdict of a phase of a run, or of the run that last worked on a record; and which phase a person means.
+
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use forge_core::{
     Run,
-    id::UnitId,
+    flow::{Check, Gate, Stage},
+    id::{UnitId, gate_label},
+    needs::record_of_unit,
     phase_verdict::phase_verdict,
     run::State,
     verdict::PhaseVerdict,
@@ -13,6 +17,9 @@ use forge_project::suggest::nearest;
 
 use crate::forge::Forge;
 
+/// The most phases that an error names.
+const NAMED_MAX: usize = 12;
+
 /// What a person means by the name of a run or record.
 pub(crate) enum VerdictTarget {
     /// A run, and the task of it that the record is.
@@ -21,21 +28,60 @@ pub(crate) enum VerdictTarget {
     Record(Box<WorkRecord>),
 }
 
+/// The verdict of a phase, and why there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedVerdict {
+    pub verdict: PhaseVerdict,
+    pub why: Option<String>,
+}
+
+/// A phase of a run: the work of a unit, or a gate of it.
+pub(crate) struct FoundPhase {
+    pub unit: UnitId,
+    pub gate: Option<String>,
+    /// The name by which a person can tell it from all others, such as `T1/review`.
+    pub name: String,
+}
+
 impl Forge {
     /// Returns the verdict of a phase: a review or another gate by its name, or a stage.
-    pub fn verdict(&self, target: &str, phase: &str) -> Result<PhaseVerdict, Error> {
+    pub fn verdict(&self, target: &str, phase: &str) -> Result<RecordedVerdict, Error> {
+        let (target, phase) = self.in_order(target, phase);
         match self.target(target)? {
             VerdictTarget::Run { id, task } => {
                 let (run, _) = self.fold(&id)?;
-                let phase = phase.trim();
-                let (unit, gate) = phase_of(&run, &id, task.as_deref(), target, phase)?;
-                Ok(phase_verdict(&run, &unit, gate.as_deref()))
+                let question =
+                    PhaseQuery { command: "verdict", target, task: task.as_deref(), phase };
+                let found = question.find(&run, &id)?;
+                Ok(recorded(&run, &id, &found))
             }
             VerdictTarget::Record(record) => {
                 let next = format!("forge run {}", record.id);
                 Err(Error::usage(format!("no run has worked on `{}` yet", record.id), next))
             }
         }
+    }
+
+    /// Puts the run or record first and the phase second, where they were typed in the other order.
+    pub(crate) fn in_order<'t>(&self, first: &'t str, second: &'t str) -> (&'t str, &'t str) {
+        let (first, second) = (first.trim(), second.trim());
+        // Of two unknown names, the one with a number is more like an id.
+        let has_number = |text: &str| text.bytes().any(|byte| byte.is_ascii_digit());
+        let is_swapped = match (self.is_target(first), self.is_target(second)) {
+            (true, _) => false,
+            (false, true) => true,
+            (false, false) => has_number(second) && !has_number(first),
+        };
+        if is_swapped { (second, first) } else { (first, second) }
+    }
+
+    /// Returns true for the name of a run, or of a record that is known.
+    fn is_target(&self, text: &str) -> bool {
+        let is_record = |id: &WorkId| {
+            let records = self.work_to_read().ok().flatten();
+            records.is_some_and(|records| matches!(records.known(id), Ok(Some(_))))
+        };
+        text.parse().is_ok_and(|id: WorkId| is_record(&id)) || self.resolve(text).is_ok()
     }
 
     /// Returns the run that is meant, and the task of it, if it is a record.
@@ -46,12 +92,16 @@ impl Forge {
         let (Some(id), Some(mut records)) = (id, records) else {
             return Ok(run(self.resolve(target)?, None));
         };
-        let Some(record) = records.find(&id)? else {
-            let known = self.resolve(target).map_err(|_| {
-                Error::usage(format!("there is no record or run `{id}`"), "forge task list")
-            });
-            return Ok(run(known?, None));
+        let found = match records.find(&id)? {
+            Some(record) => Some(record),
+            None => match self.resolve(target) {
+                Ok(known) => return Ok(run(known, None)),
+                Err(_) => records.find_by_end(target)?,
+            },
         };
+        let record = found.ok_or_else(|| {
+            Error::usage(format!("there is no record or run `{id}`"), "forge task list")
+        })?;
         if let Some(own) = &record.run {
             let is_task = record.kind == WorkKind::Task
                 && self
@@ -81,61 +131,193 @@ impl Forge {
     }
 }
 
-/// Returns the only phase of this name in a run, or in a task of it.
-pub(crate) fn phase_of(
-    run: &Run,
-    id: &str,
-    task: Option<&str>,
-    target: &str,
-    phase: &str,
-) -> Result<(UnitId, Option<String>), Error> {
-    let mut names = Vec::new();
-    let mut found = Vec::new();
-    let (of_stage, phase) = match phase.rsplit_once('/') {
-        Some((stage, check)) => (Some(stage), check),
-        None => (None, phase),
-    };
-    // A task that goes through a pipeline of the settings skips the phases of its flow.
-    let is_skipped = |state: State| state == State::Skipped;
-    let units = run.units();
-    let units = units.iter().filter(|(_, _, unit)| !is_skipped(unit.state));
-    for (unit, stage, _) in units {
-        if task.is_some_and(|task| !is_of_task(run, unit, task)) {
-            continue;
-        }
-        names.extend(stage.gates.iter().map(|gate| gate.name.clone()));
-        names.push(stage.name.clone());
-        let gate = stage.gates.iter().find(|gate| gate.name == phase);
-        if of_stage.is_some_and(|of| of != stage.name) {
-            continue;
-        }
-        if gate.is_some() || stage.name == phase {
-            found.push((unit.clone(), gate.map(|gate| gate.name.clone())));
-        }
-    }
-    // Of a gate and a stage around it with the same name, the gate has the verdict.
-    if found.iter().any(|(_, gate)| gate.is_some()) {
-        found.retain(|(_, gate)| gate.is_some());
-    }
-    match found.as_slice() {
-        [one] => Ok(one.clone()),
-        [] => {
-            let near = nearest(phase, names.iter().map(String::as_str));
-            let next = near.map_or_else(
-                || format!("forge status {}", short_id(id)),
-                |near| format!("forge verdict {target} {near}"),
+/// A phase that a person asks for: `[TASK/][STAGE/]NAME`.
+pub(crate) struct PhaseQuery<'q> {
+    /// The command that asks, for the one that helps.
+    pub command: &'q str,
+    pub target: &'q str,
+    /// The task that the target is.
+    pub task: Option<&'q str>,
+    pub phase: &'q str,
+}
+
+impl PhaseQuery<'_> {
+    /// Returns the only phase that is meant.
+    pub(crate) fn find(&self, run: &Run, id: &str) -> Result<FoundPhase, Error> {
+        let (parts, name) = match self.phase.rsplit_once('/') {
+            Some((parts, name)) => (parts.split('/').collect::<Vec<&str>>(), name),
+            None => (Vec::new(), self.phase),
+        };
+        let units = run.units();
+        let units = units
+            .iter()
+            .filter(|(unit, ..)| self.task.is_none_or(|task| is_of_task(run, unit, task)));
+        let (mut found, mut skipped, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        for (unit, stage, state) in units {
+            names.push(stage.name.as_str());
+            names.extend(
+                stage.gates.iter().filter(|gate| has_verdict(gate)).map(|gate| gate.name.as_str()),
             );
-            Err(Error::usage(format!("`{target}` has no phase `{phase}`"), next))
+            let gate = gate_named(stage, name);
+            let is_work = gate.is_none() && stage.name == name;
+            if (gate.is_none() && !is_work) || !parts.iter().all(|part| is_around(run, unit, part))
+            {
+                continue;
+            }
+            // A task that goes through a pipeline of the settings skips the phases of its flow.
+            let is_skipped = state.state == State::Skipped;
+            let place = if is_skipped { &mut skipped } else { &mut found };
+            place.push((unit.clone(), gate.map(|gate| gate.name.clone())));
         }
-        [(unit, Some(gate)), ..] if found.iter().all(|(other, _)| other.scope == unit.scope) => {
-            let what = format!("`{gate}` is a check of several phases, such as {}", unit.stage);
-            Err(Error::usage(what, format!("forge verdict {target} {}/{gate}", unit.stage)))
+        if found.is_empty() {
+            found = skipped;
         }
-        [(unit, _), ..] => Err(Error::usage(
-            format!("several tasks of {} have a phase `{phase}`, such as {unit}", short_id(id)),
-            format!("forge verdict TASK {phase}"),
-        )),
+        // Of a gate and a stage around it with the same name, the gate has the verdict.
+        if found.iter().any(|(_, gate)| gate.is_some()) {
+            found.retain(|(_, gate)| gate.is_some());
+        }
+        let forms = |(unit, gate): &(UnitId, Option<String>)| {
+            short_name(run, unit, gate.as_deref(), &found)
+        };
+        match found.as_slice() {
+            [one] => {
+                let name = forms(one);
+                let (unit, gate) = one.clone();
+                Ok(FoundPhase { unit, gate, name })
+            }
+            [] => Err(self.unknown(id, name, names)),
+            [first, ..] => {
+                let near = forms(first);
+                let all = found.iter().map(forms);
+                let what = format!("{} has several phases `{name}`: {}", short_id(id), list(all));
+                Err(Error::usage(what, self.help(&near)))
+            }
+        }
     }
+
+    fn unknown(&self, id: &str, name: &str, mut names: Vec<&str>) -> Error {
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(*name));
+        let what = format!("`{}` has no phase `{}`", self.target, self.phase);
+        match nearest(name, names.iter().copied()) {
+            Some(near) => Error::usage(format!("{what}; did you mean `{near}`?"), self.help(near)),
+            None => Error::usage(
+                format!("{what}; phases: {}", list(names.iter().map(|name| (*name).to_owned()))),
+                format!("forge status {}", short_id(id)),
+            ),
+        }
+    }
+
+    fn help(&self, phase: &str) -> String {
+        format!("forge {} {} {phase}", self.command, self.target)
+    }
+}
+
+/// Returns the verdict of a phase, and why it has none.
+fn recorded(run: &Run, id: &str, phase: &FoundPhase) -> RecordedVerdict {
+    let FoundPhase { unit, gate, name } = phase;
+    let row = run.unit(unit);
+    let is_skipped =
+        row.state == State::Skipped || gate.as_ref().is_some_and(|gate| row.skipped.contains(gate));
+    if is_skipped {
+        let why = Some(format!("{name} was skipped"));
+        return RecordedVerdict { verdict: PhaseVerdict::NotApplicable, why };
+    }
+    let verdict = phase_verdict(run, unit, gate.as_deref());
+    let why = (verdict == PhaseVerdict::Unknown).then(|| why_unknown(run, id, phase));
+    RecordedVerdict { verdict, why }
+}
+
+fn why_unknown(run: &Run, id: &str, FoundPhase { unit, name, .. }: &FoundPhase) -> String {
+    match run.unit(unit).state {
+        State::Asking { question } => format!("{name} waits for your answer to {question}"),
+        State::Waiting => match waits_for(run, id) {
+            Some(waits) => format!("{name} has not begun: {waits}"),
+            None => format!("{name} has not begun"),
+        },
+        State::Working => format!("{name} has not ended"),
+        State::Judging { gate, .. } => {
+            let now = gate_label(&run.stage(unit).gates[gate].name);
+            format!("{name} has left no verdict yet; the {now} comes next")
+        }
+        State::Failed { .. } => format!("{name} failed"),
+        State::Accepted | State::Skipped => format!("{name} left no verdict that can be read"),
+    }
+}
+
+/// Says which question a run waits for, if it does.
+pub(crate) fn waits_for(run: &Run, id: &str) -> Option<String> {
+    let question = run.questions().next()?;
+    let (number, unit) = (question.id, &question.unit);
+    Some(format!("{} waits for your answer to {number}, about {unit}", short_id(id)))
+}
+
+/// Returns the gate of a stage that a name, as in the flow or on screens, means.
+fn gate_named<'s>(stage: &'s Stage, name: &str) -> Option<&'s Gate> {
+    let mut gates = stage.gates.iter();
+    gates
+        .clone()
+        .find(|gate| gate.name == name)
+        .or_else(|| gates.find(|gate| gate_label(&gate.name) == name))
+}
+
+/// Returns true for a gate that people know by the name that it has in its flow.
+pub(crate) fn has_verdict(gate: &Gate) -> bool {
+    match gate.check {
+        Check::Review { .. } | Check::Human { .. } | Check::Command { .. } => {
+            gate_label(&gate.name) == gate.name
+        }
+        Check::Artifact { .. }
+        | Check::Outputs { .. }
+        | Check::Verify
+        | Check::Land
+        | Check::BuiltIn { .. } => false,
+    }
+}
+
+/// Returns true if a part of a name is a stage or a task around a phase, or the record of that.
+fn is_around(run: &Run, unit: &UnitId, part: &str) -> bool {
+    let is_step = |(stage, item): (&str, &str)| {
+        stage == part || item.eq_ignore_ascii_case(part) || format!("{stage}.{item}") == part
+    };
+    unit.stage == part || unit.scope.steps().any(is_step) || is_of_task(run, unit, part)
+}
+
+/// Returns the shortest name that only one of these phases has.
+fn short_name(
+    run: &Run,
+    unit: &UnitId,
+    gate: Option<&str>,
+    all: &[(UnitId, Option<String>)],
+) -> String {
+    let last = gate.map_or(unit.stage.as_str(), gate_label);
+    let item = run.definition().flow.item_scope(&unit.scope);
+    let item = item.as_ref().and_then(|scope| scope.item());
+    let others = |is_same: &dyn Fn(&UnitId) -> bool| {
+        all.iter()
+            .filter(|(other, own)| is_same(other) && (other != unit || own.as_deref() != gate))
+            .count()
+    };
+    let task = item.map(|item| format!("{item}/")).unwrap_or_default();
+    let in_task = |other: &UnitId| {
+        run.definition().flow.item_scope(&other.scope)
+            == run.definition().flow.item_scope(&unit.scope)
+    };
+    if others(&|_| true) == 0 || (others(&in_task) == 0 && item.is_some()) {
+        format!("{task}{last}")
+    } else {
+        format!("{task}{}/{last}", unit.stage)
+    }
+}
+
+fn list(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    let more = names.len().saturating_sub(NAMED_MAX);
+    let mut text = names[..names.len() - more].join(", ");
+    if more > 0 {
+        let _ = write!(text, " and {more} more");
+    }
+    text
 }
 
 fn sprint_of(task: &WorkRecord) -> Option<WorkId> {
@@ -146,7 +328,7 @@ fn sprint_of(task: &WorkRecord) -> Option<WorkId> {
 fn is_of_task(run: &Run, unit: &UnitId, task: &str) -> bool {
     let Some(scope) = run.definition().flow.item_scope(&unit.scope) else { return false };
     let Some(item) = scope.item() else { return false };
-    let about = run.definition().start.about.as_ref();
-    let planned = about.map(|about| format!("{}-{item}", about.item.id));
-    item.eq_ignore_ascii_case(task) || planned.is_some_and(|id| id.eq_ignore_ascii_case(task))
+    let record = record_of_unit(run, &unit.scope);
+    item.eq_ignore_ascii_case(task)
+        || record.is_some_and(|record| record.as_str().eq_ignore_ascii_case(task))
 }

@@ -21,12 +21,11 @@ use std::collections::BTreeMap;
 use forge_core::{
     Time,
     work::{
-        FieldChange, FieldValue, Fields, WorkAuthor, WorkCommand, WorkFact, WorkId, WorkKind,
-        WorkRecord, WorkRefusal, WorkState,
+        FieldChange, FieldShape, FieldValue, Fields, WorkAuthor, WorkCommand, WorkFact, WorkId,
+        WorkKind, WorkRecord, WorkRefusal, WorkState, rule,
     },
 };
 use forge_driver::Error;
-use forge_project::suggest;
 use forge_store::{
     journal::StoreError,
     work::{LoggedFact, WorkError, WorkRow, WorkStore, work_database},
@@ -42,6 +41,7 @@ pub use write_hook::{HOOK_BYTES_MAX, allow_write, check_tool_call};
 
 use crate::{forge::Forge, start::record::unknown_pipeline};
 use records::Access;
+use refusals::{TypedChange, TypedSubject};
 
 /// The longest beginning of ids that is made from the name of a folder, in characters.
 const PREFIX_CHARS_MAX: usize = 12;
@@ -56,6 +56,25 @@ pub struct WorkLine {
     pub rev: u64,
     /// The time of the last change, in milliseconds since 1970.
     pub changed_at: Time,
+    /// The run that works on it, or that worked on it last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The size of a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<String>,
+    /// The tasks that come before a task.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub severity: Option<String>,
+}
+
+/// A record as a command left it.
+#[derive(Clone, Debug)]
+pub struct WorkChange {
+    pub view: WorkView,
+    /// What the command did; nothing where all was so already.
+    pub events: Vec<WorkEvent>,
 }
 
 /// All of a record.
@@ -87,7 +106,13 @@ impl Forge {
     pub fn work(&self) -> Result<WorkRecords<'_>, Error> {
         self.refuse_agents()?;
         let store = WorkStore::open(&self.home.dir).map_err(|error| refusals::store(&error))?;
-        Ok(WorkRecords { forge: self, store, access: Access::Change, notes: Vec::new() })
+        Ok(WorkRecords {
+            forge: self,
+            store,
+            access: Access::Change,
+            notes: Vec::new(),
+            refreshed: Vec::new(),
+        })
     }
 
     /// Opens the records to look at them; nothing if there are none.
@@ -105,8 +130,10 @@ impl Forge {
             opened => opened,
         };
         let opened = opened.map_err(|error| refusals::store(&error))?;
-        let records =
-            |(store, access)| WorkRecords { forge: self, store, access, notes: Vec::new() };
+        let records = |(store, access)| {
+            let (notes, refreshed) = (Vec::new(), Vec::new());
+            WorkRecords { forge: self, store, access, notes, refreshed }
+        };
         Ok(opened.map(records))
     }
 }
@@ -124,12 +151,17 @@ impl WorkRecords<'_> {
         id: Option<&str>,
         title: &str,
         assigned: &[String],
-    ) -> Result<WorkView, Error> {
+    ) -> Result<WorkChange, Error> {
         self.note_findings()?;
+        let typed = TypedChange {
+            kind,
+            subject: TypedSubject::New { title: title.to_owned() },
+            assigned: assigned.to_vec(),
+        };
         let id = id.map(|id| refusals::parse_id(kind, id)).transpose()?;
         let mut fields = Fields::from([("title".to_owned(), FieldValue::Text(title.to_owned()))]);
         for text in assigned {
-            let (name, change) = assignments::parse(kind, None, text)?;
+            let (name, change) = assignments::parse(&typed, text)?;
             match change {
                 FieldChange::Set(value) => {
                     fields.insert(name, value);
@@ -143,13 +175,15 @@ impl WorkRecords<'_> {
                         all.extend(entries.into_iter().map(FieldValue::Text));
                     }
                 }
-                FieldChange::Remove(_) => return Err(assignments::nothing_to_remove(kind, &name)),
+                FieldChange::Remove(_) => {
+                    return Err(assignments::nothing_to_remove(&typed, &name));
+                }
             }
         }
         self.refuse_unknown_pipeline(&fields)?;
         self.refuse_blocked_folder(kind)?;
         let prefix = self.prefix()?;
-        self.change(&WorkCommand::Create { kind, id, prefix, fields })
+        self.change(&WorkCommand::Create { kind, id, prefix, fields }, &typed)
     }
 
     /// Changes fields of a record.
@@ -158,16 +192,17 @@ impl WorkRecords<'_> {
         kind: WorkKind,
         id: &str,
         assigned: &[String],
-    ) -> Result<WorkView, Error> {
+    ) -> Result<WorkChange, Error> {
         let id = self.settle(kind, id)?;
-        let changes = assigned.iter().map(|text| assignments::parse(kind, Some(&id), text));
+        let typed = TypedChange { assigned: assigned.to_vec(), ..TypedChange::known(kind, &id) };
+        let changes = assigned.iter().map(|text| assignments::parse(&typed, text));
         let changes = changes.collect::<Result<Vec<(String, FieldChange)>, Error>>()?;
         let set = changes.iter().filter_map(|(name, change)| match change {
             FieldChange::Set(value) => Some((name.clone(), value.clone())),
             FieldChange::Clear | FieldChange::Add(_) | FieldChange::Remove(_) => None,
         });
         self.refuse_unknown_pipeline(&set.collect())?;
-        self.change(&WorkCommand::Set { kind, id, changes })
+        self.change(&WorkCommand::Set { kind, id, changes }, &typed)
     }
 
     fn refuse_unknown_pipeline(&self, fields: &Fields) -> Result<(), Error> {
@@ -184,15 +219,17 @@ impl WorkRecords<'_> {
         id: &str,
         to: &str,
         why: Option<String>,
-    ) -> Result<WorkView, Error> {
+    ) -> Result<WorkChange, Error> {
         let id = self.settle(kind, id)?;
-        self.change(&WorkCommand::Move { kind, id, to: to.to_owned(), why })
+        let typed = TypedChange::known(kind, &id);
+        self.change(&WorkCommand::Move { kind, id, to: to.to_owned(), why }, &typed)
     }
 
     /// Moves a blocked record back to the state it left.
-    pub fn unblock(&mut self, kind: WorkKind, id: &str, why: String) -> Result<WorkView, Error> {
+    pub fn unblock(&mut self, kind: WorkKind, id: &str, why: String) -> Result<WorkChange, Error> {
         let id = self.settle(kind, id)?;
-        self.change(&WorkCommand::Unblock { kind, id, why })
+        let typed = TypedChange::known(kind, &id);
+        self.change(&WorkCommand::Unblock { kind, id, why }, &typed)
     }
 
     /// Lists the records of a kind.
@@ -204,49 +241,71 @@ impl WorkRecords<'_> {
 
     /// Shows a record.
     pub fn show(&mut self, kind: WorkKind, id: &str) -> Result<WorkView, Error> {
-        let wanted = refusals::parse_id(kind, id)?;
         if let Err(error) = self.settle(kind, id) {
             // A wrong file does not hide the record.
             self.notes.push(error.what);
         }
+        let wanted = self.resolve(kind, id)?;
         let refusal = match self.row(&wanted)? {
             Some(row) if row.record.kind == kind => return self.view(&row),
             Some(row) => {
                 let found = row.record.kind;
                 WorkRefusal::OtherKind { kind, id: row.record.id, found }
             }
-            None => WorkRefusal::NoSuchRecord { kind, id: wanted },
+            None => WorkRefusal::NoSuchRecord { kind, id: wanted.clone() },
         };
-        Err(self.explain(kind, None, WorkError::Refused(refusal)))
+        Err(self.explain(&TypedChange::known(kind, &wanted), WorkError::Refused(refusal)))
     }
 
-    fn change(&mut self, command: &WorkCommand) -> Result<WorkView, Error> {
+    fn change(&mut self, command: &WorkCommand, typed: &TypedChange) -> Result<WorkChange, Error> {
+        let known = command.id().map(|id| self.row(id)).transpose()?.flatten();
+        let before = known.map_or(0, |row| row.record.rev);
         let by = WorkAuthor::Person { who: self.who() };
         let changed = self.submit(&by, command);
         let row = match changed {
             Ok((row, _)) => row,
-            Err(error) => return Err(self.explain(command.kind(), command.id(), error)),
+            Err(error) => return Err(self.explain(typed, error)),
         };
         self.write_file(&row.record.id)?;
-        self.view(&row)
+        let view = self.view(&row)?;
+        let events = view.history.iter().filter(|event| event.rev > before).cloned().collect();
+        Ok(WorkChange { view, events })
     }
 
     /// Converts an error about a record, with the id that was probably meant.
-    fn explain(&self, kind: WorkKind, id: Option<&WorkId>, error: WorkError) -> Error {
+    fn explain(&self, typed: &TypedChange, error: WorkError) -> Error {
         let refusal = match error {
             WorkError::Refused(refusal) => refusal,
             WorkError::Store(_) => return refusals::store(&error),
         };
-        if let WorkRefusal::NoSuchRecord { kind, id } = &refusal {
-            let rows = self.all().unwrap_or_default();
-            let ids = rows.iter().filter(|row| row.record.kind == *kind);
-            let wanted = id.as_str().to_ascii_uppercase();
-            if let Some(near) = suggest::nearest(&wanted, ids.map(|row| row.record.id.as_str())) {
-                let what = format!("{refusal}; did you mean `{near}`?");
-                return Error::usage(what, format!("forge {kind} show {near}"));
-            }
+        let explained = refusals::refused(typed, &refusal, None);
+        if let WorkRefusal::NoSuchRecord { kind, id } = &refusal
+            && *kind == typed.kind
+        {
+            let Some(near) = self.near(*kind, id.as_str()) else { return explained };
+            let what = format!("{refusal}; did you mean `{near}`?");
+            return Error::usage(what, format!("forge {kind} show {near}"));
         }
-        refusals::refused(kind, id, &refusal, None)
+        // A field that names a record which is not there.
+        let field = if let WorkRefusal::Field(flaw) = &refusal {
+            refusals::root(flaw)
+        } else if matches!(refusal, WorkRefusal::NoSuchRecord { .. }) {
+            "sprintId"
+        } else {
+            return explained;
+        };
+        let Some(rule) = rule(typed.kind, field) else { return explained };
+        let (FieldShape::Record(named) | FieldShape::Records(named)) = rule.shape else {
+            return explained;
+        };
+        let is_unknown =
+            |text: &&str| text.parse().is_ok_and(|id: WorkId| matches!(self.row(&id), Ok(None)));
+        let Some(wrong) = typed.values(field).find(is_unknown) else { return explained };
+        let Some(near) = self.near(named, wrong) else { return explained };
+        let values: Vec<&str> =
+            typed.values(field).map(|one| if one == wrong { near.as_str() } else { one }).collect();
+        let next = typed.with(field, &format!("{}={}", rule.label(), values.join(",")));
+        Error::usage(format!("{}; did you mean `{near}`?", explained.what), next)
     }
 
     fn view(&self, row: &WorkRow) -> Result<WorkView, Error> {
@@ -327,6 +386,8 @@ impl WorkRecords<'_> {
 impl WorkLine {
     fn new(row: &WorkRow) -> Self {
         let WorkRow { record, at } = row;
+        let text =
+            |field: &str| record.fields.get(field).and_then(FieldValue::as_text).map(str::to_owned);
         Self {
             kind: record.kind,
             id: record.id.clone(),
@@ -334,6 +395,15 @@ impl WorkLine {
             title: record.title().to_owned(),
             rev: record.rev,
             changed_at: *at,
+            run: record.run.clone(),
+            estimate: text("estimate"),
+            dependencies: match record.kind {
+                WorkKind::Task => {
+                    record.texts("dependencies").into_iter().map(str::to_owned).collect()
+                }
+                WorkKind::Feature | WorkKind::Sprint | WorkKind::Bug => Vec::new(),
+            },
+            severity: text("severity"),
         }
     }
 }

@@ -19,7 +19,7 @@ pub use receipt::{
 };
 pub use reference::{Blob, Person};
 pub use start::{
-    Approvals, Before, Coherence, Detail, Limits, OnOverlap, RunSubject, SettingsChange, Start,
-    TriageOutcome,
+    Approvals, Before, Coherence, Detail, Limits, OnOverlap, PlannedTaskIds, RunSubject,
+    SettingsChange, Start, TriageOutcome,
 };
 pub use unmet_need::{UnmetKind, UnmetNeed};

@@ -109,7 +109,7 @@ fn tasks<'r>(
             let (to, why) = task(run, stages, table);
             let origin = TaskOrigin::new(start, list);
             let id = origin.record_id(sprint, &item.id);
-            let planned = (origin == TaskOrigin::Planned).then(|| item.clone());
+            let planned = matches!(origin, TaskOrigin::Planned(_)).then(|| item.clone());
             FollowedRecord { kind: WorkKind::Task, id, to, why, planned }
         })
     })

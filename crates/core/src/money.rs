@@ -83,6 +83,14 @@ pub struct ModelUse {
     pub cost: Cost,
 }
 
+impl ModelUse {
+    /// Returns the use of a model of which nothing was reported.
+    pub(crate) fn unknown() -> Self {
+        let (provider, model) = (String::new(), String::new());
+        Self { provider, model, tokens: Tokens::default(), cost: Cost::Unknown }
+    }
+}
+
 impl Used {
     /// Returns the names of the models that are known.
     pub(crate) fn model_names(&self) -> Vec<&str> {

@@ -110,7 +110,10 @@ impl NeedsSubject<'_> {
         };
         match found {
             Err(what) => Some(UnmetNeed::misconfigured(path, what)),
-            Ok((subject, None)) => missing(UnmetKind::ArtifactMissing, subject, String::new()),
+            Ok((subject, None)) => {
+                let got = self.document_hint(path).unwrap_or_default();
+                missing(UnmetKind::ArtifactMissing, subject, got)
+            }
             Ok((subject, Some(bytes))) if bytes < bytes_min => {
                 missing(UnmetKind::ArtifactTooSmall, subject, format!("{bytes} bytes"))
             }
@@ -123,6 +126,24 @@ impl NeedsSubject<'_> {
         let is_named = |kind: &WorkKind| path.contains(&format!("{{{}}}", kind.as_str()));
         let mut named = WorkKind::ALL.into_iter().filter(is_named);
         named.try_for_each(|kind| self.record(kind, world).map(|_| ()))
+    }
+
+    /// Says how a document of the run is named, where its bare name means a file of the project.
+    fn document_hint(&self, path: &str) -> Option<String> {
+        let (run, unit) = self.unit.as_ref()?;
+        let is_document = !path.contains(['/', '{'])
+            && run.units().iter().any(|(_, stage, _)| stage.writes.iter().any(|name| name == path));
+        let is_of_item = !unit.scope.is_root();
+        let folder = if is_of_item { "{sprint}/{task}" } else { "{sprint}" };
+        let about = run.definition().start.about.as_ref().map(|about| about.kind);
+        let folder = match about {
+            Some(WorkKind::Bug) => "{engineering}/bugs/{bug}".to_owned(),
+            Some(WorkKind::Task) => "{engineering}/sprints/{sprint}/{task}".to_owned(),
+            Some(WorkKind::Sprint | WorkKind::Feature) | None => {
+                format!("{{engineering}}/sprints/{folder}")
+            }
+        };
+        is_document.then(|| format!("the document of the run is `artifact {folder}/{path}`"))
     }
 
     fn artifact_of_run(&self, name: &str, world: &dyn NeedsWorld) -> Result<Option<u64>, String> {

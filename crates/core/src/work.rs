@@ -22,7 +22,7 @@ pub use check::{WorkRefusal, WorkRows, references, settable, waits_for};
 pub use decide::{Decided, FieldChange, FollowedState, REASON_CHARS_MAX, WorkCommand, decide};
 pub use field::{
     ENTRIES_MAX, FieldFlaw, FieldOwner, FieldRule, FieldShape, FieldValue, Fields, LINE_CHARS_MAX,
-    TITLE_CHARS_MAX, rule, rules,
+    TITLE_CHARS_MAX, rule, rule_by_label, rules,
 };
 pub use file::{FileOrigin, WorkFile};
 pub use id::WorkId;

@@ -35,8 +35,8 @@ use forge_core::{
     Command, Input, Report, Run, Time, decide,
     event::{
         Answer, Approvals, Blob, Choice, Coherence, Colour, Detail, End, Evidence, Limits,
-        OnOverlap, Outcome, Person, ProofStart, QuestionReason, Receipt, Record, Ruling,
-        RunSubject, Start, TriageOutcome, UnmetNeed,
+        OnOverlap, Outcome, Person, PlannedTaskIds, ProofStart, QuestionReason, Receipt, Record,
+        Ruling, RunSubject, Start, TriageOutcome, UnmetNeed,
     },
     failure::FaultClass,
     flow::{Check, Delivery, Flow, Work},
@@ -161,6 +161,7 @@ impl Game {
                 kind: *chance.of(&kinds),
                 item: plain_item(),
                 left_out: Vec::new(),
+                task_ids: *chance.of(&[PlannedTaskIds::AsPlanned, PlannedTaskIds::TwoDigits]),
             })
         });
         let overlap = [OnOverlap::Warn, OnOverlap::Defer, OnOverlap::Block];

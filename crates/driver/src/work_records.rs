@@ -66,16 +66,30 @@ fn move_all(dir: &Path, at: Time, run: &str, records: &[FollowedRecord]) -> Resu
     }
     // One may come after another that is listed later.
     for (id, item) in created {
-        let after = item.after.iter().map(|first| format!("{sprint}-{first}"));
-        let after: Vec<FieldValue> = after.map(FieldValue::Text).collect();
+        let record_of = |first: &String| {
+            records
+                .iter()
+                .find(|record| record.planned.as_ref().is_some_and(|one| one.id == *first))
+        };
+        let after = item.after.iter().filter_map(record_of);
+        let after: Vec<FieldValue> =
+            after.map(|first| FieldValue::Text(first.id.clone())).collect();
         if !after.is_empty() {
             let changes =
                 vec![("dependencies".to_owned(), FieldChange::Set(FieldValue::List(after)))];
             store.change(&moment, &WorkCommand::Set { kind: WorkKind::Task, id, changes })?;
         }
     }
-    for FollowedRecord { kind, id, to, why, .. } in records {
+    for FollowedRecord { kind, id, to, why, planned } in records {
         let Ok(id) = id.parse::<WorkId>() else { continue };
+        let is_own = |id: &WorkId| -> Result<bool, WorkError> {
+            let holder = store.get(id)?.and_then(|row| row.record.run);
+            Ok(holder.as_deref() == Some(run))
+        };
+        // A person may have given this id to another task meanwhile.
+        if planned.is_some() && !is_own(&id)? {
+            continue;
+        }
         // Most tasks of a sprint wait for their turn.
         let is_stopped = || {
             let row = store.get(&id)?;
@@ -120,7 +134,8 @@ fn fields(sprint: &str, item: &Item) -> Fields {
     let text = |text: &str| FieldValue::Text(text.to_owned());
     let list = |texts: &[String]| FieldValue::List(texts.iter().map(|one| text(one)).collect());
     let title = if item.title.is_empty() { &item.id } else { &item.title };
-    let title = shorten(title, TITLE_CHARS_MAX);
+    let title =
+        shorten(&title.split_whitespace().collect::<Vec<&str>>().join(" "), TITLE_CHARS_MAX);
     let mut fields =
         Fields::from([("sprintId".to_owned(), text(sprint)), ("title".to_owned(), text(&title))]);
     if !item.writes.is_empty() {

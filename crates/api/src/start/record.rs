@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use forge_core::{
     Run,
-    event::{RunSubject, Start},
+    event::{PlannedTaskIds, RunSubject, Start},
     flow::DEFAULT_PIPELINE,
     followed::followed,
     id::{UnitId, is_item_id},
@@ -69,6 +69,7 @@ impl Forge {
                 kind: record.kind,
                 item: item(&record, &BTreeSet::new()),
                 left_out: Vec::new(),
+                task_ids: PlannedTaskIds::TwoDigits,
             },
             lists: BTreeMap::new(),
             notes: self.not_merged(&records, std::slice::from_ref(&record))?,

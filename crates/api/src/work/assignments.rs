@@ -1,17 +1,18 @@
 //! What people type to change fields: `FIELD=VALUE`, `FIELD+=ENTRY`, `FIELD-=ENTRY`, and `FIELD=` to remove one.
+//!
+//! A field has the name of screens here, or its key in files.
 
-use forge_core::work::{FieldChange, FieldFlaw, FieldValue, WorkId, WorkKind, WorkRefusal, rule};
+use forge_core::work::{
+    FieldChange, FieldFlaw, FieldOwner, FieldValue, WorkRefusal, rule_by_label,
+};
 use forge_driver::Error;
 use forge_store::work::field_value;
 
-use super::refusals;
+use super::refusals::{self, TypedChange, TypedSubject};
 
 /// Parses one change. Ids and paths are divided by commas; lists and objects can also be written as JSON.
-pub(super) fn parse(
-    kind: WorkKind,
-    id: Option<&WorkId>,
-    text: &str,
-) -> Result<(String, FieldChange), Error> {
+pub(super) fn parse(typed: &TypedChange, text: &str) -> Result<(String, FieldChange), Error> {
+    let kind = typed.kind;
     let Some((name, value)) = text.split_once('=') else {
         let what = format!("`{text}` is not of the form FIELD=VALUE");
         return Err(Error::usage(what, format!("forge help {kind} set")));
@@ -20,19 +21,22 @@ pub(super) fn parse(
         Some(rest) => (rest, name.chars().next_back()),
         None => (name, None),
     };
-    let refuse = |refusal: WorkRefusal| refusals::refused(kind, id, &refusal, Some(value));
-    let Some(known) = rule(kind, name) else {
-        if name == "status" {
-            let id = id.map_or_else(|| "ID".to_owned(), ToString::to_string);
-            let what = "the status changes by moves, not as a field";
+    let refuse = |refusal: WorkRefusal| refusals::refused(typed, &refusal, Some(value));
+    let Some(known) = rule_by_label(kind, name) else {
+        if let ("status" | "state", TypedSubject::Known(id)) = (name, &typed.subject) {
+            let what = "the state changes by moves, not as a field";
             return Err(Error::usage(what, format!("forge {kind} move {id} {value}")));
         }
         return Err(refuse(WorkRefusal::UnknownField { kind, field: name.to_owned() }));
     };
+    let name = known.name;
     let flaw =
         |rule: String| refuse(WorkRefusal::Field(FieldFlaw { field: name.to_owned(), rule }));
     if value.trim().is_empty() {
         return match sign {
+            None if known.owner == FieldOwner::Required => {
+                Err(flaw("is needed and cannot be removed".to_owned()))
+            }
             None => Ok((name.to_owned(), FieldChange::Clear)),
             Some(_) => Err(flaw("needs an entry".to_owned())),
         };
@@ -68,7 +72,7 @@ fn parse_value(
 }
 
 /// Returns the error for entries that are removed from a record which is not there yet.
-pub(super) fn nothing_to_remove(kind: WorkKind, name: &str) -> Error {
-    let what = format!("`{name}` of a new {kind} has no entry to remove");
-    Error::usage(what, format!("forge {kind} new TITLE {name}=VALUE"))
+pub(super) fn nothing_to_remove(typed: &TypedChange, name: &str) -> Error {
+    let what = format!("`{name}` of a new {} has no entry to remove", typed.kind);
+    Error::usage(what, typed.with(name, &format!("{name}+=ENTRY")))
 }

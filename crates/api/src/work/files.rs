@@ -95,8 +95,7 @@ impl WorkRecords<'_> {
 
     /// Restores the file of a record, whatever is in it.
     pub fn restore_file(&mut self, id: &str) -> Result<String, Error> {
-        let found = id.parse().ok().map(|id: WorkId| self.row(&id)).transpose()?.flatten();
-        let Some(row) = found else {
+        let Some(record) = self.find_by_end(id)? else {
             let what = format!("there is no record `{id}`");
             return Err(Error::usage(what, "forge task list"));
         };
@@ -104,7 +103,7 @@ impl WorkRecords<'_> {
             let what = "a bare repository has no checkout to write files in";
             return Err(Error::usage(what, "git clone"));
         };
-        let (record, _lock) = (row.record, self.lock()?);
+        let _lock = self.lock()?;
         self.store.note_written(&record, &place).map_err(|error| refusals::store(&error))?;
         let path = path(record.kind, &record.id);
         self.forge.home.repository.replace_checkout_file(&path, &file_bytes(&record))?;
@@ -113,13 +112,15 @@ impl WorkRecords<'_> {
 
     /// Takes in what is new about a record that is about to be used, and returns its id.
     pub(super) fn settle(&mut self, kind: WorkKind, text: &str) -> Result<WorkId, Error> {
-        let id = refusals::parse_id(kind, text)?;
+        let id = self.resolve(kind, text)?;
         let is_known = self.row(&id)?.is_some();
         if is_known && self.take_in(kind, &id)?.is_ok() {
+            self.note_refreshed();
             return Ok(id);
         }
         // It may be in a file only, or name a record that is.
         self.take_all()?;
+        let id = self.resolve(kind, text)?;
         // What is in no file either is refused by the command itself.
         match self.take_in(kind, &id)? {
             Ok(()) => Ok(id),
@@ -136,8 +137,27 @@ impl WorkRecords<'_> {
         Ok(())
     }
 
+    /// Notes which files were written because their records have changed since.
+    fn note_refreshed(&mut self) {
+        let files = std::mem::take(&mut self.refreshed);
+        let more = match files.len() {
+            0 => return,
+            1 => " was behind its record and is written again".to_owned(),
+            several => {
+                format!(" and {} more were behind their records and are written again", several - 1)
+            }
+        };
+        self.notes.push(format!("{}{more}; commit with your code", files[0]));
+    }
+
     /// Takes in all files. Those that name others are tried again after them.
     pub fn take_all(&mut self) -> Result<Vec<WorkFinding>, Error> {
+        let findings = self.take_each()?;
+        self.note_refreshed();
+        Ok(findings)
+    }
+
+    fn take_each(&mut self) -> Result<Vec<WorkFinding>, Error> {
         let mut findings = Vec::new();
         let mut open: BTreeSet<(WorkKind, WorkId)> = BTreeSet::new();
         for row in self.all()? {
@@ -226,6 +246,7 @@ impl WorkRecords<'_> {
         }
         if known.is_some() && self.is_written(&id, &content)? {
             self.write_file(&id)?;
+            self.refreshed.push(path);
             return Ok(Ok(()));
         }
         let read = match read_file(kind, &content) {

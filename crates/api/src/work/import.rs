@@ -134,7 +134,13 @@ impl Forge {
     pub fn foreign_folders(&self) -> Vec<&'static str> {
         let Some(top) = self.home.repository.top.as_deref() else { return Vec::new() };
         let folder = SourceFolder::open(top, Some(top));
-        SYSTEMS.iter().filter(|one| (one.is_there)(&folder)).map(|one| one.place).collect()
+        let found = SYSTEMS.iter().filter(|one| (one.is_there)(&folder)).map(|one| one.place);
+        // Its settings can name another folder for the store.
+        let there = found.map(|place| match place {
+            json_store::STORE if !folder.may_have(place) => json_store::CONFIG,
+            place => place,
+        });
+        there.collect()
     }
 
     /// Takes over what is in a folder, by default the checkout, or shows what would be taken over.

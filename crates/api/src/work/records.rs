@@ -21,6 +21,8 @@ pub struct WorkRecords<'a> {
     pub(super) access: Access,
     /// What a person should know about files that were taken in or written again.
     pub notes: Vec<String>,
+    /// The files that were behind their records, and were written as these are now.
+    pub(super) refreshed: Vec<String>,
 }
 
 /// The right to take in and to write files.
@@ -63,6 +65,49 @@ impl WorkRecords<'_> {
     /// Returns a record as it was last taken in.
     pub fn known(&self, id: &WorkId) -> Result<Option<WorkRecord>, Error> {
         Ok(self.row(id)?.map(|row| row.record))
+    }
+
+    /// Returns the record that a person means by its id, or by the end of it if no other record of the kind ends so.
+    pub(super) fn resolve(&self, kind: WorkKind, text: &str) -> Result<WorkId, Error> {
+        let id = refusals::parse_id(kind, text)?;
+        if self.row(&id)?.is_some() {
+            return Ok(id);
+        }
+        let own = self.all()?.into_iter().map(|row| row.record).filter(|own| own.kind == kind);
+        let ends: Vec<WorkId> = own.map(|own| own.id).filter(|own| ends_with(own, text)).collect();
+        match ends.as_slice() {
+            [] => Ok(id),
+            [one] => Ok(one.clone()),
+            [first, ..] => {
+                let names: Vec<&str> = ends.iter().map(WorkId::as_str).collect();
+                let folder = kind.folder();
+                let what = format!("several {folder} end with `{text}`: {}", names.join(", "));
+                Err(Error::usage(what, format!("forge {kind} show {first}")))
+            }
+        }
+    }
+
+    /// Returns the record of any kind that a person means by its id or the end of it.
+    pub fn find_by_end(&self, text: &str) -> Result<Option<WorkRecord>, Error> {
+        let mut found = None;
+        for kind in WorkKind::ALL {
+            let meant = self.resolve(kind, text)?;
+            found = found.or(self.row(&meant)?);
+        }
+        Ok(found.map(|row| row.record))
+    }
+
+    /// Returns the id of a kind that was probably meant.
+    pub(super) fn near(&self, kind: WorkKind, text: &str) -> Option<String> {
+        let all = self.all().unwrap_or_default();
+        let own: Vec<&str> = all
+            .iter()
+            .filter(|row| row.record.kind == kind)
+            .map(|row| row.record.id.as_str())
+            .collect();
+        let mut ends = own.iter().copied().filter(|id| has_numbers_of(id, text));
+        let end = ends.next().filter(|_| ends.next().is_none());
+        end.or_else(|| nearest(&text.to_ascii_uppercase(), own.iter().copied())).map(str::to_owned)
     }
 
     /// Returns the id that is most like this one.
@@ -117,4 +162,39 @@ fn named_above(record: &WorkRecord) -> Vec<WorkId> {
     };
     let texts = fields.iter().flat_map(|field| record.texts(field));
     texts.filter_map(|text| text.parse().ok()).collect()
+}
+
+/// Returns true if an id ends with these whole parts.
+fn ends_with(id: &WorkId, end: &str) -> bool {
+    let id = id.as_str();
+    let Some(place) = id.len().checked_sub(end.len() + 1) else { return false };
+    id.as_bytes()[place] == b'-' && id[place + 1..].eq_ignore_ascii_case(end)
+}
+
+/// Returns true if an id ends with these parts, whatever zeros their numbers begin with: `S1` in `ACME-S01`.
+fn has_numbers_of(id: &str, end: &str) -> bool {
+    let plain = |text: &str| {
+        let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let letters = &text[..text.len() - digits.len()];
+        (letters.to_ascii_uppercase(), digits.trim_start_matches('0').to_owned())
+    };
+    let (mut parts, mut wanted) = (id.rsplit('-'), end.rsplit('-'));
+    wanted.all(|wanted| parts.next().is_some_and(|part| plain(part) == plain(wanted)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_meant_by_whole_parts_at_its_end() {
+        let id: WorkId = "ACME-S01-T01".parse().unwrap();
+        for (end, is_end) in
+            [("T01", true), ("s01-t01", true), ("01", false), ("1", false), ("CME-S01-T01", false)]
+        {
+            assert_eq!(ends_with(&id, end), is_end, "{end}");
+        }
+        assert!(has_numbers_of("ACME-S01", "S1") && has_numbers_of("ACME-S01-T02", "S1-T2"));
+        assert!(!has_numbers_of("ACME-S01", "S2") && !has_numbers_of("ACME-S01", "T1"));
+    }
 }

@@ -28,7 +28,7 @@ use super::{
     WorkView,
     files::{FOLDER, path},
     records::{Access, WorkRecords},
-    refusals,
+    refusals::{self, TypedChange},
 };
 use crate::forge::Forge;
 
@@ -111,8 +111,9 @@ pub fn allow_write(folder: &Path, path: &str, why: String) -> Result<WorkView, E
         return Err(Error::usage(what, "forge work check"));
     };
     let id = refusals::parse_id(file.kind, &file.name)?;
+    let typed = TypedChange::known(file.kind, &id);
     let command = WorkCommand::AllowWrite { kind: file.kind, id, why };
-    file.forge.work()?.change(&command)
+    Ok(file.forge.work()?.change(&command, &typed)?.view)
 }
 
 impl RecordPlace {

@@ -57,7 +57,8 @@ enum FlowSubcommand {
 
 impl FlowArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        let catalog = open_forge()?.catalog();
+        let forge = open_forge()?;
+        let catalog = forge.catalog();
         match self.subcommand {
             FlowSubcommand::List { json } => {
                 let rows = flow_rows(&catalog, &catalog.names()?);
@@ -92,7 +93,12 @@ impl FlowArgs {
                 Ok(ExitCode::SUCCESS)
             }
             FlowSubcommand::Check { name: Some(name), json: false } => {
-                let found = catalog.flow(&name)?;
+                let found = match (catalog.flow(&name), forge.settings()) {
+                    (Ok(found), _) => found,
+                    // It may be a pipeline of settings that cannot be read.
+                    (Err(_), Err(error)) if !catalog.names()?.contains(&name) => return Err(error),
+                    (Err(error), _) => return Err(error.into()),
+                };
                 terminal_output::print(&check_text(&found));
                 Ok(ExitCode::SUCCESS)
             }

@@ -1,4 +1,4 @@
-//! `forge gate`: looks at what must hold before a phase of a record or run begins.
+//! `forge gate`: looks at what must hold before a phase of a run or record begins.
 
 use std::process::ExitCode;
 
@@ -20,11 +20,11 @@ pub(crate) struct GateArgs {
 enum GateSubcommand {
     /// Check the gates of a phase, and say what is missing
     Check {
-        /// Name a stage or a check, such as implement or review-code
-        phase: String,
-        /// Name a task, sprint or bug, or a run
-        #[arg(value_name = "ID|RUN")]
+        /// Name a run, or a task, sprint or bug
+        #[arg(value_name = "RUN|ID")]
         target: String,
+        /// Name a stage or a check; one of several as TASK/NAME or STAGE/NAME
+        phase: String,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -37,8 +37,8 @@ const MISCONFIGURED: u8 = 2;
 
 impl GateArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        let GateSubcommand::Check { phase, target, json } = self.subcommand;
-        let check = open_forge()?.gate_check(&phase, &target)?;
+        let GateSubcommand::Check { target, phase, json } = self.subcommand;
+        let check = open_forge()?.gate_check(&target, &phase)?;
         if json {
             print_json(&check);
         } else {
@@ -55,9 +55,18 @@ impl GateArgs {
 }
 
 fn print(check: &GateCheck) {
-    let GateCheck { phase, ok, missing, misconfigured, next } = check;
+    let GateCheck { phase, ok, checked, missing, misconfigured, next, waits_for } = check;
     if *ok {
-        terminal_output::print(&format!("{phase} can begin."));
+        terminal_output::print(&match checked {
+            0 => format!("The flow sets no gates for {phase}, so nothing was checked."),
+            1 => format!("The gate of {phase} holds."),
+            several => format!("All {several} gates of {phase} hold."),
+        });
+    }
+    if let Some(waits) = waits_for {
+        terminal_output::print_note(&format!("{phase} has not begun: {waits}"));
+    }
+    if *ok {
         return;
     }
     terminal_output::print(&format!("{phase} cannot begin:"));

@@ -7,6 +7,9 @@
 use std::{ffi::OsString, fmt::Write as _};
 
 use clap::{Args, Command};
+use forge_core::work::WorkKind;
+
+use super::record;
 
 /// Print the help of a command
 #[derive(Args)]
@@ -132,14 +135,14 @@ const EXAMPLES: [(&str, &[&str]); 69] = [
     ("watch", &["forge watch T2"]),
     ("feature", &["forge feature new \"CSV export\"", "forge feature list"]),
     ("sprint", &["forge sprint new \"First release\"", "forge sprint show ACME-S01"]),
-    ("task", &["forge task new \"Parse the header\" sprintId=ACME-S01", "forge task list"]),
+    ("task", &["forge task new \"Parse the header\" sprint=ACME-S01", "forge task list"]),
     ("bug", &["forge bug new \"Empty file crashes\" severity=major", "forge bug list"]),
-    ("gate", &["forge gate check implement ACME-S01-T01"]),
+    ("gate", &["forge gate check ACME-S01-T01 implement"]),
     (
         "gate check",
-        &["forge gate check implement ACME-S01-T01", "forge gate check commit oqmd --json"],
+        &["forge gate check ACME-S01-T01 implement", "forge gate check oqmd T2/implement --json"],
     ),
-    ("verdict", &["forge verdict ACME-S01-T01 review-code", "forge verdict oqmd approve"]),
+    ("verdict", &["forge verdict ACME-S01-T01 review-code", "forge verdict oqmd T2/review"]),
     (
         "hook",
         &[
@@ -150,10 +153,10 @@ const EXAMPLES: [(&str, &[&str]); 69] = [
     ("import", &["forge import", "forge import ../old --write"]),
     ("work", &["forge work check", "forge work write ACME-S01-T01"]),
     ("feature new", &["forge feature new \"CSV export\" requirements+=\"quotes are kept\""]),
-    ("sprint new", &["forge sprint new \"First release\" feature_id=FEAT-001"]),
+    ("sprint new", &["forge sprint new \"First release\" feature=FEAT-001"]),
     (
         "task new",
-        &["forge task new \"Parse the header\" sprintId=ACME-S01 estimate=M writes=src/csv"],
+        &["forge task new \"Parse the header\" sprint=ACME-S01 estimate=M writes=src/csv"],
     ),
     ("bug new", &["forge bug new \"Empty file crashes\" severity=major"]),
     ("work check", &["forge work check", "forge work check --json"]),
@@ -180,6 +183,9 @@ const EXAMPLES: [(&str, &[&str]); 69] = [
 
 /// Adds to the definitions of the commands what their help has besides.
 pub(crate) fn with_help(cli: Command, length: HelpLength) -> Command {
+    let cli = WorkKind::ALL.into_iter().fold(cli, |cli, kind| {
+        cli.mut_subcommand(kind.as_str(), |command| record::with_kind(command, kind))
+    });
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{}\n\n{}\n{OPTIONS}{{after-help}}",
         groups(&cli),

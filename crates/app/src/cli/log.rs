@@ -1,14 +1,21 @@
 //! `forge log`: prints the milestones of a run, its checks, its phases, or all its facts, as sentences or as JSON.
 
-use std::{process::ExitCode, thread, time::Duration};
+use std::{
+    io::{self, IsTerminal as _},
+    process::ExitCode,
+    thread,
+    time::Duration,
+};
 
 use clap::{ArgAction, Args};
 use forge_api::{Error, clock::now, forge::Forge};
 use forge_core::{
     Run,
     event::Record,
+    id::{CallId, gate_label},
     run::Phase,
-    view::{LogLevel, LogLine, PhaseEvent, phase_total, sanitize, span},
+    verdict::PhaseVerdict,
+    view::{LogLevel, LogLine, PhaseAction, PhaseEvent, phase_total, sanitize, span},
 };
 
 use super::common::{json_line, named_or_latest, open_forge};
@@ -16,8 +23,9 @@ use crate::{
     character_set::CharacterSet,
     format,
     pager::{Paging, print_paged},
-    terminal_output,
+    terminal_info, terminal_output,
     text::fact_line::{fact_line, shown_facts},
+    text_width,
     verbosity::Verbosity,
 };
 
@@ -129,15 +137,11 @@ impl LogArgs {
             }
             return;
         }
-        let (mut lines, mut day) = (Vec::new(), today());
-        for event in events {
-            let date = format::date(event.at);
-            if day != date {
-                day.clone_from(&date);
-                lines.push(date);
-            }
-            lines.push(phase_line(event));
-        }
+        let rows: Vec<PhaseRow> = events.iter().map(PhaseRow::new).collect();
+        // A pipe has room for all of a line.
+        let is_terminal = io::stdout().is_terminal();
+        let width = if is_terminal { terminal_info::terminal_width() } else { usize::MAX };
+        let lines = phase_lines(&rows, width);
         let skipped = self.lines.map_or(0, |last| lines.len().saturating_sub(last));
         print_paged(&lines[skipped..].join("\n"), Paging::from_no_pager(self.no_pager));
     }
@@ -195,32 +199,122 @@ impl LogArgs {
     }
 }
 
-/// Formats a record of a phase: when, whose, what came of it, and what it used.
-fn phase_line(event: &PhaseEvent) -> String {
-    let task = event.task.as_ref().map(|task| format!("{task} ")).unwrap_or_default();
-    let iteration =
-        if event.iteration > 1 { format!(" {}", event.iteration) } else { String::new() };
-    let mut parts = vec![format!("{task}{}{iteration}", event.phase)];
-    parts.push(event.action.as_str().replace('_', " "));
-    let is_call = event.is_call();
-    parts.extend(event.verdict.filter(|_| is_call).map(|verdict| verdict.as_str().to_owned()));
-    parts.extend(event.took_ms.map(span));
-    parts.extend(
-        event.tokens.map(|tokens| format!("{} tokens", format::short_number(tokens.total()))),
-    );
-    if is_call {
-        parts.push(phase_total([event]).cost.to_figure());
+/// A line of the table of phases, and what is said below it.
+struct PhaseRow {
+    date: String,
+    time: String,
+    phase: String,
+    result: String,
+    took: String,
+    tokens: String,
+    cost: String,
+    agent: String,
+    said: String,
+}
+
+impl PhaseRow {
+    fn new(event: &PhaseEvent) -> Self {
+        let place = match (&event.task, &event.sprint) {
+            (Some(task), Some(sprint)) => {
+                let own = task.strip_prefix(sprint.as_str()).and_then(|own| own.strip_prefix('-'));
+                format!("{} {}", own.unwrap_or(task), gate_label(&event.phase))
+            }
+            (Some(_), None) => gate_label(&event.phase).to_owned(),
+            (None, _) => {
+                let call = event.call.as_ref().and_then(|call| call.parse().ok());
+                call.map_or_else(|| gate_label(&event.phase).to_owned(), |call| place(&call))
+            }
+        };
+        let iteration =
+            if event.iteration > 1 { format!(" {}", event.iteration) } else { String::new() };
+        let names = [&event.agent, &event.model];
+        let names = names.into_iter().map(String::as_str).filter(|name| !name.is_empty());
+        let is_call = event.is_call();
+        let said =
+            if event.summary.is_empty() { event.notes.join("; ") } else { event.summary.clone() };
+        Self {
+            date: format::date(event.at),
+            time: format::clock_time(event.at),
+            phase: sanitize(&format!("{place}{iteration}")),
+            result: result_text(event).to_owned(),
+            took: event.took_ms.map(span).unwrap_or_default(),
+            tokens: event
+                .tokens
+                .map(|tokens| format::short_number(tokens.total()))
+                .unwrap_or_default(),
+            cost: if is_call { phase_total([event]).cost.to_figure() } else { String::new() },
+            agent: sanitize(&names.collect::<Vec<&str>>().join(" ")),
+            said: said.split_whitespace().collect::<Vec<&str>>().join(" "),
+        }
     }
-    let who = [&event.role, &event.agent, &event.model];
-    let who: Vec<&str> =
-        who.into_iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
-    if !who.is_empty() {
-        parts.push(who.join("/"));
+}
+
+/// Names the phase of a call: `design`, `design review`, `T2`, `T2 review`.
+fn place(call: &CallId) -> String {
+    let unit = call.unit().label();
+    call.gate().map_or(unit.clone(), |gate| format!("{unit} {}", gate_label(gate)))
+}
+
+/// Says what came of a phase, in the words of screens.
+fn result_text(event: &PhaseEvent) -> &'static str {
+    let begins = |word: &str| event.notes.first().is_some_and(|note| note.starts_with(word));
+    match event.action {
+        PhaseAction::Start => "running",
+        PhaseAction::Complete => match event.verdict {
+            Some(PhaseVerdict::Approved) => "approved",
+            Some(PhaseVerdict::Revision) => "changes requested",
+            Some(PhaseVerdict::NotApplicable) | None => "done",
+            Some(PhaseVerdict::Unknown) => "partly done",
+        },
+        PhaseAction::GateFailed => "failed",
+        PhaseAction::SubagentRetry => "no result, again",
+        PhaseAction::SubagentEscalated => "no result",
+        PhaseAction::VerdictMalformed => "unreadable",
+        PhaseAction::Escalated if begins("failed: ") => "failed",
+        PhaseAction::Escalated if begins("blocked: ") => "blocked",
+        PhaseAction::Escalated => "needs you",
+        PhaseAction::TaskSkipped => "not finished",
     }
-    let said = if event.summary.is_empty() { event.notes.first() } else { Some(&event.summary) };
-    let said = said.map(|said| format!(": {}", said.lines().next().unwrap_or_default()));
-    let line = format!("{}{}", parts.join(" · "), said.unwrap_or_default());
-    format!("{}  {}", format::clock_time(event.at), sanitize(&line))
+}
+
+/// The longest name in the column of phases.
+const PHASE_WIDTH_MAX: usize = 34;
+/// The spaces before what is said of a phase.
+const SAID_INDENT: &str = "          ";
+
+/// Formats the table, with the date where it changes.
+fn phase_lines(rows: &[PhaseRow], width: usize) -> Vec<String> {
+    let longest = |cell: fn(&PhaseRow) -> &String, heading: &str| {
+        let cells = rows.iter().map(|row| text_width::width(cell(row)));
+        cells.max().unwrap_or_default().max(heading.len())
+    };
+    let phase = longest(|row| &row.phase, "PHASE").min(PHASE_WIDTH_MAX);
+    let result = longest(|row| &row.result, "RESULT");
+    let took = longest(|row| &row.took, "TOOK");
+    let tokens = longest(|row| &row.tokens, "TOKENS");
+    let cost = longest(|row| &row.cost, "COST");
+    let line = |cells: [&str; 7]| {
+        let [time, name, what, time_at_work, used, price, agent] = cells;
+        let name = text_width::pad(&text_width::cut_middle(name, phase), phase);
+        let line = format!(
+            "{time:<8}  {name}  {what:<result$}  {time_at_work:>took$}  {used:>tokens$}  {price:>cost$}  {agent}"
+        );
+        format::cut_end(line.trim_end(), width)
+    };
+    let headings = ["TIME", "PHASE", "RESULT", "TOOK", "TOKENS", "COST", "AGENT"];
+    let (mut lines, mut day) = (vec![line(headings)], today());
+    for row in rows {
+        if day != row.date {
+            day.clone_from(&row.date);
+            lines.push(row.date.clone());
+        }
+        let PhaseRow { time, phase, result, took, tokens, cost, agent, said, .. } = row;
+        lines.push(line([time, phase, result, took, tokens, cost, agent]));
+        if !said.is_empty() {
+            lines.push(format::hanging_indent(SAID_INDENT, &sanitize(said), width));
+        }
+    }
+    lines
 }
 
 fn today() -> String {

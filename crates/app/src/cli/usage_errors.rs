@@ -80,7 +80,8 @@ pub(crate) fn usage_error(error: &clap::Error, args: &[OsString], cli: &Command)
         let missing: Vec<String> =
             missing.iter().map(|argument| argument.replace(['<', '>'], "")).collect();
         let what = format!("`{}` needs {}", line.name(), missing.join(" and "));
-        line.missing_value(&missing).unwrap_or_else(|| Error::usage(what, line.usage(error)))
+        line.missing_value(&missing)
+            .unwrap_or_else(|| Error::usage(what, line.with_missing(&missing)))
     } else if [ErrorKind::InvalidValue, ErrorKind::ValueValidation].contains(&kind) {
         let argument = invalid(ContextKind::InvalidArg);
         let value = invalid(ContextKind::InvalidValue);
@@ -139,16 +140,16 @@ impl<'a> CommandLine<'a> {
         format!("{} --help", self.name())
     }
 
-    /// Returns how the command is used, as clap says it.
-    fn usage(&self, error: &clap::Error) -> String {
-        match error.get(ContextKind::Usage) {
-            Some(ContextValue::StyledStr(usage)) => {
-                let usage = usage.to_string();
-                let usage = usage.trim_start_matches("Usage: ").replace(['<', '>'], "");
-                usage.replace("[OPTIONS] ", "")
-            }
-            _ => self.help(),
-        }
+    /// Returns the same command line with the names of what is missing at its end.
+    fn with_missing(&self, missing: &[String]) -> String {
+        let words = self.words.iter().map(|word| quoted(word));
+        let missing = missing.iter().map(|name| match name.trim_end_matches("...") {
+            // What has several words is typed between quotes.
+            text @ ("TITLE" | "WHY" | "WORDS") => format!("\"{text}\""),
+            name => name.to_owned(),
+        });
+        let all: Vec<String> = words.chain(missing).collect();
+        format!("forge {}", all.join(" "))
     }
 
     /// Returns the same command line with another word in place of the first such.
@@ -201,6 +202,17 @@ impl<'a> CommandLine<'a> {
                     "unknown command `{wrong}`: a new version is installed with cargo, in the source of Forge"
                 ),
                 "cargo install --path crates/app",
+            );
+        }
+        if let (["bug" | "feature"], "block" | "unblock") = (self.path.as_slice(), wrong) {
+            let kind = self.path[0];
+            let id = self.words.iter().skip_while(|word| *word != wrong).nth(1);
+            let id = id.map_or_else(|| "ID".to_owned(), |id| quoted(id));
+            let what =
+                format!("a {kind} has no state `blocked`: only sprints and tasks can be blocked");
+            return Error::usage(
+                what,
+                format!("forge {kind} show {id}   # the states that may follow"),
             );
         }
         let name = [&self.path[..], &[wrong]].concat().join(" ");

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use forge_api::Error;
+use forge_api::{Error, verdict::RecordedVerdict};
 use forge_core::verdict::PhaseVerdict;
 
 use super::common::open_forge;
@@ -15,7 +15,7 @@ pub(crate) struct VerdictArgs {
     /// Name a run, or a task, sprint or bug
     #[arg(value_name = "RUN|ID")]
     target: String,
-    /// Name a review or another check, such as review-code, or a stage
+    /// Name a review, another check or a stage; one of several as TASK/NAME or STAGE/NAME
     phase: String,
 }
 
@@ -24,8 +24,11 @@ const NOT_APPROVED: u8 = 1;
 
 impl VerdictArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
-        let verdict = open_forge()?.verdict(&self.target, &self.phase)?;
+        let RecordedVerdict { verdict, why } = open_forge()?.verdict(&self.target, &self.phase)?;
         terminal_output::print(verdict.as_str());
+        if let Some(why) = why {
+            terminal_output::print_note(&why);
+        }
         Ok(match verdict {
             PhaseVerdict::Approved => ExitCode::SUCCESS,
             PhaseVerdict::Revision | PhaseVerdict::NotApplicable | PhaseVerdict::Unknown => {

@@ -35,10 +35,12 @@ fn a_gate_that_does_not_hold_starts_no_agent_and_names_all_that_is_missing() {
     let starts = world.ok(&["log", "-vv"]);
     assert!(!starts.contains("implement#1"), "{starts}");
     has(&world.ok(&["task", "list"]), &["ACME-S01-T01  escalated  Greet"]);
-    let checked = world.forge(&["gate", "check", "implement", "ACME-S01-T01"]);
+    let checked = world.forge(&["gate", "check", "ACME-S01-T01", "implement"]);
     assert_eq!(checked.code, FAILED, "{checked}");
     has(&checked.out, &missing);
-    has(&checked.out, &["Then continue with: forge resume"]);
+    has(&checked.out, &["Then continue with: forge retry"]);
+    let other_order = world.forge(&["gate", "check", "implement", "ACME-S01-T01"]);
+    assert_eq!((other_order.code, other_order.out), (FAILED, checked.out));
 }
 
 #[test]
@@ -68,25 +70,31 @@ fn a_document_that_is_too_short_goes_back_to_its_author() {
 fn a_check_of_gates_says_by_its_exit_code_what_holds() {
     let world = needing("require task.estimate == S");
     let check = |phase: &str, id: &str| {
-        let said = world.forge(&["gate", "check", phase, id, "--json"]);
+        let said = world.forge(&["gate", "check", id, phase, "--json"]);
         (said.code, serde_json::from_str::<Value>(&said.out).unwrap_or_default())
     };
     let missing = json!([{ "kind": "require-failed", "subject": "task.estimate", "want": "S", "got": "not set" }]);
     let next = "forge run ACME-S01-T01";
-    let fails = json!({ "phase": "implement", "ok": false, "missing": missing, "next": next });
+    let fails = json!({ "phase": "implement", "ok": false, "checked": 1, "missing": missing, "next": next });
     assert_eq!(check("implement", "acme-s01-t01"), (FAILED, fails));
     world.ok(&["task", "set", "ACME-S01-T01", "estimate=S"]);
-    let holds = json!({ "phase": "implement", "ok": true });
+    let holds = json!({ "phase": "implement", "ok": true, "checked": 1 });
     assert_eq!(check("implement", "ACME-S01-T01"), (DONE, holds));
-    let none = json!({ "phase": "record", "ok": true });
+    let none = json!({ "phase": "record", "ok": true, "checked": 0 });
     assert_eq!(check("record", "ACME-S01-T01"), (DONE, none), "a phase without gates");
+    let said = world.ok(&["gate", "check", "ACME-S01-T01", "record"]);
+    has(&said, &["The flow sets no gates for record, so nothing was checked."]);
+    has(
+        &world.ok(&["gate", "check", "ACME-S01-T01", "implement"]),
+        &["The gate of implement holds."],
+    );
     let (code, verdict) = check("commit", "ACME-S01-T01");
     assert_eq!((code, &verdict["missing"][0]["kind"]), (FAILED, &json!("verdict-missing")));
     world.ok(&["task", "block", "ACME-S01-T01", "no time"]);
     let (code, blocked) = check("plan", "ACME-S01-T01");
     assert_eq!((code, &blocked["missing"][0]["got"]), (FAILED, &json!("blocked")));
     for (phase, id, says) in [
-        ("implemnt", "ACME-S01-T01", "forge gate check implement ACME-S01-T01"),
+        ("implemnt", "ACME-S01-T01", "forge gate check ACME-S01-T01 implement"),
         ("implement", "ACME-S01-T77", "ACME-S01-T77"),
     ] {
         let said = world.refused(&["gate", "check", phase, id]);

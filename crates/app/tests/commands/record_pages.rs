@@ -196,11 +196,11 @@ fn friction_is_kept_shown_and_given_to_the_retrospective_and_a_flaw_of_it_fails_
         &text("friction.md"),
         &[
             "| engineer | greetings | skill_missing | 1 | 1 |",
-            "ACME-S01-T1 implement (engineer): skill_missing",
+            "ACME-S01-T01 implement (engineer): skill_missing",
             "> grep found none",
         ],
     );
-    has(&text("statistics.md"), &["| ACME-S01-T2 | implement | 1 | 0 | 0 | 0 |"]);
+    has(&text("statistics.md"), &["| ACME-S01-T02 | implement | 1 | 0 | 0 | 0 |"]);
     let brief = world.brief(&id, "retrospective#1");
     has(
         &brief,
@@ -217,7 +217,7 @@ fn friction_is_kept_shown_and_given_to_the_retrospective_and_a_flaw_of_it_fails_
     let view: Value =
         serde_json::from_str(&world.ok(&["stats", "friction", &id, "--json"])).unwrap();
     fits(schemars::schema_for!(FrictionSummary), &view);
-    assert_eq!(view["entries"][0]["task"], "ACME-S01-T1");
+    assert_eq!(view["entries"][0]["task"], "ACME-S01-T01");
     let facts = world.facts(&id);
     let notes = facts.iter().map(|fact| &fact["attempt_ended"]["receipt"]["notes"][0]);
     let is_told = notes
@@ -231,13 +231,9 @@ fn friction_is_kept_shown_and_given_to_the_retrospective_and_a_flaw_of_it_fails_
         fits(schemars::schema_for!(PhaseEvent), event);
     }
     let of = |task: &str| events.iter().filter(|event| event["task"] == task).count();
-    assert_eq!((of("ACME-S01-T1"), of("ACME-S01-T2")), (6, 6));
+    assert_eq!((of("ACME-S01-T01"), of("ACME-S01-T02")), (6, 6));
     has(
         &world.ok(&["log", &id, "--phases"]),
-        &[
-            "ACME-S01-T1 implement · complete · n/a · ",
-            " · engineer/scripted",
-            "review-code · complete · approved",
-        ],
+        &["PHASE ", "TOKENS", " AGENT", "  T01 implement  ", "  T01 review-code  approved "],
     );
 }

@@ -54,9 +54,9 @@ fn a_task_is_run_by_its_id_and_its_record_follows() {
     let said = run(&world, "acme-s01-t01", &[]);
     assert_eq!(said.code, DONE, "{said}");
     has(
-        &world.ok(&["task", "show", "ACME-S01-T01"]),
+        &world.ok(&["task", "show", "ACME-S01-T01", "-v"]),
         &[
-            "status                 committed",
+            "state                  committed",
             "taken on by",
             "moved from draft to planned",
             "moved from approved to committed",
@@ -110,7 +110,7 @@ fn a_sprint_that_has_tasks_begins_with_them_and_leaves_out_what_is_blocked() {
         "ACME-S01-T01  committed  Greet\nACME-S01-T02  committed  Part\nACME-S01-T03  blocked    Wave\n"
     );
     has(&world.ok(&["sprint", "list"]), &["ACME-S01  retrospective-done  First"]);
-    let history = world.ok(&["sprint", "show", "ACME-S01"]);
+    let history = world.ok(&["sprint", "show", "ACME-S01", "-v"]);
     has(&history, &["moved from active to partially-completed"]);
     world.ok(&["work", "check"]);
 }
@@ -127,29 +127,52 @@ fn a_sprint_plans_its_tasks_and_is_done_without_one_that_was_given_up() {
     assert_eq!(said.code, WAITS, "{said}");
     assert_eq!(
         world.ok(&["task", "list"]),
-        "ACME-S01-T1  escalated  Greet\nACME-S01-T2  draft      Part\nACME-S01-T3  committed  Wave\n"
+        "ACME-S01-T01  escalated  Greet\nACME-S01-T02  draft      Part\nACME-S01-T03  committed  Wave\n"
     );
     for (id, phase, verdict, code) in [
-        ("ACME-S01-T3", "review-code", "approved", DONE),
-        ("ACME-S01-T1", "review-code", "revision", FAILED),
-        ("ACME-S01-T1", "approve", "unknown", FAILED),
-        ("ACME-S01-T3", "plan", "n/a", FAILED),
+        ("ACME-S01-T03", "review-code", "approved", DONE),
+        ("ACME-S01-T01", "review-code", "revision", FAILED),
+        ("ACME-S01-T01", "approve", "unknown", FAILED),
+        ("ACME-S01-T03", "plan", "n/a", FAILED),
         ("ACME-S01", "scope", "approved", DONE),
     ] {
         let said = world.forge(&["verdict", id, phase]);
         assert_eq!((said.out.trim(), said.code), (verdict, code), "{id} {phase}: {said}");
     }
     has(
-        &world.refused(&["verdict", "ACME-S01-T1", "review-cod"]),
-        &["has no phase `review-cod`", "forge verdict ACME-S01-T1 review-code"],
+        &world.refused(&["verdict", "ACME-S01-T01", "review-cod"]),
+        &["has no phase `review-cod`", "forge verdict ACME-S01-T01 review-code"],
     );
-    has(&world.refused(&["verdict", "ACME-S01", "review-code"]), &["several tasks"]);
+    has(
+        &world.refused(&["verdict", "ACME-S01", "review-code"]),
+        &[
+            "several phases `review-code`: T1/review-code, T3/review-code",
+            "forge verdict ACME-S01 T1/review-code",
+        ],
+    );
+    // The run, a task of it in each form, and the words in the other order.
+    let run = world.latest();
+    for (one, other) in [
+        (&*run, "T3/review-code"),
+        (&*run, "ACME-S01-T03/review-code"),
+        (&*run, "tasks.T3/implement/review-code"),
+        ("T3/review-code", "acme-s01"),
+        ("t03", "review-code"),
+    ] {
+        let said = world.forge(&["verdict", one, other]);
+        assert_eq!((said.out.trim(), said.code), ("approved", DONE), "{one} {other}: {said}");
+    }
+    let unknown = world.forge(&["verdict", "ACME-S01-T01", "approve"]);
+    has(&unknown.err, &["note: ", "Q"]);
+    let refused = world.refused(&["verdict", &run, "nothing-like-it"]);
+    has(&refused, &["phases: plan, ", "forge status"]);
+    assert!(!refused.contains("land") && !refused.contains("form"), "{refused}");
     let done = world.forge(&["reject"]);
     assert_eq!(done.code, DONE, "{done}");
     has(&done.all(), &["Done, 2 tasks not finished", "not in the result: T1, T2"]);
     has(&world.ok(&["status"]), &["tasks left"]);
     has(
-        &world.ok(&["sprint", "show", "ACME-S01"]),
+        &world.ok(&["sprint", "show", "ACME-S01", "-v"]),
         &["moved from active to partially-completed", "retrospective-done"],
     );
 }
@@ -272,7 +295,7 @@ fn a_task_waits_for_what_it_depends_on_also_in_another_sprint() {
     let empty = run(&world, "ACME-S02", &[]);
     assert_eq!(empty.code, WRONG, "{empty}");
     has(&empty.err, &["waits for `ACME-S01-T01` of another sprint"]);
-    assert!(!world.ok(&["sprint", "show", "ACME-S02"]).contains("taken on"));
+    assert!(!world.ok(&["sprint", "show", "ACME-S02", "-v"]).contains("taken on"));
     let first = run(&world, "ACME-S01-T01", &[]);
     assert_eq!(first.code, DONE, "{first}");
     world.git(&["merge", "--quiet", "--ff-only", "--", &branch(&world, &world.latest())]);
@@ -320,7 +343,7 @@ fn what_a_person_has_moved_is_not_moved_back_for_a_reason_of_before() {
     is("implemented");
     let rewound = world.forge(&["rewind", &id, "implement"]);
     assert_eq!(rewound.code, WAITS, "it is sent back again: {rewound}");
-    let history = world.ok(&["task", "show", "ACME-S01-T01"]);
+    let history = world.ok(&["task", "show", "ACME-S01-T01", "-v"]);
     assert_eq!(history.matches("taken on by").count(), 2, "{history}");
 }
 
@@ -357,7 +380,7 @@ fn the_files_of_records_are_not_in_the_way_of_a_merge() {
     world.git(&["add", "."]);
     world.git(&["commit", "--quiet", "-m", "the records"]);
     assert_eq!(run(&world, "ACME-S01-T01", &[]).code, DONE);
-    world.ok(&["task", "show", "ACME-S01-T01"]);
+    world.ok(&["task", "show", "ACME-S01-T01", "-v"]);
     assert!(!world.git(&["status", "--porcelain"]).is_empty(), "its file is written");
     world.ok(&["merge", "--yes"]);
     assert_eq!(fs::read_to_string(world.repo.join("src/greet")).unwrap(), "a word\n");

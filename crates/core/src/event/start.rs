@@ -97,6 +97,28 @@ pub struct RunSubject {
     /// Tasks of a sprint that the run leaves out, because they are blocked or need a person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// How the records of tasks that the run itself plans are called. Older versions of Forge did not write it.
+    #[serde(default, skip_serializing_if = "PlannedTaskIds::is_as_planned")]
+    pub task_ids: PlannedTaskIds,
+}
+
+/// The ids of the records of tasks that a run itself plans.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlannedTaskIds {
+    /// The sprint and the task, as in `ACME-S01-T1`.
+    #[default]
+    AsPlanned,
+    /// As those of tasks that people create: `ACME-S01-T01`.
+    TwoDigits,
+}
+
+impl PlannedTaskIds {
+    /// Returns true for what older versions of Forge did.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub const fn is_as_planned(&self) -> bool {
+        matches!(self, Self::AsPlanned)
+    }
 }
 
 /// What happens where other work may change the same files.

@@ -43,7 +43,8 @@ impl fmt::Display for UnmetNeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, subject, want, got } = self;
         match kind {
-            UnmetKind::ArtifactMissing => write!(f, "{subject} is missing"),
+            UnmetKind::ArtifactMissing if got.is_empty() => write!(f, "{subject} is missing"),
+            UnmetKind::ArtifactMissing => write!(f, "{subject} is missing; {got}"),
             UnmetKind::ArtifactTooSmall => {
                 let want = want.trim_end_matches(" bytes");
                 write!(f, "{subject} has {got}; at least {want} are needed")

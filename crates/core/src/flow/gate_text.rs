@@ -278,6 +278,10 @@ fn artifact(rest: &str) -> Result<Directive, String> {
     if path.is_empty() || path.starts_with("min=") {
         return Err("`artifact` needs a path".to_owned());
     }
+    // A path can have spaces and signs, but no word that looks like another limit.
+    if let Some(limit) = path.split([' ', '\t']).skip(1).find(|word| is_limit(word)) {
+        return Err(format!("`{limit}` is not understood after a path: min=NUMBER, once and last"));
+    }
     if path.starts_with('/') || path.contains('\\') {
         return Err(format!("`{path}` is not a path inside the project"));
     }
@@ -294,6 +298,14 @@ fn artifact(rest: &str) -> Result<Directive, String> {
         open = rest;
     }
     Ok(Directive::Artifact { path: path.to_owned(), bytes_min })
+}
+
+/// Returns true for `WORD=NUMBER`, and for `min=` with anything.
+fn is_limit(word: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase());
+    word.split_once('=').is_some_and(|(name, value)| {
+        is_name(name) && (name == "min" || value.bytes().all(|b| b.is_ascii_digit()))
+    })
 }
 
 fn after(rest: &str) -> Result<Directive, String> {
@@ -330,8 +342,10 @@ fn predicate(rest: &str) -> Result<(RecordField, FieldTest), String> {
         "in" => {
             let inside = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
             let inside = inside.ok_or_else(form)?.trim();
-            let values = if inside.is_empty() { Vec::new() } else { several(inside)? };
-            FieldTest::IsIn(values.into_iter().map(accepts).collect::<Result<_, _>>()?)
+            if inside.is_empty() {
+                return Err(format!("`{rest}` names no value, so it can never hold"));
+            }
+            FieldTest::IsIn(several(inside)?.into_iter().map(accepts).collect::<Result<_, _>>()?)
         }
         _ => return Err(form()),
     };
@@ -436,7 +450,6 @@ mod tests {
                 require(FieldTest::IsIn(both.clone()))
             );
         }
-        assert_eq!(one("require task.status in []"), require(FieldTest::IsIn(Vec::new())));
         let verdict = PhaseVerdict::NotApplicable;
         for form in ["after triage = n/a", "after triage=N/A"] {
             assert_eq!(one(form), Directive::After { phase: "triage".into(), verdict });
@@ -452,6 +465,11 @@ mod tests {
             ("artifact min=3", "needs a path"),
             ("artifact a.md min=x", "not min=NUMBER"),
             ("artifact a.md min=", "not min=NUMBER"),
+            ("artifact a.md max=3", "`max=3` is not understood"),
+            ("artifact a.md min=3 min=4", "`min=3` is not understood"),
+            ("artifact a.md min=3 max=", "`min=3` is not understood"),
+            ("require task.status in []", "names no value"),
+            ("forbid task.status in [ ]", "names no value"),
             ("artifact /etc/passwd", "not a path inside"),
             ("artifact ../x", "not a plain path"),
             ("artifact a//b", "not a plain path"),

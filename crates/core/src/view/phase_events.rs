@@ -19,19 +19,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Amount,
-    format::{first_line, span},
+    format::{first_line, shorten_start, span},
     sentence::question_text,
     stats::{StatsRow, is_by_agent},
 };
 use crate::{
     Time,
     event::{
-        Event, FailureKind, Hold, Outcome, Question, QuestionReason, Ruling, Start, TriageOutcome,
+        Event, FailureKind, Hold, Outcome, PlannedTaskIds, Question, QuestionReason, Ruling, Start,
+        TriageOutcome,
     },
     flow::{Flow, Work},
     friction::Friction,
     id::{CallId, Scope, UnitId},
-    money::{Cost, Tokens},
+    money::{Cost, ModelUse, Tokens},
+    result::ResultError,
     run::{COHERENCE, CallEnding, CallKind, EndedCall},
     task_origin::TaskOrigin,
     verdict::{PhaseVerdict, Verdict},
@@ -215,6 +217,7 @@ struct EventReader<'a> {
     given: BTreeSet<String>,
     /// The tasks that were left out when the run began.
     left_out: Vec<String>,
+    task_ids: PlannedTaskIds,
     started: BTreeMap<CallId, Time>,
     /// The attempts that a gate has looked at.
     looked_at: BTreeMap<(UnitId, String), BTreeSet<u32>>,
@@ -237,7 +240,8 @@ impl EventReader<'_> {
             };
             let notes = vec![format!("{word}: {reason}")];
             let event = self.about_unit(PhaseAction::Escalated, at, unit);
-            self.events.push(PhaseEvent { notes, ..event });
+            let (iteration, role) = self.last_call(unit, &unit.stage);
+            self.events.push(PhaseEvent { notes, iteration, role, ..event });
         } else if let Event::RunHeld { hold: Hold::Escalated { what } } = fact {
             let event = self.event(PhaseAction::Escalated, at, &Scope::root(), "run");
             self.events.push(PhaseEvent { notes: vec![what.clone()], ..event });
@@ -264,6 +268,7 @@ impl EventReader<'_> {
     fn begin(&mut self, start: &Start) {
         self.flow = Flow::read_frozen(&start.flow, &start.texts, &start.params).ok();
         self.about = start.about.as_ref().map(|about| (about.kind, about.item.id.clone()));
+        self.task_ids = start.about.as_ref().map(|about| about.task_ids).unwrap_or_default();
         self.given = start.lists.keys().cloned().collect();
         let left_out = start.about.as_ref().map(|about| about.left_out.clone());
         self.left_out = left_out.unwrap_or_default();
@@ -312,7 +317,7 @@ impl EventReader<'_> {
         let stage = self.flow.as_ref()?.stage(&Scope::root().unit(group))?;
         let Work::Each { list, .. } = &stage.work else { return None };
         let is_given = self.given.contains(list);
-        let origin = if is_given { TaskOrigin::Given } else { TaskOrigin::Planned };
+        let origin = if is_given { TaskOrigin::Given } else { TaskOrigin::Planned(self.task_ids) };
         Some(origin.record_id(sprint, item))
     }
 
@@ -337,7 +342,15 @@ impl EventReader<'_> {
         }
         let event = self.event(PhaseAction::Escalated, at, &unit.scope, phase);
         let notes = vec![format!("{}: {}", question.id, question_text(question))];
-        self.events.push(PhaseEvent { notes, ..event });
+        let (iteration, role) = self.last_call(unit, phase);
+        self.events.push(PhaseEvent { notes, iteration, role, ..event });
+    }
+
+    /// Returns iteration and role of the last call in a phase of a unit.
+    fn last_call(&self, unit: &UnitId, phase: &str) -> (u32, String) {
+        let mut events = self.events.iter().rev();
+        let last = events.find(|event| is_call_of(event, unit) && event.phase == phase);
+        last.map(|event| (event.iteration, event.role.clone())).unwrap_or_default()
     }
 
     fn role(&self, call: &CallId) -> Option<String> {
@@ -385,9 +398,12 @@ impl EventReader<'_> {
         let iteration = if is_triage { 1 } else { self.iteration(call) };
         let (action, verdict, note) = came_to(&ended.ending);
         let receipt = fact.receipt();
-        let mut notes: Vec<String> = note.map(|note| shorten(&note)).into_iter().collect();
+        let mut notes: Vec<String> = note.map(|note| readable(&note)).into_iter().collect();
         notes.extend(receipt.iter().flat_map(|receipt| &receipt.notes).map(|note| shorten(note)));
-        let used = ended.used.clone().unwrap_or_default();
+        let mut used = ended.used.clone().unwrap_or_default();
+        if used.models.is_empty() && used.asked_for.is_some() {
+            used.models.push(ModelUse::unknown());
+        }
         let names = |name: &dyn Fn(usize) -> String| {
             let names: BTreeSet<String> = (0..used.models.len()).map(name).collect();
             let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
@@ -408,7 +424,11 @@ impl EventReader<'_> {
             role: role.unwrap_or_default(),
             agent: used.agent.clone(),
             provider: names(&|n| used.models[n].provider.clone()),
-            model: names(&|n| used.models[n].model.clone()),
+            model: names(&|n| {
+                // What the program does not tell was asked for, if anything was.
+                let told = Some(&used.models[n].model).filter(|model| !model.is_empty());
+                told.or(used.asked_for.as_ref()).cloned().unwrap_or_default()
+            }),
             started_at: Some(started.unwrap_or_else(|| ended.at.saturating_sub(ended.took_ms))),
             ended_at: Some(ended.at),
             took_ms: Some(ended.took_ms),
@@ -494,7 +514,9 @@ fn came_to(ending: &CallEnding) -> (PhaseAction, Option<PhaseVerdict>, Option<St
             Ruling::Verdict(Verdict::Block { reason, .. }) => {
                 (Complete, Some(PhaseVerdict::Revision), note(reason))
             }
-            Ruling::Fault { class, what } if class.is_about_form() => {
+            Ruling::Fault { class, what }
+                if class.is_about_form() && *what != ResultError::Missing.to_string() =>
+            {
                 (VerdictMalformed, unknown, note(what))
             }
             Ruling::Fault { what, .. } | Ruling::Unverified { what, .. } => {
@@ -516,6 +538,13 @@ fn came_to(ending: &CallEnding) -> (PhaseAction, Option<PhaseVerdict>, Option<St
 
 fn shorten(text: &str) -> String {
     super::shorten(text.trim(), NOTE_CHARS_MAX)
+}
+
+/// Returns what a program said last, without the lines of its protocol. How it ended is at the end, and is kept.
+fn readable(text: &str) -> String {
+    let is_protocol = |line: &&str| line.starts_with('{') && line.ends_with('}');
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_protocol(line));
+    shorten_start(&lines.collect::<Vec<&str>>().join("\n"), NOTE_CHARS_MAX)
 }
 
 /// Formats what the phases of a run came to, as a text for an agent that looks back.

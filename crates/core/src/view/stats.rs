@@ -70,6 +70,8 @@ fn by_model(run: &str, role: &str, ended: &EndedCall) -> impl Iterator<Item = Sp
     let used = ended.used.clone().unwrap_or_default();
     let unit = ended.call.unit();
     let agent = named(&used.agent);
+    // What the program does not tell was asked for, if anything was.
+    let asked_for = used.asked_for.unwrap_or_default();
     (0..).zip(parts(ended.spent, used.models)).map(move |(part, model)| Spending {
         run: run.to_owned(),
         call: ended.call.to_string(),
@@ -80,7 +82,7 @@ fn by_model(run: &str, role: &str, ended: &EndedCall) -> impl Iterator<Item = Sp
         role: named(role),
         agent: agent.clone(),
         provider: named(&model.provider),
-        model: named(&model.model),
+        model: named(if model.model.is_empty() { &asked_for } else { &model.model }),
         tokens: model.tokens,
         cost: model.cost,
         took_ms: if part == 0 { ended.took_ms } else { 0 },

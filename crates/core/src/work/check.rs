@@ -144,6 +144,7 @@ pub fn references(kind: WorkKind, fields: &Fields) -> Vec<WorkId> {
             }
             FieldShape::TextByRecord(_) => found.extend(value.keys()),
             FieldShape::Text { .. }
+            | FieldShape::Line { .. }
             | FieldShape::Choice(_)
             | FieldShape::Count
             | FieldShape::Flag

@@ -42,6 +42,10 @@ pub enum FieldShape {
     Text {
         chars_max: usize,
     },
+    /// A text without line breaks.
+    Line {
+        chars_max: usize,
+    },
     Choice(&'static [&'static str]),
     Count,
     Flag,
@@ -99,7 +103,26 @@ impl FieldRule {
     pub const fn is_settable(&self) -> bool {
         matches!(self.owner, FieldOwner::Required | FieldOwner::Optional)
     }
+
+    /// Returns the name on screens and on the command line, where the key in files can be used, too.
+    pub fn label(&self) -> &'static str {
+        let other = LABELS.iter().find(|(key, _)| *key == self.name);
+        other.map_or(self.name, |(_, label)| label)
+    }
 }
+
+/// The fields whose keys in files are not the words of screens.
+const LABELS: &[(&str, &str)] = &[
+    ("sprintId", "sprint"),
+    ("feature_id", "feature"),
+    ("taskIds", "tasks"),
+    ("createdAt", "created"),
+    ("created_at", "created"),
+    ("updated_at", "updated"),
+    ("completedAt", "completed"),
+    ("reportedAt", "reported"),
+    ("resolvedAt", "resolved"),
+];
 
 const fn of(owner: FieldOwner, name: &'static str, shape: FieldShape) -> FieldRule {
     FieldRule { name, owner, shape }
@@ -121,13 +144,13 @@ const fn derived(name: &'static str, shape: FieldShape) -> FieldRule {
     of(FieldOwner::Derived, name, shape)
 }
 
-const TITLE: FieldRule = required("title", FieldShape::Text { chars_max: TITLE_CHARS_MAX });
+const TITLE: FieldRule = required("title", FieldShape::Line { chars_max: TITLE_CHARS_MAX });
 const FEATURE: FieldRule = optional("feature_id", FieldShape::Record(WorkKind::Feature));
 const DESCRIPTION: FieldRule =
     optional("description", FieldShape::Text { chars_max: TEXT_CHARS_MAX });
 const PATH: FieldRule = optional("path", FieldShape::Path);
-const NAME: FieldShape = FieldShape::Text { chars_max: NAME_CHARS_MAX };
-const LINE: FieldShape = FieldShape::Text { chars_max: LINE_CHARS_MAX };
+const NAME: FieldShape = FieldShape::Line { chars_max: NAME_CHARS_MAX };
+const LINE: FieldShape = FieldShape::Line { chars_max: LINE_CHARS_MAX };
 const LINES: FieldShape = FieldShape::Texts { entries_max: ENTRIES_MAX, chars_max: LINE_CHARS_MAX };
 const LOCATOR: FieldRule =
     optional("locator", FieldShape::Table(&[required("backend", NAME), required("ref", LINE)]));
@@ -258,6 +281,11 @@ pub fn rule(kind: WorkKind, name: &str) -> Option<&'static FieldRule> {
     rules(kind).iter().find(|rule| rule.name == name)
 }
 
+/// Returns the field that a person means by its label, or by its key in files.
+pub fn rule_by_label(kind: WorkKind, name: &str) -> Option<&'static FieldRule> {
+    rule(kind, name).or_else(|| rules(kind).iter().find(|rule| rule.label() == name))
+}
+
 /// Answers with the id of a record as it is spelled, or why the text names none.
 pub(super) type FindRecord<'a> = &'a dyn Fn(WorkKind, &str) -> Result<String, String>;
 
@@ -273,6 +301,9 @@ impl FieldShape {
         match (self, value) {
             (Self::Text { chars_max }, FieldValue::Text(text)) => {
                 check_text(text, *chars_max).map_err(flaw)
+            }
+            (Self::Line { chars_max }, FieldValue::Text(text)) => {
+                check_line(text, *chars_max).map_err(flaw)
             }
             (Self::Choice(known), FieldValue::Text(text)) => {
                 if known.contains(&text.as_str()) {
@@ -301,7 +332,7 @@ impl FieldShape {
             (Self::Path, FieldValue::Text(path)) => check_path(path).map_err(flaw),
             (Self::Paths, FieldValue::List(entries)) => {
                 check_length(entries.len(), ENTRIES_MAX).map_err(flaw)?;
-                each(field, entries, |path| check_path(path))
+                each_named(field, entries, |path| check_path(path))
             }
             (Self::Record(kind), FieldValue::Text(text)) => {
                 *text = find(*kind, text).map_err(flaw)?;
@@ -309,7 +340,7 @@ impl FieldShape {
             }
             (Self::Records(kind), FieldValue::List(entries)) => {
                 check_length(entries.len(), ENTRIES_MAX).map_err(flaw)?;
-                each(field, entries, |text| {
+                each_named(field, entries, |text| {
                     *text = find(*kind, text)?;
                     Ok(())
                 })?;
@@ -346,6 +377,7 @@ impl FieldShape {
         let wrong = || format!("must be {}, not `{text}`", self.noun());
         match self {
             Self::Text { .. }
+            | Self::Line { .. }
             | Self::Choice(_)
             | Self::Time
             | Self::Address
@@ -367,10 +399,40 @@ impl FieldShape {
         matches!(self, Self::Texts { .. } | Self::Paths | Self::Records(_))
     }
 
+    /// Returns the values that can be typed, for a list of fields.
+    pub fn values(&self) -> String {
+        match self {
+            Self::Choice(known) => known.join(", "),
+            Self::Text { chars_max } | Self::Line { chars_max } => {
+                format!("text, at most {chars_max} characters")
+            }
+            Self::Texts { entries_max, chars_max } => {
+                format!("list of at most {entries_max} texts of {chars_max} characters")
+            }
+            Self::Table(rules) => {
+                let names: Vec<&str> = rules.iter().map(|rule| rule.name).collect();
+                format!("object with {}", names.join(", "))
+            }
+            Self::Count
+            | Self::Flag
+            | Self::Time
+            | Self::Address
+            | Self::Path
+            | Self::Paths
+            | Self::Record(_)
+            | Self::Records(_)
+            | Self::TextByRecord(_) => {
+                let noun = self.noun();
+                let plain = noun.strip_prefix("a ").or_else(|| noun.strip_prefix("an "));
+                plain.or_else(|| noun.strip_prefix("the ")).unwrap_or(&noun).to_owned()
+            }
+        }
+    }
+
     /// Returns a description of its values.
     pub fn noun(&self) -> String {
         match self {
-            Self::Text { .. } => "a text".to_owned(),
+            Self::Text { .. } | Self::Line { .. } => "a text".to_owned(),
             Self::Choice(known) => format!("one of {}", known.join(", ")),
             Self::Count => "a whole number".to_owned(),
             Self::Flag => "true or false".to_owned(),
@@ -469,8 +531,13 @@ fn check_text(text: &str, chars_max: usize) -> Result<(), String> {
     }
 }
 
+fn check_line(text: &str, chars_max: usize) -> Result<(), String> {
+    check_text(text, chars_max)?;
+    if text.contains('\n') { Err("has a line break in it".to_owned()) } else { Ok(()) }
+}
+
 fn check_path(path: &str) -> Result<(), String> {
-    check_text(path, LINE_CHARS_MAX)?;
+    check_line(path, LINE_CHARS_MAX)?;
     item::path_flaw(path).map_or(Ok(()), |why| Err(format!("has the path `{path}`, {why}")))
 }
 
@@ -479,6 +546,16 @@ fn check_length(entries: usize, entries_max: usize) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("has {entries} entries, and at most {entries_max} are allowed"))
+}
+
+/// Checks the entries of a list whose flaws name the entry, so that its number says nothing.
+fn each_named(
+    field: &str,
+    entries: &mut [FieldValue],
+    check: impl FnMut(&mut String) -> Result<(), String>,
+) -> Result<(), FieldFlaw> {
+    each(field, entries, |_| Ok(()))?;
+    each(field, entries, check).map_err(|flaw| FieldFlaw { field: field.to_owned(), ..flaw })
 }
 
 /// Checks the entries of a list of texts.

@@ -2,7 +2,7 @@
 
 use forge_core::{
     Report,
-    event::{Answer, Receipt, RunSubject, Start, UnmetNeed},
+    event::{Answer, PlannedTaskIds, Receipt, RunSubject, Start, UnmetNeed},
     followed::{FollowedRecord, followed, record_for},
     id::Scope,
     item::Item,
@@ -23,7 +23,12 @@ fn about(kind: WorkKind, text: &str) -> Start {
     let name = kind.as_str();
     let mut start = start_of(name, &[(name, text)], &[]);
     let item = Item { id: "ACME-S01".to_owned(), ..Item::default() };
-    start.about = Some(Box::new(RunSubject { kind, item, left_out: Vec::new() }));
+    start.about = Some(Box::new(RunSubject {
+        kind,
+        item,
+        left_out: Vec::new(),
+        task_ids: PlannedTaskIds::default(),
+    }));
     start
 }
 
@@ -142,7 +147,12 @@ fn the_paths_of_a_task_bind_its_run_although_it_has_no_list() {
     let mut start = about(WorkKind::Task, TASK);
     let writes = vec!["src/a".to_owned()];
     let item = Item { id: "ACME-S01-T01".to_owned(), writes: writes.clone(), ..Item::default() };
-    start.about = Some(Box::new(RunSubject { kind: WorkKind::Task, item, left_out: Vec::new() }));
+    start.about = Some(Box::new(RunSubject {
+        kind: WorkKind::Task,
+        item,
+        left_out: Vec::new(),
+        task_ids: PlannedTaskIds::default(),
+    }));
     let mut world = World::of(start).begin();
     world.end("plan#1");
     let claims = forge_core::path_claims::claims(&world.run);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use forge_core::{
-    event::{Receipt, RunSubject},
+    event::{PlannedTaskIds, Receipt, RunSubject},
     item::Item,
     money::{Cost, Money, Spent},
     view::{
@@ -38,7 +38,12 @@ fn about(kind: WorkKind, text: &str, name: &str) -> World {
     let flow = kind.as_str();
     let mut start = start_of(flow, &[(flow, text)], &[]);
     let item = Item { id: name.to_owned(), ..Item::default() };
-    start.about = Some(Box::new(RunSubject { kind, item, left_out: Vec::new() }));
+    start.about = Some(Box::new(RunSubject {
+        kind,
+        item,
+        left_out: Vec::new(),
+        task_ids: PlannedTaskIds::default(),
+    }));
     World::of(start)
 }
 

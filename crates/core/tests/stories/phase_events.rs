@@ -2,7 +2,7 @@
 //! the ledger is looked at in every story, by `invariants.rs`.
 
 use forge_core::{
-    event::{Answer, Receipt, RunSubject, Start},
+    event::{Answer, PlannedTaskIds, Receipt, RunSubject, Start},
     friction::FrictionReport,
     item::Item,
     money::Spent,
@@ -23,7 +23,12 @@ fn about(kind: WorkKind, id: &str, text: &str) -> Start {
     let name = kind.as_str();
     let mut start = start_of(name, &[(name, text)], &[]);
     let item = Item { id: id.to_owned(), ..Item::default() };
-    start.about = Some(Box::new(RunSubject { kind, item, left_out: Vec::new() }));
+    start.about = Some(Box::new(RunSubject {
+        kind,
+        item,
+        left_out: Vec::new(),
+        task_ids: PlannedTaskIds::default(),
+    }));
     start
 }
 
@@ -119,7 +124,7 @@ fn an_agent_without_a_result_is_called_again_and_then_a_person_is() {
         task().outcome("plan#1", fault("it crashed")).outcome("plan#2", fault("again")).played();
     assert_eq!(
         lines(&world),
-        ["plan 1 subagent_retry unknown", "plan 2 subagent_escalated unknown", "plan 0 escalated"]
+        ["plan 1 subagent_retry unknown", "plan 2 subagent_escalated unknown", "plan 2 escalated"]
     );
     assert_eq!(events(&world)[0].notes, ["it crashed"]);
 }
@@ -132,6 +137,34 @@ fn a_verdict_that_cannot_be_read_is_no_verdict() {
         lines[1..3],
         ["review-plan 1 verdict_malformed unknown", "review-plan 1 complete approved"]
     );
+}
+
+#[test]
+fn a_review_that_left_no_result_is_called_again_as_work_is() {
+    let missing = "no `result.json` in the outbox";
+    let world = task().ruling("plan#1/review-plan#1", unread(missing)).played();
+    assert_eq!(lines(&world)[1], "review-plan 1 subagent_retry unknown");
+}
+
+#[test]
+fn a_note_of_a_crash_has_no_protocol_and_says_how_it_ended() {
+    let what = "{\"type\":\"spent\",\"input\":1}\nno memory\nkilled by signal 9";
+    let world = task().outcome("plan#1", fault(what)).played();
+    assert_eq!(events(&world)[0].notes, ["no memory\nkilled by signal 9"]);
+}
+
+#[test]
+fn planned_tasks_have_ids_of_two_digits_where_their_run_began_so() {
+    for (ids, id) in
+        [(PlannedTaskIds::AsPlanned, "ACME-S01-T1"), (PlannedTaskIds::TwoDigits, "ACME-S01-T01")]
+    {
+        let mut start = about(WorkKind::Sprint, "ACME-S01", SPRINT);
+        start.about.as_mut().unwrap().task_ids = ids;
+        let world = World::of(start).auto().list("plan", vec![writes("T1", "a")]).played();
+        let tasks: Vec<Option<String>> =
+            events(&world).into_iter().map(|event| event.task).collect();
+        assert!(tasks.contains(&Some(id.to_owned())), "{tasks:?}");
+    }
 }
 
 #[test]

@@ -26,6 +26,12 @@ pub(super) fn read(folder: &SourceFolder, below: &str, draft: &mut ImportDraft) 
     if decisions.is_empty() {
         one_file(folder, &format!("{below}/DECISIONS.md"), draft, &table);
     }
+    if !decisions.is_empty() && folder.may_have(&format!("{below}/DECISIONS.md")) {
+        let path = folder.shown(&format!("{below}/DECISIONS.md"));
+        draft
+            .notes
+            .push(format!("{path} is left out: the files below decisions/ are read instead"));
+    }
     for path in decisions {
         one_file(folder, &path, draft, &decision_part);
     }
@@ -65,6 +71,9 @@ fn one_file(
     let text = folder.text(path);
     let Some(Some(text)) = draft.keep(source.clone(), text) else { return };
     let notes = read(&text.replace("\r\n", "\n"));
+    if notes.as_ref().is_ok_and(Vec::is_empty) && !text.trim().is_empty() {
+        draft.notes.push(format!("{source} has nothing in the form that is read, and is left out"));
+    }
     for (kind, text) in draft.keep(source.clone(), notes).unwrap_or_default() {
         let text = format!("{}\n\nSource: {source}\n", text.trim());
         draft.knowledge.push(KnowledgeNote { source: source.clone(), kind, text });
