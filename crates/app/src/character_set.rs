@@ -4,7 +4,7 @@
 
 use std::{env, sync::LazyLock};
 
-use crate::text_width;
+use unicode_width::UnicodeWidthChar as _;
 
 /// The characters of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl CharacterSet {
 
     /// Replaces characters that the terminal cannot show by others of the same width.
     pub(crate) fn encode(self, text: &str) -> String {
-        self.replace(text, |c| "?".repeat(text_width::width(c.encode_utf8(&mut [0; 4]))))
+        self.replace(text, |c| "?".repeat(c.width().unwrap_or_default()))
     }
 
     /// Replaces only the symbols of Forge: what agents and people wrote stays as it is.

@@ -36,7 +36,7 @@ pub(crate) struct DoctorArgs {
     /// Repair a damaged journal
     #[arg(long, conflicts_with_all = ["salvage", "rebuild", "fix"])]
     restore: bool,
-    /// Rename settings of older versions in your files without asking
+    /// Rename settings of older versions without asking
     #[arg(long, short, requires = "fix")]
     yes: bool,
     /// Print JSON

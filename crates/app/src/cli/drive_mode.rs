@@ -55,7 +55,7 @@ const DRIVER_POLL: Duration = Duration::from_millis(20);
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct DriveArgs {
-    /// Print each entry of the journal and the end as a JSON object
+    /// Print each entry and the end as a JSON object
     #[arg(long)]
     json: bool,
     /// Print log lines instead of the live screen

@@ -117,9 +117,8 @@ fn calls_text(flow: &flow::Flow) -> String {
     let for_each =
         if for_each > 0 { format!(" and {for_each} for each task") } else { String::new() };
     let most = flow.calls_max().0;
-    format!(
-        "usually {once} agent calls{for_each}, at most {most} if all work is sent back each time"
-    )
+    let usual = format::count(u32::try_from(once).unwrap_or(u32::MAX), "agent call");
+    format!("usually {usual}{for_each}, at most {most} if all work is sent back each time")
 }
 
 fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Error> {

@@ -50,7 +50,7 @@ pub(crate) struct LogArgs {
     /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
-    /// Print a JSON object for each entry of the journal, or for each phase
+    /// Print a JSON object for each entry or phase: seq, at, facts
     #[arg(long)]
     json: bool,
 }

@@ -26,9 +26,9 @@ use crate::{format, terminal_output, text::answer_text::OpenQuestions};
 /// Continue a run after a stop, a crash, an answer or a failure
 #[derive(Args)]
 pub(crate) struct ResumeArgs {
-    /// Name the run, or the folder of an Entelligentsia Forge run; the open run by default
+    /// Name the run, or a folder of an older system; the open run by default
     run: Option<String>,
-    /// Set the size of a run from such a folder, if it has none: S, M or L
+    /// Set the size for such a folder: S, M or L
     #[arg(long, value_name = "SIZE")]
     effort: Option<String>,
     /// Set a new cap in dollars for the whole run

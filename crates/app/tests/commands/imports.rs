@@ -209,7 +209,7 @@ fn an_import_can_be_repeated_and_overwrites_no_change_that_was_made_here() {
     other("tasks/ACME-S01-T01.json", "\"M\"", "\"L\"");
     has(
         &world.ok(&["import"]),
-        &["changed  bug      ACME-BUG-001", "0 new, 2 changed, 4 as before"],
+        &["changed  bug      ACME-BUG-001", "0 new, 2 changed, 4 unchanged"],
     );
     world.ok(&["import", "--write"]);
     has(&world.ok(&["bug", "list"]), &["ACME-BUG-001  reported"]);
@@ -221,7 +221,7 @@ fn an_import_can_be_repeated_and_overwrites_no_change_that_was_made_here() {
     fs::write(&path, text.replace("Parse the header", "By hand")).unwrap();
     let said = world.forge(&["import", "--write"]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.out, &["0 new, 0 changed, 6 as before"]);
+    has(&said.out, &["0 new, 0 changed, 6 unchanged"]);
     // Changed on both sides.
     other("tasks/ACME-S01-T01.json", "\"L\"", "\"XL\"");
     other("tasks/ACME-S01-T02.json", "Parse the header", "Parse it");
@@ -549,7 +549,7 @@ fn a_folder_elsewhere_can_be_imported_and_an_empty_one_says_what_is_missing() {
         &world.ok(&["task", "show", "ACME-S01-T01"]),
         &[&format!("{folder}/.forge/store/tasks/ACME-S01-T01.json")],
     );
-    has(&world.ok(&["import", folder]), &["6 as before"]);
+    has(&world.ok(&["import", folder]), &["6 unchanged"]);
     assert!(world.repo.join(".forge/work/tasks/ACME-S01-T01.json").is_file());
     assert!(!other.repo.join(".forge/work").exists());
 }

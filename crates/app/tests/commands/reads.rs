@@ -416,7 +416,7 @@ fn flows_are_listed_shown_and_checked_with_what_is_wrong_with_them() {
     has(&world.ok(&["flow", "show", "mine", "--text"]), &["agent = \"worker\""]);
     has(
         &world.ok(&["flow", "check", "mine"]),
-        &["`mine` is valid", "usually 2 agent calls, at most 6 if"],
+        &["`mine` is valid", "usually 1 agent call, at most 6 if"],
     );
     has(
         &world.refused(&["flow", "check", "broken"]),

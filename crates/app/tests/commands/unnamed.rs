@@ -72,10 +72,9 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
         let order = [&second, &first].map(|run| said.find(short(run)).expect(run));
         assert!(order.is_sorted(), "the newest comes first: {said}");
     }
-    let commands =
-        [&second, &first].map(|run| format!("forge revise {} 'say less'   # do it", short(run)));
     let said = world.refused(&["revise", "say less"]);
-    has(&said, &["2 runs need you; name one", &commands.join("\n   or: ")]);
+    let [newer, older] = [&second, &first].map(|run| format!("forge revise {} ", short(run)));
+    has(&said, &["2 runs need you; name one", &newer, &older, " 'say less'   # do it"]);
     assert_eq!([&first, &second].map(|run| world.records(run)), records);
     world.ok(&["abandon", "--yes", &first]);
     has(&world.ok(&["abandon", "-y"]), &[&format!("{} is abandoned", short(&second))]);

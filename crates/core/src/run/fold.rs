@@ -247,12 +247,7 @@ impl Run {
             Event::CallSettled { call, spent, .. } => {
                 self.settle(call, &Receipt::from_spent(*spent));
             }
-            Event::GatePassed { unit, gate, by, .. } => {
-                if let Approval::Person { question } = by {
-                    self.accept_findings(unit, *question);
-                }
-                self.pass_gate(unit, gate);
-            }
+            Event::GatePassed { unit, gate, by, .. } => self.approve_gate(unit, gate, *by),
             Event::GateWaived { unit, gate, why } => self.waive_gate(unit, gate, *why),
             Event::QuestionAsked(question) => self.asked(question),
             Event::Answered { question, answer, words, .. } => {
@@ -308,6 +303,13 @@ impl Run {
             }
         }
         if let Waiver::Person { question } = why {
+            self.accept_findings(unit, question);
+        }
+        self.pass_gate(unit, gate);
+    }
+
+    fn approve_gate(&mut self, unit: &UnitId, gate: &str, by: Approval) {
+        if let Approval::Person { question } = by {
             self.accept_findings(unit, question);
         }
         self.pass_gate(unit, gate);

@@ -243,7 +243,14 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
             (QuestionReason::Checkpoint { .. } | QuestionReason::Guarded, Answer::GiveUp) => {
                 "ask for something smaller, or say in the request what was missing"
             }
-            (QuestionReason::Checkpoint { .. } | QuestionReason::Guarded, _) => continue,
+            // Calls that ended without a result are advised on as such.
+            (
+                QuestionReason::Checkpoint { .. }
+                | QuestionReason::Guarded
+                | QuestionReason::NoResult { .. }
+                | QuestionReason::NoVerdict { .. },
+                _,
+            ) => continue,
             (QuestionReason::Unverified { .. }, _) => {
                 "set verify.commands, so that no question is needed"
             }
@@ -260,8 +267,6 @@ fn questions(run: &Run, all: &mut Vec<Improvement>) {
                 _,
             ) => "split the work, or say in the request what the review asks for",
             (QuestionReason::Blocked { .. }, _) => "fix what blocked it before the next run",
-            // It was tried several times before, which is advised on as such.
-            (QuestionReason::NoResult { .. } | QuestionReason::NoVerdict { .. }, _) => continue,
             (
                 QuestionReason::DoesNotLand
                 | QuestionReason::LandedAlready
