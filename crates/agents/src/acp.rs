@@ -123,7 +123,7 @@ struct AcpStream {
     model: String,
     /// The total of the session so far, in millionths of a dollar.
     total_micros: u64,
-    /// Whether a price was ever told.
+    /// Tokens have a price of their own only where no price is told.
     cost: CostTold,
     turn: TurnState,
 }
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
     use crate::signal::ErrorClass;
 
-    /// What the lines of a stream mean.
+    /// Reads lines as a stream.
     fn signals(earlier: &Earlier, lines: &[AcpLine]) -> Vec<Signal> {
         let mut stream = AcpStream::new(earlier);
         let mut signals = Vec::new();

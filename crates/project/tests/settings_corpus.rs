@@ -31,7 +31,6 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("agents.scripted.scenario", "\"a.toml\"", "\"/b/c.toml\"", "\"\""),
     ("agents.mine.like", "\"claude\"", "\"program\"", "\"scripted\""),
     ("agents.mine.command", "[\"/a b\", '--c']", "[\"x\"]", "[\"~/x\"]"),
-    ("agents.mine.acp", "[\"goose\", 'acp']", "[\"x\"]", "[]"),
     ("agents.mine.model", "\"opus\"", "\"a[1m]\"", "\"a b\""),
     ("agents.mine.pass", "[\"A\", \"_b\"]", "[]", "[\"A\", \"1B\"]"),
     ("roles.writer.agent", "\"scripted\"", "\"claude\"", "\"gone\""),
@@ -70,6 +69,7 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("architecture", "[\"docs/architecture\"]", "[]", "[\"../docs\"]"),
     ("work.pages", "\"docs/work\"", "\"pages\"", "\"docs/../..\""),
     ("work.escalated", "\"halt\"", "\"continue\"", "\"hold\""),
+    ("agents.mine.acp", "[\"goose\", 'acp']", "[\"x\"]", "[]"),
 ];
 
 /// Values of every type of TOML; most keys accept one type.

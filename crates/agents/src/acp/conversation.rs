@@ -22,7 +22,7 @@ use super::lines::AcpLine;
 use super::rpc::{self, METHOD_NOT_FOUND, PeerMessage, RpcError};
 use super::wire::{
     AuthMethod, ConfigOption, CreateTerminal, Initialized, NamedTerminal, OpenedSession,
-    PromptEnded, ReadFile, TurnUsage, Update, VERSION, WriteFile, read,
+    PromptEnded, ReadTextFile, TurnUsage, Update, VERSION, WriteTextFile, read,
 };
 use crate::signal::{ErrorClass, TEXT_CHARACTERS_MAX, TokenCounts, first_line, truncate};
 
@@ -57,8 +57,8 @@ pub(super) enum AcpAct {
 #[derive(Debug, PartialEq)]
 pub(super) enum ClientRequest {
     Permit(PermissionRequest),
-    ReadFile(ReadFile),
-    WriteFile(WriteFile),
+    ReadTextFile(ReadTextFile),
+    WriteTextFile(WriteTextFile),
     CreateTerminal(CreateTerminal),
     TerminalOutput(NamedTerminal),
     WaitForTerminal(NamedTerminal),
@@ -66,7 +66,7 @@ pub(super) enum ClientRequest {
     ReleaseTerminal(NamedTerminal),
 }
 
-/// What is wanted of the agent.
+/// One turn, as it is asked of the agent.
 #[derive(Clone, Debug)]
 pub(super) struct AcpTask {
     pub(super) prompt: String,
@@ -179,10 +179,9 @@ impl AcpConversation {
             PeerMessage::Notification { method, params } if method == "session/update" => {
                 self.update(params, line)
             }
-            PeerMessage::Notification { .. } => self.keep(line),
             PeerMessage::Answer { id, answer } if id == json!(self.asked) => self.answer(answer),
-            // Answered twice, or never asked.
-            PeerMessage::Answer { .. } => self.keep(line),
+            // One that we do not know, and what was answered twice, or never asked.
+            PeerMessage::Notification { .. } | PeerMessage::Answer { .. } => self.keep(line),
             PeerMessage::Rubbish => self.rubbish(line),
         }
     }
@@ -263,7 +262,7 @@ impl AcpConversation {
                 }
                 self.prompt()
             }
-            (AcpStep::Prompt | AcpStep::Cancel, Ok(ended)) => self.turn_ended(read(ended)),
+            (AcpStep::Prompt | AcpStep::Cancel, Ok(ended)) => self.turn_ended(&read(ended)),
             (step, Err(error)) => self.refused(step, &error),
             (AcpStep::Over, Ok(_)) => Vec::new(),
         }
@@ -306,7 +305,7 @@ impl AcpConversation {
         let Some(model) = self.task.model.clone() else { return self.prompt() };
         let Some(option) = self.options.iter().find(|option| option.is_model()) else {
             let what = format!(
-                "the agent lets nobody choose its model, and `{model}` is asked for: remove the setting, \
+                "the agent offers no choice of models, and `{model}` is asked for: remove the setting, \
                  and choose the model in the agent's own settings"
             );
             return self.fail(ErrorClass::NoModel, &what);
@@ -333,7 +332,7 @@ impl AcpConversation {
         vec![AcpAct::Print(began), self.ask(AcpStep::Prompt, "session/prompt", &params)]
     }
 
-    fn turn_ended(&mut self, ended: PromptEnded) -> Vec<AcpAct> {
+    fn turn_ended(&mut self, ended: &PromptEnded) -> Vec<AcpAct> {
         let mut acts = self.said();
         let tokens = ended.usage.map(TurnUsage::tokens).unwrap_or_default();
         if tokens != TokenCounts::default() {
@@ -347,7 +346,7 @@ impl AcpConversation {
             "max_turn_requests" => {
                 (Some(ErrorClass::OutOfBudget), "it reached its own limit of requests for a turn")
             }
-            "refusal" => (Some(ErrorClass::Refusal), "the model refuses to go on"),
+            "refusal" => (Some(ErrorClass::Refusal), "the model refuses to continue"),
             "cancelled" => (Some(ErrorClass::Stopped), "the turn was cancelled"),
             _ => (Some(ErrorClass::Unknown), "the turn ended for a reason that is not of ACP"),
         };
@@ -407,7 +406,7 @@ impl AcpConversation {
         let update: Update = read(params["update"].take());
         // What a session that is loaded tells was told before.
         let is_replayed = self.is_free();
-        match update.session_update.as_str() {
+        match update.kind.as_str() {
             "agent_message_chunk" if !is_replayed => self.chunk(&update.content),
             "tool_call" | "tool_call_update" if !is_replayed => {
                 let mut acts = self.said();
@@ -470,10 +469,10 @@ impl AcpConversation {
                 vec![AcpAct::Serve(id, ClientRequest::Permit(request))]
             }
             "fs/read_text_file" => {
-                serve(serde_json::from_value(params).map(ClientRequest::ReadFile))
+                serve(serde_json::from_value(params).map(ClientRequest::ReadTextFile))
             }
             "fs/write_text_file" => {
-                serve(serde_json::from_value(params).map(ClientRequest::WriteFile))
+                serve(serde_json::from_value(params).map(ClientRequest::WriteTextFile))
             }
             "terminal/create" => {
                 serve(serde_json::from_value(params).map(ClientRequest::CreateTerminal))

@@ -71,6 +71,7 @@ impl Told {
     }
 
     /// Answers our last request.
+    #[expect(clippy::needless_pass_by_value, reason = "it is written where it is passed")]
     fn answer(&mut self, result: Value) {
         let id = self.sent.last().unwrap()["id"].clone();
         self.hear(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
@@ -81,6 +82,7 @@ impl Told {
         self.hear(&json!({"id": id, "error": {"code": code, "message": message}}));
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "it is written where it is passed")]
     fn update(&mut self, update: Value) {
         self.hear(
             &json!({"method": "session/update", "params": {"sessionId": "s1", "update": update}}),

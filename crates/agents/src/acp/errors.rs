@@ -18,8 +18,8 @@ pub(super) fn class_of(error: &RpcError) -> Option<ErrorClass> {
         return Some(ErrorClass::Auth);
     }
     let places = [&error.data, &error.data["error"], &error.data["cause"]];
-    let fields = places.iter().flat_map(|place| FIELDS.iter().map(|key| &place[key]));
-    let class = fields.filter_map(class_of_field).next();
+    let mut fields = places.iter().flat_map(|place| FIELDS.iter().map(|key| &place[key]));
+    let class = fields.find_map(class_of_field);
     class.or_else(|| class_of_status(error.code)).or_else(|| class_of_text(&text_of(error)))
 }
 

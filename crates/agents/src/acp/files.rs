@@ -13,7 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, ftruncate, mk
 use rustix::io::Errno;
 
 use super::policy::{AllowedFolders, real};
-use super::wire::{ReadFile, WriteFile};
+use super::wire::{ReadTextFile, WriteTextFile};
 
 /// The most bytes of one file.
 const FILE_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -22,7 +22,7 @@ const FILE_MODE: u32 = 0o666;
 const FOLDER_MODE: u32 = 0o777;
 
 /// Reads a file, or some lines of it.
-pub(super) fn read_text(folders: &AllowedFolders, wanted: &ReadFile) -> Result<String, String> {
+pub(super) fn read_text(folders: &AllowedFolders, wanted: &ReadTextFile) -> Result<String, String> {
     let fail = |error: io::Error| format!("{}: {error}", wanted.path.display());
     let (folder, rest) = below(&folders.readable(), &wanted.path)?;
     let file = open_file(&folder, &rest, OFlags::RDONLY).map_err(fail)?;
@@ -42,7 +42,7 @@ pub(super) fn read_text(folders: &AllowedFolders, wanted: &ReadFile) -> Result<S
 }
 
 /// Writes a whole file, with the folders that are missing.
-pub(super) fn write_text(folders: &AllowedFolders, wanted: &WriteFile) -> Result<(), String> {
+pub(super) fn write_text(folders: &AllowedFolders, wanted: &WriteTextFile) -> Result<(), String> {
     if wanted.content.len() > FILE_BYTES_MAX {
         return Err(format!("{}: more than {FILE_BYTES_MAX} bytes", wanted.path.display()));
     }
@@ -140,11 +140,11 @@ mod tests {
     }
 
     fn read(folders: &AllowedFolders, path: &Path) -> Result<String, String> {
-        read_text(folders, &ReadFile { path: path.to_owned(), line: None, limit: None })
+        read_text(folders, &ReadTextFile { path: path.to_owned(), line: None, limit: None })
     }
 
     fn write(folders: &AllowedFolders, path: &Path) -> Result<(), String> {
-        write_text(folders, &WriteFile { path: path.to_owned(), content: "new".to_owned() })
+        write_text(folders, &WriteTextFile { path: path.to_owned(), content: "new".to_owned() })
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
         File::create(&large).unwrap().set_len(FILE_BYTES_MAX as u64 + 1).unwrap();
         assert!(read(&folders, &large).unwrap_err().ends_with("bytes"));
         let content = "x".repeat(FILE_BYTES_MAX + 1);
-        assert!(write_text(&folders, &WriteFile { path: odd, content }).is_err());
+        assert!(write_text(&folders, &WriteTextFile { path: odd, content }).is_err());
     }
 
     #[test]
@@ -219,7 +219,8 @@ mod tests {
         let (_home, folders) = world(CodeAccess::Reads);
         let path = folders.inbox.join("file");
         fs::write(&path, "one\ntwo\nthree").unwrap();
-        let part = |line, limit| read_text(&folders, &ReadFile { path: path.clone(), line, limit });
+        let part =
+            |line, limit| read_text(&folders, &ReadTextFile { path: path.clone(), line, limit });
         assert_eq!(part(Some(2), Some(1)).unwrap(), "two\n");
         assert_eq!(part(Some(2), None).unwrap(), "two\nthree");
         assert_eq!(part(None, Some(1)).unwrap(), "one\n");

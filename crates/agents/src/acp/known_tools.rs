@@ -27,7 +27,7 @@ pub(super) struct KnownTools {
 #[derive(Debug)]
 pub(super) struct KnownTool {
     fields: ToolFields,
-    /// Whether it was printed.
+    /// A tool is printed once.
     is_told: bool,
 }
 

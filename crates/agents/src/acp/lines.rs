@@ -31,11 +31,11 @@ pub(super) enum AcpLine {
     Denied {
         what: String,
     },
-    /// What the whole session has cost.
+    /// The price of the session so far, with its earlier turns.
     Paid {
         total_micros: u64,
     },
-    /// What this turn used.
+    /// Tokens of the turn, when it has ended.
     Tokens {
         tokens: TokenCounts,
     },

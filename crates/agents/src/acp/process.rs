@@ -64,7 +64,7 @@ enum AcpEvent {
     CommandEnded(String),
 }
 
-/// What the command line says.
+/// The parsed command line.
 struct AcpArguments {
     access: CodeAccess,
     model: Option<String>,
@@ -298,10 +298,10 @@ impl Talk {
                 };
                 Ok(json!({"outcome": outcome}))
             }
-            ClientRequest::ReadFile(wanted) => files::read_text(&self.folders, &wanted)
+            ClientRequest::ReadTextFile(wanted) => files::read_text(&self.folders, &wanted)
                 .map(|content| json!({"content": content}))
                 .map_err(outside),
-            ClientRequest::WriteFile(wanted) => {
+            ClientRequest::WriteTextFile(wanted) => {
                 files::write_text(&self.folders, &wanted).map(|()| json!({})).map_err(outside)
             }
             ClientRequest::CreateTerminal(wanted) => self

@@ -62,7 +62,7 @@ impl PeerMessage {
             (Some(Value::String(method)), None) => Self::Notification { method, params },
             (None, Some(id)) => match (take("error"), take("result")) {
                 (Some(error), _) if !error.is_null() => {
-                    Self::Answer { id, answer: Err(read_error(error)) }
+                    Self::Answer { id, answer: Err(read_error(&error)) }
                 }
                 (_, Some(result)) => Self::Answer { id, answer: Ok(result) },
                 // Some leave out a result of nothing.
@@ -74,8 +74,8 @@ impl PeerMessage {
 }
 
 /// Reads an error; one of another form is told as it is.
-fn read_error(error: Value) -> RpcError {
-    RpcError::deserialize(&error).unwrap_or_else(|_| RpcError {
+fn read_error(error: &Value) -> RpcError {
+    RpcError::deserialize(error).unwrap_or_else(|_| RpcError {
         code: 0,
         message: error.to_string(),
         data: Value::Null,

@@ -39,7 +39,7 @@ struct RunningCommand {
     /// The end of what it printed.
     output: Vec<u8>,
     output_max: usize,
-    /// Whether the beginning is missing.
+    /// True once something of the beginning was dropped.
     is_truncated: bool,
     /// Requests that wait for its end.
     waiting: Vec<Value>,
@@ -88,7 +88,7 @@ impl Terminals {
         let (tell, told) = (Arc::clone(&self.tell), name.clone());
         let listening = thread::spawn(move || listen(reader, &listened));
         thread::spawn(move || {
-            watch(pid, &watched, listening);
+            watch(pid, &watched, &listening);
             tell(told);
         });
         self.open.insert(name.clone(), running);
@@ -206,7 +206,7 @@ fn listen(mut reader: impl Read, running: &Mutex<RunningCommand>) {
 }
 
 /// Waits until a command has ended, and takes down how.
-fn watch(pid: i32, running: &Mutex<RunningCommand>, listening: thread::JoinHandle<()>) {
+fn watch(pid: i32, running: &Mutex<RunningCommand>, listening: &thread::JoinHandle<()>) {
     let pid = Pid::from_raw(pid).expect("a child has a pid");
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}

@@ -111,35 +111,35 @@ pub(super) struct PromptEnded {
 
 /// Tokens of a turn. Not yet part of the protocol, but told by many.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default)]
 pub(super) struct TurnUsage {
-    #[serde(deserialize_with = "lenient")]
-    input_tokens: u64,
-    #[serde(deserialize_with = "lenient")]
-    output_tokens: u64,
-    #[serde(deserialize_with = "lenient")]
-    cached_read_tokens: u64,
-    #[serde(deserialize_with = "lenient")]
-    cached_write_tokens: u64,
+    #[serde(rename = "inputTokens", deserialize_with = "lenient")]
+    input: u64,
+    #[serde(rename = "outputTokens", deserialize_with = "lenient")]
+    output: u64,
+    #[serde(rename = "cachedReadTokens", deserialize_with = "lenient")]
+    cached_read: u64,
+    #[serde(rename = "cachedWriteTokens", deserialize_with = "lenient")]
+    cached_write: u64,
 }
 
 impl TurnUsage {
     pub(super) const fn tokens(self) -> TokenCounts {
         TokenCounts {
-            input: self.input_tokens,
-            output: self.output_tokens,
-            cache_read: self.cached_read_tokens,
-            cache_write: self.cached_write_tokens,
+            input: self.input,
+            output: self.output,
+            cache_read: self.cached_read,
+            cache_write: self.cached_write,
         }
     }
 }
 
-/// What `session/update` tells.
+/// The news in a `session/update`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default)]
 pub(super) struct Update {
-    #[serde(deserialize_with = "lenient")]
-    pub(super) session_update: String,
+    #[serde(rename = "sessionUpdate", deserialize_with = "lenient")]
+    pub(super) kind: String,
     /// Of a chunk: one block. Of a tool: many.
     pub(super) content: Value,
     #[serde(deserialize_with = "lenient")]
@@ -233,7 +233,7 @@ pub(super) struct PermissionOption {
 
 /// The parameters of `fs/read_text_file`.
 #[derive(PartialEq, Eq, Debug, Deserialize)]
-pub(super) struct ReadFile {
+pub(super) struct ReadTextFile {
     pub(super) path: PathBuf,
     /// The first line, from 1.
     #[serde(default)]
@@ -244,7 +244,7 @@ pub(super) struct ReadFile {
 
 /// The parameters of `fs/write_text_file`.
 #[derive(PartialEq, Eq, Debug, Deserialize)]
-pub(super) struct WriteFile {
+pub(super) struct WriteTextFile {
     pub(super) path: PathBuf,
     pub(super) content: String,
 }

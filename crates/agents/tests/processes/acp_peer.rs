@@ -6,6 +6,7 @@
 use std::env;
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -40,19 +41,19 @@ impl Peer {
             let (id, params) = (message["id"].clone(), &message["params"]);
             match message["method"].as_str().unwrap_or_default() {
                 "initialize" => {
-                    let version = if self.mode == "old" { 0 } else { 1 };
+                    let version = i32::from(self.mode != "old");
                     self.answer(&id, &json!({"protocolVersion": version,
                         "agentCapabilities": {"loadSession": true}, "agentInfo": {"version": "7.1"},
                         "authMethods": [{"id": "k", "name": "Key", "description": "set PEER_KEY"}]}));
                 }
                 "session/new" if self.mode == "login" => {
-                    self.fail(&id, -32000, "Authentication required")
+                    Self::fail(&id, -32000, "Authentication required");
                 }
                 "session/new" => self.answer(&id, &json!({"sessionId": "s-1"})),
                 "session/load" if params["sessionId"] == "s-1" => self.answer(&id, &Value::Null),
-                "session/load" => self.fail(&id, -32002, "no such session"),
+                "session/load" => Self::fail(&id, -32002, "no such session"),
                 "session/prompt" => {
-                    self.turn(&id, params["prompt"][0]["text"].as_str().unwrap_or_default())
+                    self.turn(&id, params["prompt"][0]["text"].as_str().unwrap_or_default());
                 }
                 _ => {}
             }
@@ -84,19 +85,19 @@ impl Peer {
         }
     }
 
-    fn fail(&self, id: &Value, code: i64, message: &str) {
+    fn fail(id: &Value, code: i64, message: &str) {
         say(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
             .to_string());
     }
 
-    fn update(&self, update: Value) {
+    fn update(update: &Value) {
         let params = json!({"sessionId": "s-1", "update": update});
         say(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}).to_string());
     }
 
-    fn text(&self, text: &str) {
+    fn text(text: &str) {
         let content = json!({"type": "text", "text": text});
-        self.update(json!({"sessionUpdate": "agent_message_chunk", "content": content}));
+        Self::update(&json!({"sessionUpdate": "agent_message_chunk", "content": content}));
     }
 
     /// Asks the client for something; its answer.
@@ -129,10 +130,15 @@ impl Peer {
                 std::thread::park();
             }
             "patient" => {
-                self.text("I wait.");
+                // As some do: the signal of its keeper is not what ends its turn.
+                let came = Arc::default();
+                signal_hook::flag::register(signal_hook::consts::SIGTERM, came).unwrap();
+                Self::text("I wait.");
                 while let Some(message) = self.hear() {
                     if message["method"] == "session/cancel" {
-                        self.update(json!({"sessionUpdate": "usage_update", "cost": {"amount": 0.25, "currency": "USD"}}));
+                        Self::update(
+                            &json!({"sessionUpdate": "usage_update", "cost": {"amount": 0.25, "currency": "USD"}}),
+                        );
                         self.answer(id, &json!({"stopReason": "cancelled"}));
                     }
                 }
@@ -145,22 +151,22 @@ impl Peer {
                     ("fs/write_text_file", format!("{checkout}/../x")),
                 ] {
                     let said = self.ask(method, json!({"path": path, "content": "x"}));
-                    self.text(&format!("{} ", said["error"]["code"]));
+                    Self::text(&format!("{} ", said["error"]["code"]));
                 }
                 let said = self.ask("terminal/create", json!({"command": "pwd", "cwd": "/"}));
-                self.text(&format!("{}", said["error"]["code"]));
+                Self::text(&format!("{}", said["error"]["code"]));
                 self.answer(id, &json!({"stopReason": "end_turn"}));
             }
             _ => {
-                self.text(&format!("I got {} words. ", prompt.split_whitespace().count()));
+                Self::text(&format!("I got {} words. ", prompt.split_whitespace().count()));
                 let file =
                     self.ask("fs/read_text_file", json!({"path": format!("{inbox}/request.md")}));
-                self.text(file["result"]["content"].as_str().unwrap_or("no request"));
+                Self::text(file["result"]["content"].as_str().unwrap_or("no request"));
                 let call = json!({"toolCallId": "w", "title": "Write made.txt", "kind": "edit",
                     "locations": [{"path": format!("{checkout}/made.txt")}]});
                 let mut told = call.clone();
                 told["sessionUpdate"] = json!("tool_call");
-                self.update(told);
+                Self::update(&told);
                 let options = json!([{"optionId": "no", "name": "No", "kind": "reject_once"},
                     {"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
                 let said = self.ask(
@@ -183,7 +189,7 @@ impl Peer {
                     "fs/write_text_file",
                     json!({"path": format!("{outbox}/seen.txt"), "content": seen}),
                 );
-                self.update(json!({"sessionUpdate": "usage_update", "used": 5, "size": 9,
+                Self::update(&json!({"sessionUpdate": "usage_update", "used": 5, "size": 9,
                     "cost": {"amount": 0.5, "currency": "USD"}}));
                 self.answer(
                     id,

@@ -137,7 +137,7 @@ impl Stage {
         let text = format!(
             "agent = \"real\"\n[verify]\ncommands = [\"sh test.sh\"]\n[agents.real]\nacp = [{:?}]\n\
              pass = [\"ANTHROPIC_API_KEY\", \"ANTHROPIC_BASE_URL\", \"ANTHROPIC_MODEL\", \
-             \"npm_config_offline\"]\n{more}",
+             \"npm_config_offline\", \"CLAUDE_CODE_MAX_RETRIES\"]\n{more}",
             wrapper.display().to_string()
         );
         self.world.write("forge.toml", text);
@@ -168,6 +168,7 @@ impl Stage {
         command.env("ANTHROPIC_BASE_URL", self.key.url());
         command.env("ANTHROPIC_API_KEY", "sk-ant-api03-made-up-for-tests");
         command.env("ANTHROPIC_MODEL", MODEL).env("npm_config_offline", "true");
+        command.env("CLAUDE_CODE_MAX_RETRIES", "1");
         command
     }
 

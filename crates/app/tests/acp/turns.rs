@@ -34,7 +34,7 @@ fn plays_worker_and_reviewer(agent: RealAgent) {
                 "work#1/review#1",
                 [
                     // It has no business there.
-                    ScriptStep::call(agent.write("${here}/made.txt", "spoiled")),
+                    ScriptStep::call(agent.write("${here}/spoiled.txt", "spoiled")),
                     ScriptStep::call(agent.write("${outbox}/review.md", "good\n")),
                     result(agent, ",\"verdict\":\"pass\",\"findings\":[]"),
                     rest(),
@@ -42,10 +42,12 @@ fn plays_worker_and_reviewer(agent: RealAgent) {
             ),
         ]
         .concat(),
-    )
-    .fail_after_last();
+    );
     let Some(stage) = Stage::new(agent, script) else { return };
-    let said = stage.forge(&["run", "--flow", "looked", "--auto", "do it"]);
+    let args = ["run", "--flow", "looked", "--auto", "do it"];
+    let mut running = Running::of(&mut stage.command(&args));
+    running.until_says("review started");
+    let said = running.end();
     assert_eq!(said.code, DONE, "{said}");
     let run = stage.world.latest();
     let view = stage.world.view(&run);
@@ -58,7 +60,7 @@ fn plays_worker_and_reviewer(agent: RealAgent) {
         assert!(receipt["session"].is_string(), "{receipt:#}");
         assert!(receipt["spent"]["cost"]["known"].as_u64() > Some(0), "{receipt:#}");
     }
-    has(&receipts[1]["notes"].to_string(), &["it was not allowed", "made.txt"]);
+    has(&receipts[1]["notes"].to_string(), &["it was not allowed", "edit: "]);
     assert_eq!(stage.left_over(), [], "nobody is left");
     let [ours, theirs] = stage.messages();
     holds_ours(&protocol_package().unwrap(), &ours, &theirs);
@@ -79,7 +81,7 @@ fn opencode_by_acp_plays_a_worker_and_a_reviewer_who_may_not_write() {
 fn mends_its_result(agent: RealAgent) {
     let [note, made] = work(agent);
     let mended = result(agent, "").when_talk_contains("I make it.");
-    let script = Script::new([note, made, rest(), mended, rest()]).fail_after_last();
+    let script = Script::new([note, made, rest(), mended, rest()]);
     let Some(stage) = Stage::new(agent, script) else { return };
     let said = stage.forge(&["run", "--flow", "solo", "--auto", "do it"]);
     assert_eq!(said.code, DONE, "{said}");
@@ -135,7 +137,7 @@ fn goes_on_after_it_was_stopped(agent: RealAgent) {
     assert_eq!(said.code, DONE, "{said}");
     let said = &stage.messages()[0];
     let of = |method: &str| said.iter().filter(|message| message["method"] == method).count();
-    assert_eq!((of("session/new"), of("session/cancel"), of("session/load")), (1, 1, 1));
+    assert_eq!((of("session/new"), of("session/load")), (1, 1), "it is the same session");
     stage.key.finish();
 }
 

@@ -245,7 +245,7 @@ impl UsageTotals {
         }
     }
 
-    /// What the session has used so far.
+    /// Use of the session before the next turn, for programs that report totals.
     fn earlier(&self) -> Earlier {
         Earlier { uses: [self.before.uses.as_slice(), &self.uses].concat() }
     }

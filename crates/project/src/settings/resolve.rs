@@ -104,12 +104,11 @@ impl Settings {
 
     fn agent_table(&self, name: &str, keys: &AgentKeys, top: Option<&Path>) -> AgentTable {
         let own = || AgentKind::find(name).filter(|kind| *kind != registry::ACP);
-        let (like, key, words) = match &keys.acp {
-            Some(words) => (registry::ACP, "acp", Some(words)),
-            None => {
-                let like = keys.like.or_else(own).unwrap_or(registry::PROGRAM);
-                (like, "command", keys.command.as_ref())
-            }
+        let (like, key, words) = if keys.acp.is_some() {
+            (registry::ACP, "acp", keys.acp.as_ref())
+        } else {
+            let like = keys.like.or_else(own).unwrap_or(registry::PROGRAM);
+            (like, "command", keys.command.as_ref())
         };
         AgentTable {
             like,
