@@ -99,7 +99,10 @@ fn a_table_is_like_its_name_or_what_it_says_or_a_program() {
     let other = read("[agents.claude]\nlike = \"program\"\ncommand = [\"x\"]").unwrap();
     assert_eq!(other.agents["claude"].like, registry::PROGRAM);
     let nothing = Settings::default();
-    assert_eq!(nothing.agents.keys().collect::<Vec<_>>(), ["claude", "codex", "scripted"]);
+    assert_eq!(
+        nothing.agents.keys().collect::<Vec<_>>(),
+        ["claude", "codex", "opencode", "scripted"]
+    );
 }
 
 #[test]
@@ -133,7 +136,7 @@ fn values_of_tables_that_cannot_be_are_refused_with_their_line() {
     for (text, expected) in [
         (
             "[agents.a]\nlike = \"gemini\"",
-            "agents.a.like: unknown variant `gemini`; expected \"claude\", \"codex\" or \"program\"",
+            "agents.a.like: unknown variant `gemini`; expected \"claude\", \"codex\", \"opencode\" or \"program\"",
         ),
         ("[agents.a]\nlike = \"scripted\"", "agents.a.like: unknown variant `scripted`"),
         (
