@@ -67,7 +67,7 @@ fn a_run_can_be_rewound_to_every_unit_and_goes_on_to_the_end() {
             assert!(ordinals.iter().all(|ordinal| *ordinal <= again.run.n_calls()));
             assert_eq!(ordinals.iter().collect::<BTreeSet<_>>().len(), ordinals.len());
             again.says(&format!(
-                "eve rewound to {unit} of 20261115-queue-aaaa; the records above are shared"
+                "eve rewound to {unit} of 20261115-queue-aaaa; the entries above are shared"
             ));
             again.go_to_the_end();
             again.is(&Phase::Over(End::Done));
