@@ -161,14 +161,15 @@ pub fn only_blocks(text: &str) -> String {
     for line in text.lines() {
         let was_block = matches!(place, LinePlace::Block(_));
         match &place {
-            LinePlace::Text => match LinePlace::after(line, 0) {
-                Ok(next) => place = next,
-                // Whoever reads the blocks finds the flaw.
-                Err(_) => {
+            LinePlace::Text => {
+                if let Ok(next) = LinePlace::after(line, 0) {
+                    place = next;
+                } else {
+                    // The reader of the blocks finds the flaw.
                     kept.push_str(line);
                     kept.push('\n');
                 }
-            },
+            }
             LinePlace::Fence(fence) if closes(line, fence) => place = LinePlace::Text,
             LinePlace::Block(_) if line.trim_end() == FENCE => place = LinePlace::Text,
             LinePlace::Fence(_) | LinePlace::Block(_) => {}
