@@ -148,7 +148,7 @@ impl EditedFile {
         }
         let settings = Settings::from_sources(&sources)?;
         // Another layer may win now, and not later.
-        let names_agent = key.path == "agent" || key.path.ends_with(".agent");
+        let names_agent = key.path.rsplit('.').next() == Some("agent");
         match value {
             Some(value) if names_agent => {
                 settings.check_agent(value.to_string().trim_matches('"'), &key.path)
