@@ -28,7 +28,7 @@ fn a_gate_that_does_not_hold_starts_no_agent_and_names_all_that_is_missing() {
     assert_eq!(said.code, WAITS, "{said}");
     let missing = [
         "docs/SPEC.md is missing",
-        "task.estimate must be S, and is not set",
+        "the estimate of the task must be S, and is not set",
         "approve has no verdict yet; approved is needed",
     ];
     has(&said.all(), &missing);
