@@ -63,8 +63,8 @@ pub struct WorkLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate: Option<String>,
     /// The tasks that come before a task.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub dependencies: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,
 }
@@ -399,9 +399,10 @@ impl WorkLine {
             estimate: text("estimate"),
             dependencies: match record.kind {
                 WorkKind::Task => {
-                    record.texts("dependencies").into_iter().map(str::to_owned).collect()
+                    let first = record.texts("dependencies").into_iter().map(str::to_owned);
+                    Some(first.collect()).filter(|all: &Vec<String>| !all.is_empty())
                 }
-                WorkKind::Feature | WorkKind::Sprint | WorkKind::Bug => Vec::new(),
+                WorkKind::Feature | WorkKind::Sprint | WorkKind::Bug => None,
             },
             severity: text("severity"),
         }

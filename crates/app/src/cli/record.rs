@@ -373,7 +373,7 @@ fn after_text(line: &WorkLine) -> String {
         let rest = id.strip_prefix(sprint).and_then(|rest| rest.strip_prefix('-'));
         rest.unwrap_or(id).to_owned()
     };
-    line.dependencies.iter().map(short).collect::<Vec<String>>().join(",")
+    line.dependencies.iter().flatten().map(short).collect::<Vec<String>>().join(",")
 }
 
 /// Formats a list: on a terminal of this width with headings and all columns, else with the plain ones.

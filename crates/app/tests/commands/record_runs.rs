@@ -165,7 +165,7 @@ fn a_sprint_plans_its_tasks_and_is_done_without_one_that_was_given_up() {
     let unknown = world.forge(&["verdict", "ACME-S01-T01", "approve"]);
     has(&unknown.err, &["note: ", "Q"]);
     let refused = world.refused(&["verdict", &run, "nothing-like-it"]);
-    has(&refused, &["phases: plan, ", "forge status"]);
+    has(&refused, &["phases: intake, ", "forge status"]);
     assert!(!refused.contains("land") && !refused.contains("form"), "{refused}");
     let done = world.forge(&["reject"]);
     assert_eq!(done.code, DONE, "{done}");
