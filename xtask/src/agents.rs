@@ -57,6 +57,13 @@ const AGENTS: &[Agent] = &[
         program: "codex",
         variable: "FORGE_TEST_CODEX",
     },
+    Agent {
+        name: "opencode",
+        version: "1.18.33",
+        package: "opencode-ai",
+        program: "opencode",
+        variable: "FORGE_TEST_OPENCODE",
+    },
 ];
 
 /// The pinned version of Claude Code.

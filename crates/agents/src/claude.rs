@@ -438,7 +438,9 @@ fn uses(models: &serde_json::Map<String, Value>) -> Vec<Use> {
         };
         let cost = match used["costUSD"].as_f64() {
             // Of a model that it does not know it tells the price of another one.
-            Some(dollars) if used["costBasis"] != "unknown" => Price::Reported(micros(dollars)),
+            Some(dollars) if used["costBasis"] != "unknown" => {
+                Price::Reported(prices::micros(dollars))
+            }
             Some(_) | None => prices::estimate(model, tokens),
         };
         let provider = match used["provider"].as_str() {
@@ -448,15 +450,4 @@ fn uses(models: &serde_json::Map<String, Value>) -> Vec<Use> {
         Use { provider, model: first_line(model), tokens, cost }
     });
     each.collect()
-}
-
-/// Rounds floating dollars to the nearest millionth, but never to zero.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a float becomes the nearest whole number, and the largest one where it is too large"
-)]
-fn micros(dollars: f64) -> u64 {
-    let micros = (dollars * 1e6).round() as u64;
-    if dollars > 0.0 { micros.max(1) } else { micros }
 }

@@ -170,7 +170,7 @@ fn untrusted(folder: &str) -> String {
 /// One line. What is not known of it is ignored.
 #[derive(Deserialize)]
 #[serde(tag = "type")]
-enum Line {
+enum CodexLine {
     #[serde(rename = "thread.started")]
     ThreadStarted { thread_id: Option<String> },
     #[serde(rename = "item.started")]
@@ -224,18 +224,18 @@ impl CodexStream {
         Self { before, answering: Answering::NotYet, limit: None }
     }
 
-    fn signal(&mut self, line: Line) -> Option<Signal> {
+    fn signal(&mut self, line: CodexLine) -> Option<Signal> {
         match line {
-            Line::ThreadStarted { thread_id } => {
+            CodexLine::ThreadStarted { thread_id } => {
                 self.answering = Answering::NotYet;
                 let session = thread_id.map(|id| first_line(&id));
                 Some(Signal::Began { session, model: None, version: None })
             }
-            Line::ItemStarted { item } => {
+            CodexLine::ItemStarted { item } => {
                 self.answers();
                 used_tool(&item)
             }
-            Line::ItemCompleted { item } => {
+            CodexLine::ItemCompleted { item } => {
                 // Such an item is a warning, and the model has no part in it.
                 if item["type"] != "error" {
                     self.answers();
@@ -243,12 +243,12 @@ impl CodexStream {
                 let text = item["text"].as_str().filter(|_| item["type"] == "agent_message")?;
                 Some(Signal::Said { text: truncate(text, TEXT_CHARACTERS_MAX) })
             }
-            Line::Error { message } => {
+            CodexLine::Error { message } => {
                 let limit = why(&message);
                 self.limit = Some(limit.clone());
                 limit.class.passes().then_some(Signal::Limit(limit))
             }
-            Line::TurnCompleted { usage } => {
+            CodexLine::TurnCompleted { usage } => {
                 let word = match self.answering {
                     Answering::Begun => Word::Well,
                     // Of a refusal it prints nothing at all.
@@ -262,7 +262,7 @@ impl CodexStream {
                 let uses = usage.map(|usage| vec![self.used(&usage)]);
                 Some(ended(word, uses))
             }
-            Line::TurnFailed { error } => {
+            CodexLine::TurnFailed { error } => {
                 let why = match error["message"].as_str() {
                     Some(message) => why(message),
                     None => self.limit.take().unwrap_or_else(|| why("it failed without a reason")),

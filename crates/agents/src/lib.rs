@@ -12,6 +12,7 @@ mod claude;
 mod codex;
 pub mod line_reader;
 pub mod monitor;
+mod opencode;
 pub mod prices;
 mod program;
 pub mod registry;

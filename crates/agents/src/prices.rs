@@ -67,12 +67,24 @@ impl ModelPrice {
     }
 }
 
-/// Returns what these tokens of this model cost by the list.
+/// Returns what these tokens of this model cost by the list. Some programs name the provider before it: `openai/gpt-5`.
 pub(crate) fn estimate(model: &str, tokens: TokenCounts) -> Price {
+    let model = model.rsplit('/').next().unwrap_or(model);
     match Prices::shipped().find(model) {
         Some(price) => Price::Estimated(price.micros(tokens)),
         None => Price::Missing,
     }
+}
+
+/// Rounds floating dollars to the nearest millionth, but never to zero.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float becomes the nearest whole number, and the largest one where it is too large"
+)]
+pub(crate) fn micros(dollars: f64) -> u64 {
+    let micros = (dollars * 1e6).round() as u64;
+    if dollars > 0.0 { micros.max(1) } else { micros }
 }
 
 #[cfg(test)]

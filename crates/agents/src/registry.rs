@@ -11,11 +11,13 @@ use crate::acp::AcpAgent;
 use crate::agent::Agent;
 use crate::claude::ClaudeCode;
 use crate::codex::Codex;
+use crate::opencode::OpenCode;
 use crate::program::AnyProgram;
 use crate::scripted::ScriptedAgent;
 
 /// Every agent program, in the order in which they are listed.
-pub const ALL: [AgentKind; 5] = [SCRIPTED, AgentKind(&ClaudeCode), AgentKind(&Codex), ACP, PROGRAM];
+pub const ALL: [AgentKind; 6] =
+    [SCRIPTED, AgentKind(&ClaudeCode), AgentKind(&Codex), AgentKind(&OpenCode), ACP, PROGRAM];
 
 /// The player of scenarios that is part of Forge.
 pub const SCRIPTED: AgentKind = AgentKind(&ScriptedAgent);
@@ -94,6 +96,9 @@ mod tests {
             assert_eq!(serde_json::from_str::<AgentKind>(&written).unwrap(), kind);
         }
         assert_eq!(AgentKind::find("claudius"), None);
-        assert_eq!(ALL.map(|kind| kind.name()), ["scripted", "claude", "codex", "acp", "program"]);
+        assert_eq!(
+            ALL.map(|kind| kind.name()),
+            ["scripted", "claude", "codex", "opencode", "acp", "program"]
+        );
     }
 }

@@ -9,6 +9,8 @@
 
 #[path = "streams/codex.rs"]
 mod codex;
+#[path = "streams/opencode.rs"]
+mod opencode;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -83,7 +85,8 @@ const CLAUDE: &[Row] = &[
 type Row = (&'static str, i32, &'static str);
 
 /// The recorded streams of each program.
-const RECORDED: &[(&str, &[Row])] = &[("claude", CLAUDE), ("codex", codex::STREAMS)];
+const RECORDED: &[(&str, &[Row])] =
+    &[("claude", CLAUDE), ("codex", codex::STREAMS), ("opencode", opencode::STREAMS)];
 
 /// Every recorded stream of every program.
 fn all_recorded() -> impl Iterator<Item = (AgentKind, &'static Row)> {

@@ -1,13 +1,15 @@
 //! The formats that a model server speaks: one file each, found by the path of a request.
 
 mod anthropic;
+mod chat;
 pub(crate) mod format;
 mod responses;
 
 use format::{RequestPurpose, WireFormat};
 
 /// All formats.
-const FORMATS: &[&dyn WireFormat] = &[&anthropic::MessagesFormat, &responses::ResponsesFormat];
+const FORMATS: &[&dyn WireFormat] =
+    &[&anthropic::MessagesFormat, &responses::ResponsesFormat, &chat::ChatFormat];
 
 /// Returns the format that a path below the key belongs to.
 pub(crate) fn format_for_path(path: &str) -> Option<(&'static dyn WireFormat, RequestPurpose)> {

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::stage::{API_KEY, Player};
 
 /// Codex. One answer of the model costs $0.0071 with it: 1100 tokens, 200 of the cache, and 50 that it says.
@@ -20,5 +22,34 @@ pub(crate) static CODEX: Player = Player {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("config.toml"), settings).unwrap();
         vec![("OPENAI_API_KEY", API_KEY.to_owned())]
+    },
+};
+
+/// opencode. It is told what a million tokens of its model cost.
+pub(crate) static OPENCODE: Player = Player {
+    name: "opencode",
+    found_by: ("FORGE_TEST_OPENCODE", "opencode-1.18.33"),
+    model: "scripted/model-1",
+    equip: |world, url| {
+        let model = json!({
+            "tool_call": true, "limit": {"context": 200_000, "output": 8192},
+            "cost": {"input": 3, "output": 15, "cache_read": 0.3},
+        });
+        let provider = json!({
+            "npm": "@ai-sdk/openai-compatible", "models": {"model-1": model},
+            "options": {"baseURL": format!("{url}/v1"), "apiKey": "{env:OPENCODE_API_KEY}"},
+        });
+        let settings = json!({
+            // It writes this into a file that has it not.
+            "$schema": "https://opencode.ai/config.json",
+            "model": "scripted/model-1", "small_model": "scripted/model-1",
+            "provider": {"scripted": provider},
+        });
+        let folder = world.beside(".config/opencode");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("opencode.json"), settings.to_string()).unwrap();
+        // In a new home it would ask the registry of npm for its plugins; a tool of the agent would be offline, too.
+        fs::write(world.beside(".npmrc"), "offline=true\n").unwrap();
+        vec![("OPENCODE_API_KEY", API_KEY.to_owned())]
     },
 };

@@ -10,7 +10,7 @@ use scripted_model::{AnswerEnding, Script, ScriptStep, ToolCall};
 use serde_json::{Value, json};
 
 use crate::{
-    players::CODEX,
+    players::{CODEX, OPENCODE},
     processes::{kept, signal},
     stage::{API_KEY, Player, Stage, answer, note},
     world::{DONE, FORGE, INTERRUPTED, Running, WAITS, finish, has, until},
@@ -217,9 +217,12 @@ fn mends_its_result(player: &'static Player) {
     let mended = [note().when_contains("cannot be used")];
     let script = script(first.into_iter().chain(mended));
     let Some(stage) = Stage::of_player(script, player) else { return };
-    let said = stage.run(&[]);
+    let (running, run) = stage.start(&[]);
+    // A program may take half a minute to start: each of its two turns is waited for.
+    stage.key.wait_for_requests(2);
+    stage.key.wait_for_requests(3);
+    let said = running.end();
     assert_eq!(said.code, DONE, "{said}");
-    let run = stage.world.latest();
     let ended = stage.ended(&run);
     assert_eq!(ended.len(), 1, "{ended:#?}");
     // Two answers of the first turn and three of the second, each counted once.
@@ -243,7 +246,10 @@ fn reviews(player: &'static Player) {
     let Some(stage) = Stage::of_player(Script::new(steps).fail_after_last(), player) else {
         return;
     };
-    let said = stage.forge(&["run", "--flow", "looked", "do it"]);
+    let args = ["run", "--flow", "looked", "do it"];
+    let mut running = Running::of(&mut stage.command_at(stage.key.url(), &args));
+    running.until_says("review started");
+    let said = running.end();
     assert_eq!(said.code, DONE, "{said}");
     let run = stage.world.latest();
     let head = stage.world.view(&run)["head"].as_str().unwrap().to_owned();
@@ -252,7 +258,8 @@ fn reviews(player: &'static Player) {
     assert!(!files.contains("written.txt"), "{files}");
     let facts = stage.world.facts(&run);
     let looks = facts.iter().filter_map(|fact| fact.get("judged"));
-    let look = looks.filter(|judged| judged["judgement"].to_string().contains("/review#")).last();
+    let mut looks = looks.filter(|judged| judged["judgement"].to_string().contains("/review#"));
+    let look = looks.next();
     has(&look.unwrap()["receipt"]["notes"].to_string(), &["discarded", "work.txt"]);
     assert_eq!(stage.left_over(), [], "nobody is left");
     stage.key.finish();
@@ -408,6 +415,23 @@ plays!(
             ScriptStep::say("x").ending(AnswerEnding::MaxTokens),
             "context_overflow",
             "max_output_tokens"
+        ),
+    ]
+);
+
+plays!(
+    opencode,
+    &OPENCODE,
+    // What it asks for again for longer than a minute is in its recorded streams alone.
+    [
+        (status(401, "no such key"), "no_access", "no such key"),
+        (status(404, "The model does not exist"), "no_access", "does not exist"),
+        (status(429, "slow down").header("retry-after", "1"), "limited", "slow down"),
+        (ScriptStep::default().ending(AnswerEnding::Refusal), "model_refusal", "blocked"),
+        (
+            ScriptStep::say("x").ending(AnswerEnding::MaxTokens),
+            "context_overflow",
+            "greatest length"
         ),
     ]
 );

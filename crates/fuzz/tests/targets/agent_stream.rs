@@ -11,6 +11,11 @@ fn a_stream_means_the_same_in_any_pieces_and_never_ends_well_by_accident() {
     let tokens = &[
         "{\"type\":\"result\",\"is_error\":false,\"subtype\":\"success\"}\n",
         "{\"type\":\"system\",\"subtype\":\"init\"}\n",
+        "{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n",
+        "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"t\"}}\n",
+        "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1}}\n",
+        "{\"type\":\"turn.failed\",\"error\":{\"message\":\"x\"}}\n",
+        "{\"type\":\"step_finish\",\"sessionID\":\"s\",\"part\":{\"reason\":\"stop\",\"cost\":0.1}}\n",
         "is_error",
         "usage",
         "model_usage_since_last_result",

@@ -48,7 +48,6 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
             "forge config set agents.gemini.command '[\"PROGRAM\"]'",
         ),
         ("agent = \"gemini\"", "agent `gemini` is not supported", "forge config set agents."),
-        ("agent = \"opencode\"", "agent `opencode` is not supported", "forge config set agents."),
         (
             "agent = \"mine\"\n[agents.mine]\nmodel = \"x\"",
             "line 1: the agent `mine` has no command",
@@ -99,7 +98,10 @@ fn a_table_is_like_its_name_or_what_it_says_or_a_program() {
     let other = read("[agents.claude]\nlike = \"program\"\ncommand = [\"x\"]").unwrap();
     assert_eq!(other.agents["claude"].like, registry::PROGRAM);
     let nothing = Settings::default();
-    assert_eq!(nothing.agents.keys().collect::<Vec<_>>(), ["claude", "codex", "scripted"]);
+    assert_eq!(
+        nothing.agents.keys().collect::<Vec<_>>(),
+        ["claude", "codex", "opencode", "scripted"]
+    );
 }
 
 #[test]
@@ -133,7 +135,7 @@ fn values_of_tables_that_cannot_be_are_refused_with_their_line() {
     for (text, expected) in [
         (
             "[agents.a]\nlike = \"gemini\"",
-            "agents.a.like: unknown variant `gemini`; expected \"claude\", \"codex\" or \"program\"",
+            "agents.a.like: unknown variant `gemini`; expected \"claude\" or \"codex\" or \"opencode\" or \"program\"",
         ),
         ("[agents.a]\nlike = \"scripted\"", "agents.a.like: unknown variant `scripted`"),
         (

@@ -22,7 +22,7 @@ use super::{
 use crate::{Error, suggest::nearest};
 
 /// Agents that a later Forge will know.
-pub const RESERVED: &[&str] = &["gemini", "opencode"];
+pub const RESERVED: &[&str] = &["gemini"];
 
 /// The values that count, which can be read as fields, and the layers that they come from.
 #[derive(Clone, Debug)]
