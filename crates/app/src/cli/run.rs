@@ -151,12 +151,14 @@ impl RunArgs {
             (_, _, Some(_)) => return Ok(String::new()),
             (Some(text), _, None) if text != STDIN => return Ok(text.clone()),
             (None, Some(path), None) if path != stdin => {
-                fs::read(path).map_err(|error| match error.kind() {
-                    io::ErrorKind::NotFound => Error::usage(
+                fs::read(path).map_err(|error| {
+                    if error.kind() != io::ErrorKind::NotFound {
+                        return Error::file(path, &error);
+                    }
+                    Error::usage(
                         format!("{} not found", path.display()),
                         format!("forge run -F FILE\n   or: forge run {EXAMPLE_REQUEST}"),
-                    ),
-                    _ => Error::file(path, &error),
+                    )
                 })?
             }
             (Some(_), _, None) | (None, Some(_), None) => {

@@ -48,7 +48,6 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
             "forge config set agents.gemini.command '[\"PROGRAM\"]'",
         ),
         ("agent = \"gemini\"", "agent `gemini` is not supported", "forge config set agents."),
-        ("agent = \"opencode\"", "agent `opencode` is not supported", "forge config set agents."),
         (
             "agent = \"mine\"\n[agents.mine]\nmodel = \"x\"",
             "line 1: the agent `mine` has no command",
