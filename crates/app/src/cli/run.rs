@@ -150,17 +150,15 @@ impl RunArgs {
         let bytes = match (&self.request, &self.file, &self.issue) {
             (_, _, Some(_)) => return Ok(String::new()),
             (Some(text), _, None) if text != STDIN => return Ok(text.clone()),
-            (None, Some(path), None) if path != stdin => {
-                fs::read(path).map_err(|error| {
-                    if error.kind() != io::ErrorKind::NotFound {
-                        return Error::file(path, &error);
-                    }
-                    Error::usage(
-                        format!("{} not found", path.display()),
-                        format!("forge run -F FILE\n   or: forge run {EXAMPLE_REQUEST}"),
-                    )
-                })?
-            }
+            (None, Some(path), None) if path != stdin => fs::read(path).map_err(|error| {
+                if error.kind() != io::ErrorKind::NotFound {
+                    return Error::file(path, &error);
+                }
+                Error::usage(
+                    format!("{} not found", path.display()),
+                    format!("forge run -F FILE\n   or: forge run {EXAMPLE_REQUEST}"),
+                )
+            })?,
             (Some(_), _, None) | (None, Some(_), None) => {
                 let mut bytes = Vec::new();
                 let read = io::stdin().lock().read_to_end(&mut bytes);

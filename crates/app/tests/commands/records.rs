@@ -162,18 +162,6 @@ fn what_is_not_legal_is_refused_with_a_command_that_helps() {
             "`dependencies` names `ACME-S01-T3`, which is not a task here",
             "forge task set ACME-S01-T01 dependencies=ACME-S01-T02,ACME-S01-T0",
         ),
-        ("bug new x", "`severity` is missing", "forge bug new x severity=critical"),
-        ("sprint new x id=Y", "the id of a sprint is not a field", "forge sprint new x --id Y"),
-        ("task set T01 title=", "`title` is needed and cannot be removed", "forge task set"),
-        ("task set T01 title=a\nb", "`title` has a line break in it", "forge task set"),
-        ("task set T01 writes=/etc/passwd", "`writes` has the path `/etc/passwd`", "forge help"),
-        ("task set T01 state=planned", "changes by moves", "forge task move ACME-S01-T01 planned"),
-        ("task block T01", "`forge task block` needs WHY", "forge task block T01 \"WHY\""),
-        (
-            "bug block ACME-BUG-001 x",
-            "a bug has no state `blocked`: only sprints and tasks can be blocked",
-            "forge bug show ACME-BUG-001",
-        ),
         (
             "task show ACME-S01-T3",
             "there is no task `ACME-S01-T3`; did you mean",
@@ -205,6 +193,28 @@ fn what_is_not_legal_is_refused_with_a_command_that_helps() {
         has(&world.refused(&words), &[what, &format!("help: {help}")]);
     }
     has(&world.ok(&["task", "show", "ACME-S01-T01", "--json"]), &["\"rev\": 1,"]);
+}
+
+#[test]
+fn a_field_that_is_wrong_is_refused_in_the_words_of_the_person() {
+    let world = planned();
+    for (command, what, help) in [
+        ("bug new x", "`severity` is missing", "forge bug new x severity=critical"),
+        ("sprint new x id=Y", "the id of a sprint is not a field", "forge sprint new x --id Y"),
+        ("task set T01 title=", "`title` is needed and cannot be removed", "forge task set"),
+        ("task set T01 title=a\nb", "`title` has a line break in it", "forge task set"),
+        ("task set T01 writes=/etc/passwd", "`writes` has the path `/etc/passwd`", "forge help"),
+        ("task set T01 state=planned", "changes by moves", "forge task move ACME-S01-T01 planned"),
+        ("task block T01", "`forge task block` needs WHY", "forge task block T01 \"WHY\""),
+        (
+            "bug block ACME-BUG-001 x",
+            "a bug has no state `blocked`: only sprints and tasks can be blocked",
+            "forge bug show ACME-BUG-001",
+        ),
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        has(&world.refused(&words), &[what, &format!("help: {help}")]);
+    }
 }
 
 #[test]
