@@ -115,7 +115,6 @@ pub enum PlannedTaskIds {
 
 impl PlannedTaskIds {
     /// Returns true for what older versions of Forge did.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub const fn is_as_planned(&self) -> bool {
         matches!(self, Self::AsPlanned)
     }

@@ -241,7 +241,7 @@ impl EventReader<'_> {
             let notes = vec![format!("{word}: {reason}")];
             let event = self.about_unit(PhaseAction::Escalated, at, unit);
             let (iteration, role) = self.last_call(unit, &unit.stage);
-            self.events.push(PhaseEvent { notes, iteration, role, ..event });
+            self.events.push(PhaseEvent { iteration, role, notes, ..event });
         } else if let Event::RunHeld { hold: Hold::Escalated { what } } = fact {
             let event = self.event(PhaseAction::Escalated, at, &Scope::root(), "run");
             self.events.push(PhaseEvent { notes: vec![what.clone()], ..event });
@@ -343,7 +343,7 @@ impl EventReader<'_> {
         let event = self.event(PhaseAction::Escalated, at, &unit.scope, phase);
         let notes = vec![format!("{}: {}", question.id, question_text(question))];
         let (iteration, role) = self.last_call(unit, phase);
-        self.events.push(PhaseEvent { notes, iteration, role, ..event });
+        self.events.push(PhaseEvent { iteration, role, notes, ..event });
     }
 
     /// Returns iteration and role of the last call in a phase of a unit.
