@@ -137,7 +137,7 @@ impl LogArgs {
             }
             return;
         }
-        let rows: Vec<PhaseRow> = events.iter().map(PhaseRow::new).collect();
+        let rows: Vec<PhaseLine> = events.iter().map(PhaseLine::new).collect();
         // A pipe has room for all of a line.
         let is_terminal = io::stdout().is_terminal();
         let width = if is_terminal { terminal_info::terminal_width() } else { usize::MAX };
@@ -200,7 +200,7 @@ impl LogArgs {
 }
 
 /// A line of the table of phases, and what is said below it.
-struct PhaseRow {
+struct PhaseLine {
     date: String,
     time: String,
     phase: String,
@@ -212,7 +212,7 @@ struct PhaseRow {
     said: String,
 }
 
-impl PhaseRow {
+impl PhaseLine {
     fn new(event: &PhaseEvent) -> Self {
         let place = match (&event.task, &event.sprint) {
             (Some(task), Some(sprint)) => {
@@ -283,8 +283,8 @@ const PHASE_WIDTH_MAX: usize = 34;
 const SAID_INDENT: &str = "          ";
 
 /// Formats the table, with the date where it changes.
-fn phase_lines(rows: &[PhaseRow], width: usize) -> Vec<String> {
-    let longest = |cell: fn(&PhaseRow) -> &String, heading: &str| {
+fn phase_lines(rows: &[PhaseLine], width: usize) -> Vec<String> {
+    let longest = |cell: fn(&PhaseLine) -> &String, heading: &str| {
         let cells = rows.iter().map(|row| text_width::width(cell(row)));
         cells.max().unwrap_or_default().max(heading.len())
     };
@@ -308,7 +308,7 @@ fn phase_lines(rows: &[PhaseRow], width: usize) -> Vec<String> {
             day.clone_from(&row.date);
             lines.push(row.date.clone());
         }
-        let PhaseRow { time, phase, result, took, tokens, cost, agent, said, .. } = row;
+        let PhaseLine { time, phase, result, took, tokens, cost, agent, said, .. } = row;
         lines.push(line([time, phase, result, took, tokens, cost, agent]));
         if !said.is_empty() {
             lines.push(format::hanging_indent(SAID_INDENT, &sanitize(said), width));
