@@ -49,7 +49,7 @@ pub struct GateCheck {
     /// The command to continue with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// What the phase waits for besides.
+    /// An open question or unfinished work, without which the phase does not begin although its gates hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<String>,
 }
