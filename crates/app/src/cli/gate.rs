@@ -23,7 +23,7 @@ enum GateSubcommand {
         /// Name a run, or a task, sprint or bug
         #[arg(value_name = "RUN|ID")]
         target: String,
-        /// Name a stage or a check; one of several as TASK/NAME or STAGE/NAME
+        /// Name a stage or a check, such as T1/review
         phase: String,
         /// Print JSON
         #[arg(long)]

@@ -15,7 +15,7 @@ pub(crate) struct VerdictArgs {
     /// Name a run, or a task, sprint or bug
     #[arg(value_name = "RUN|ID")]
     target: String,
-    /// Name a review, another check or a stage; one of several as TASK/NAME or STAGE/NAME
+    /// Name a review, another check or a stage, such as T1/review
     phase: String,
 }
 
