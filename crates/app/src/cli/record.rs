@@ -120,7 +120,7 @@ enum RecordSubcommand {
     Set {
         /// Name the record
         id: String,
-        /// Set fields; FIELD+=ENTRY and FIELD-=ENTRY change lists, FIELD= removes
+        /// Set fields; `+=` and `-=` change lists, `FIELD=` removes
         #[arg(value_name = "FIELD=VALUE", required = true)]
         fields: Vec<String>,
         /// Print JSON
