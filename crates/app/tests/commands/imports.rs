@@ -309,11 +309,11 @@ fn what_breaks_a_rule_is_reported_with_file_field_and_rule_and_the_rest_is_impor
     assert_eq!(said.code, FAILED, "{said}");
     for (file, rule) in [
         ("tasks/C1", "`dependencies` make a circle: C1 waits for C2 waits for C3 waits for C1"),
-        ("tasks/W1", "`dependencies[0]` names `C1`, which is not a task here"),
+        ("tasks/W1", "`dependencies` names `C1`, which is not a task here"),
         ("tasks/U1", "`color` is not a field here"),
         ("tasks/U2", "`locator.z` is not a field here"),
         ("tasks/R1", "`feature_id` names `FEAT-404`, which is not a feature here"),
-        ("tasks/P1", "`writes[0]` has the path `../../etc`"),
+        ("tasks/P1", "`writes` has the path `../../etc`"),
         ("tasks/S1", "a task has no state `bananas`"),
         ("tasks/N1", "`taskId` is wrong: `../../N1` is not the name of a record"),
         ("tasks/N2", "`taskId` is `T-9`, unlike the file"),
@@ -447,7 +447,7 @@ fn a_project_of_the_third_predecessor_becomes_features_sprints_tasks_and_notes()
     has(&world.ok(&["task", "show", "M001-S01-T02"]), &["dependencies           M001-S01-T01"]);
     has(
         &world.ok(&["sprint", "show", "M001-S02"]),
-        &["feature_id             M001", "a file is written", "Risk: low. After the slices: S01."],
+        &["feature                M001", "a file is written", "Risk: low. After the slices: S01."],
     );
     has(&world.ok(&["feature", "show", "M001"]), &["People export what they see."]);
     let kept = files(&world.repo.join(".forge/knowledge"));
@@ -514,9 +514,9 @@ fn odd_files_of_the_third_predecessor_are_reported_and_lead_nowhere() {
         ("T05:", "`depends` names `../T01`, which is not the id of a task"),
         ("T06:", "`must_haves.writes` is not a field there; known: truths, artifacts, key_links"),
         ("T07:", "T07-PLAN.md: line 3: is not `key: value`"),
-        ("T08/T08-PLAN.md:", "`writes[0]` has the path `../../etc`"),
+        ("T08/T08-PLAN.md:", "`writes` has the path `../../etc`"),
         ("T09/T09-PLAN.md:", "make a circle: M001-S01-T09 waits for M001-S01-T10 waits for"),
-        ("T11/T11-PLAN.md:", "`dependencies[0]` names `M001-S01-T99`, which is not a task here"),
+        ("T11/T11-PLAN.md:", "`dependencies` names `M001-S01-T99`, which is not a task here"),
         ("T12:", "T12-PLAN.md is missing"),
         ("evil task:", "`evil task` is not the id of a task"),
         ("T13:", "is not a regular file or folder"),

@@ -400,7 +400,7 @@ fn a_task_whose_first_phase_failed_goes_on_once_that_is_answered() {
     let said = finish(&mut world.command_as_it_is(&["retry"]));
     assert_eq!(said.code, DONE, "{said}");
     has(&world.ok(&["task", "list"]), &["ACME-S01-T01  committed  Greet"]);
-    let history = world.ok(&["task", "show", "ACME-S01-T01"]);
+    let history = world.ok(&["task", "show", "ACME-S01-T01", "-v"]);
     has(&history, &["moved from draft to escalated", "moved from escalated to draft"]);
 }
 

@@ -73,7 +73,7 @@ fn flags_that_cannot_be_are_refused_with_a_next_command_and_nothing_is_made() {
         (&[REQUEST, "--effort"], "`--effort` needs a value"),
         (&["--auto=yes", REQUEST], "--auto"),
         (&["--effort", "Q", REQUEST], "`Q` is not a valid --effort; use S, M or L"),
-        (&["--effort", "xs", REQUEST], "`XS` is not a valid --effort"),
+        (&["--effort", "xs", REQUEST], "`xs` is not a valid --effort; use S, M or L"),
         (&["--effort", "", REQUEST], "use S, M or L"),
         (&["--param", "effort=Q", REQUEST], "can be S, M, L"),
         (&["--param", "colour=red", REQUEST], "has no parameter `colour`"),
@@ -276,9 +276,9 @@ fn for_an_agent_that_is_unknown_the_one_that_was_meant_is_proposed() {
     let project = Project::new("");
     let missing = "[agents.claude]\ncommand = [\"/nowhere/claude\"]\n";
     project.world.write("forge.local.toml", missing);
-    let said = run(&project, &["--agent", "codx", REQUEST]);
+    let said = run(&project, &["--agent", "qwrtz", REQUEST]);
     assert_eq!(said.code, WRONG, "{said}");
-    has(&said.err, &["unknown agent `codx`", "help: forge agents"]);
+    has(&said.err, &["unknown agent `qwrtz`", "help: forge agents"]);
     assert!(!said.err.contains("forge run"), "nothing is near: {said}");
     let mine = format!("{missing}[agents.mine]\ncommand = [\"sh\"]\n");
     project.world.write("forge.local.toml", mine);
@@ -289,6 +289,6 @@ fn for_an_agent_that_is_unknown_the_one_that_was_meant_is_proposed() {
     // Nobody could play.
     let world = World::new();
     world.write("forge.toml", missing);
-    let refused = world.refused(&["run", "--agent", "codx", REQUEST]);
-    has(&refused, &["unknown agent `codx`", "help: forge agents"]);
+    let refused = world.refused(&["run", "--agent", "qwrtz", REQUEST]);
+    has(&refused, &["unknown agent `qwrtz`", "help: forge agents"]);
 }

@@ -103,7 +103,7 @@ fn an_agent_that_leaves_nothing_of_use_twice_is_for_a_person() {
         "`analysis.md` was not written",
     ]);
     assert_eq!(left.tries("analyse"), 2, "{}", left.said);
-    left.refuses(&["Q1", "approve"], &["approve", "retry, revise, reject"])
+    left.refuses(&["Q1", "approve"], &["approve", "forge retry", "forge revise", "forge reject"])
         .refuses(&["Q1", "waive", "form", "no need"], &["override"]);
     left.gives_up(1);
     // Taken up again, its third try is a good one.
@@ -148,11 +148,14 @@ fn tests_that_stay_red_after_a_task_are_shown_to_a_person_who_cannot_just_approv
         &format!("forge show {} --diff T1", short_id(run)),
     ]);
     assert_eq!(left.tries("build.T1/implement"), 3);
-    left.refuses(&["Q1", "approve"], &["approve", "retry, revise, override, reject"])
-        .refuses(&["Q1", "waive"], &["say which check you override, and why"])
-        .refuses(&["Q1", "waive", "verify"], &["say which check you override, and why"])
-        .refuses(&["Q1", "waive", "land", "it is fine"], &["land", "checks"])
-        .refuses(&["Q1", "revise"], &["words"]);
+    left.refuses(
+        &["Q1", "approve"],
+        &["approve", "forge retry", "forge revise", "forge override", "forge reject"],
+    )
+    .refuses(&["Q1", "waive"], &["say which check you override, and why"])
+    .refuses(&["Q1", "waive", "verify"], &["say which check you override, and why"])
+    .refuses(&["Q1", "waive", "land", "it is fine"], &["land", "checks"])
+    .refuses(&["Q1", "revise"], &["words"]);
     // Sent back, its fourth try is green.
     let left = left.answer(&["Q1", "revise", "it must not be broken"]);
     left.ends(DONE);

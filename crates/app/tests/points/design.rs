@@ -111,7 +111,7 @@ fn a_wrong_answer_at_a_checkpoint_is_refused_in_words_and_changes_nothing() {
         .refuses(&["Q1", "revise"], &["words"])
         .refuses(&["Q1", "revise", "  "], &["words"])
         .refuses(&["Q1", "retry"], &["retry", "approve", "revise", "reject"])
-        .refuses(&["Q1", "waive"], &["override", "approve, revise, reject"])
+        .refuses(&["Q1", "waive"], &["override", "forge approve", "forge revise", "forge reject"])
         .refuses(&["Q1", "waive", "checkpoint-a", "no need"], &["override", "approve"]);
     let said = project.world.forge(&["answer", &left.run, "Q1", "perhaps"]);
     assert_eq!(said.code, 2, "{said}");

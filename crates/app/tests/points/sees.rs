@@ -146,7 +146,7 @@ fn at_a_terminal_a_key_shows_the_design_and_after_a_revise_first_the_lines_that_
     let read = plain(&reader.reads("v", "One file."));
     assert!(read.contains("Design") && !read.contains("diff --git"), "{read}");
     // All of the question can be read in the same way.
-    let read = reader.reads("f", "folder");
+    let read = reader.reads("f", "verdict");
     has(&read, &["Q1 · design: Build it like this?", "approach  a file of its own"]);
 
     reader.person.until_sees("Esc later");

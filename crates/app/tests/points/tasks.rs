@@ -35,7 +35,7 @@ fn at_checkpoint_b_a_person_sees_the_tasks_their_risk_the_verdict_and_what_each_
     left.refuses(&["Q1", "approve"], &["Q1", "already answered"])
         .refuses(&["Q3", "approve"], &["Q3", "Q2"])
         .refuses(&["Q2", "revise"], &["words"])
-        .refuses(&["Q2", "retry"], &["retry", "approve, revise, reject"])
+        .refuses(&["Q2", "retry"], &["retry", "forge approve", "forge revise", "forge reject"])
         .refuses(&["Q2", "waive", "review", "it is fine"], &["override"]);
     // Approved, and both are built.
     let left = left.answer(&["Q2", "approve"]);
