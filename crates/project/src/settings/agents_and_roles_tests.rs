@@ -135,7 +135,7 @@ fn values_of_tables_that_cannot_be_are_refused_with_their_line() {
     for (text, expected) in [
         (
             "[agents.a]\nlike = \"gemini\"",
-            "agents.a.like: unknown variant `gemini`; expected \"claude\", \"codex\", \"opencode\" or \"program\"",
+            "agents.a.like: unknown variant `gemini`; expected \"claude\" or \"codex\" or \"opencode\" or \"program\"",
         ),
         ("[agents.a]\nlike = \"scripted\"", "agents.a.like: unknown variant `scripted`"),
         (
