@@ -403,7 +403,9 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
         // Only a person may say it.
         layers[1].retain(|(key, _)| key.path != "workspace.root");
         // It goes with neither `like` nor `command`.
-        layers.iter_mut().for_each(|words| words.retain(|(key, _)| !key.path.ends_with(".acp")));
+        for words in &mut layers {
+            words.retain(|(key, _)| key.path.rsplit('.').next() != Some("acp"));
+        }
         let named = |words: &[(SettingKey, String)], name: fn(&SettingKey) -> String| {
             words.iter().map(|(key, words)| (name(key), words.clone())).collect()
         };
