@@ -278,7 +278,7 @@ fn what_no_table_names_is_refused_at_every_depth() {
         ("estimate", FieldValue::Count(3), "`estimate` must be one of S, M, L, XL, not a number"),
         ("planIterations", text("3"), "`planIterations` must be a whole number"),
         ("must", FieldValue::List(vec![FieldValue::Flag(true)]), "`must[0]` must be a text"),
-        ("writes", texts(&["src", "../x"]), "`writes[1]` has the path `../x`"),
+        ("writes", texts(&["src", "../x"]), "`writes` has the path `../x`"),
         ("title", text(" "), "`title` is empty"),
         ("title", text("a\u{7}"), "`title` has a control character"),
         ("must", texts(&["x"; 101]), "`must` has 101 entries"),
