@@ -2,7 +2,7 @@
 
 use forge_core::{
     Report,
-    event::{Answer, PlannedTaskIds, Receipt, RunSubject, Start, UnmetNeed},
+    event::{Answer, Outcome, PlannedTaskIds, Receipt, RunSubject, Start, UnmetNeed},
     followed::{FollowedRecord, followed, record_for},
     id::Scope,
     item::Item,
@@ -100,13 +100,16 @@ fn a_task_that_asked_before_anything_was_done_is_where_it_was_once_it_is_answere
 }
 
 #[test]
-fn a_crash_of_the_work_does_not_send_the_plan_back() {
-    let world =
-        World::of(about(WorkKind::Task, TASK)).outcome("implement#1", fault("it crashed")).played();
-    assert_eq!(
-        states(&world, "ACME-S01"),
-        ["planned", "implementing", "implemented", "review-approved", "approved", "committed"]
-    );
+fn work_that_is_to_be_tried_again_does_not_send_the_plan_back() {
+    let until = 60_000;
+    let limited = || Outcome::Limited { until, what: "too many requests".to_owned() };
+    let mut world = World::of(about(WorkKind::Task, TASK)).begin();
+    for call in ["plan#1", "plan#1/form#1", "plan#1/review-plan#1"] {
+        world.end(call);
+    }
+    world.ends("implement#1", limited());
+    let of = |world: &World| followed(&world.run).remove(0).to;
+    assert_eq!(of(&world), Some(FollowedState::At(WorkState::Implementing)));
 }
 
 #[test]
