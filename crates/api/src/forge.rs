@@ -47,7 +47,7 @@ use forge_project::{
 use forge_store::{
     blobs::Blobs,
     disk::RealDisk,
-    journal::{CommandId, JournalRecord, JournalRow, RunLock, Store, StoreError, named_drivers},
+    journal::{CommandId, JournalRow, RunLock, Store, StoreError, named_drivers},
     records::{facts, read_run},
 };
 
@@ -432,8 +432,8 @@ impl Forge {
         matches!(RunLock::attempt(&self.home.dir, id), Err(StoreError::Held { pid: Some(_), .. }))
     }
 
-    /// Returns the run and its records.
-    pub fn fold(&self, id: &str) -> Result<(Run, Vec<JournalRecord>), Error> {
+    /// Returns the run and the number of its last record.
+    pub fn fold(&self, id: &str) -> Result<(Run, u64), Error> {
         Ok(read_run(&self.read_store()?, id)?)
     }
 
@@ -469,16 +469,16 @@ impl Forge {
     fn catch_up(&self, id: &str) -> Option<Run> {
         let _lock = RunLock::attempt(&self.home.dir, id).ok()?;
         // Read under the lock, so that nothing older is put over something newer.
-        let (run, records) = self.fold(id).ok()?;
+        let (run, seq) = self.fold(id).ok()?;
         let catch_up = || -> Result<(), Error> {
             let mut projector = Projector::new(Arc::new(RealDisk), &self.home, id);
-            let seq = records.last().map_or(0, |record| record.seq);
-            if projector.shown()? == seq && projector.state_shown() == Some(seq) {
+            let shown = projector.shown()?;
+            if shown == seq && projector.state_shown() == Some(seq) {
                 return Ok(());
             }
             // The driver may have died before the refs followed the last record, too.
             self.follow_refs(id, &run)?;
-            projector.add(&records)?;
+            projector.add(&self.read_store()?.read(id, shown + 1)?)?;
             projector.show(&run, seq, &self.blobs()?)
         };
         let _stays_behind = catch_up();
@@ -516,7 +516,7 @@ impl Forge {
 
     fn rebuild_one(&self, store: &mut Store, blobs: &Blobs, lock: &RunLock) -> Result<(), Error> {
         let id = lock.run();
-        let (run, records) = read_run(store, id)?;
+        let (run, last) = read_run(store, id)?;
         store.replace_row(lock, &forge_store::records::row(id, &run))?;
         let dir = self.home.run(id);
         for path in ["state.json", "events.jsonl", SUMMARY].map(|name| dir.join(name)) {
@@ -525,8 +525,8 @@ impl Forge {
         let artifacts = dir.join("artifacts");
         remove(&artifacts, fs::remove_dir_all(&artifacts))?;
         let mut projector = Projector::new(Arc::new(RealDisk), &self.home, id);
-        projector.add(&records)?;
-        projector.show(&run, records.last().map_or(0, |record| record.seq), blobs)?;
+        projector.add(&store.read(id, 1)?)?;
+        projector.show(&run, last, blobs)?;
         // By files that are behind it would have been seen that this is missing.
         self.follow_refs(id, &run).map(|_| ())
     }

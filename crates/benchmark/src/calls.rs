@@ -66,7 +66,9 @@ fn under_way(bench: &Bench, folder: &Path, driver: &Child, n: usize) -> Measured
     if keepers.len() < n {
         return Err(format!("only {} of {n} agents came up", keepers.len()));
     }
-    bench.figure(&format!("{n} agents under way, after"), started, Unit::Seconds, Bound::None, "-");
+    let compared = "256 at once were the limit at first";
+    let what = format!("{n} agents under way, after");
+    bench.figure(&what, started, Unit::Seconds, Bound::None, compared);
     // Until the last one has said something.
     sleep(bench.sized(Duration::from_millis(200), Duration::from_secs(3)));
     let all: Vec<u32> = keepers.iter().copied().chain([driver.id()]).collect();
@@ -84,9 +86,12 @@ fn under_way(bench: &Bench, folder: &Path, driver: &Child, n: usize) -> Measured
         return Err("the memory of a process cannot be read".to_owned());
     }
     let mib = |kib: u64| float(kib) / 1024.0;
-    bench.figure("driver, resident", mib(resident), Unit::Mib, Bound::AtMost(50.0), "-");
+    let compared = format!("its keepers together: {:.0} MiB", mib(private.iter().sum()));
+    bench.figure("driver, resident", mib(resident), Unit::Mib, Bound::AtMost(50.0), compared);
     let what = "a keeper, private memory (largest)";
-    bench.figure(what, mib(largest), Unit::Mib, Bound::AtMost(1.0), "-");
+    let smallest = private.iter().min().copied().unwrap_or(0);
+    let compared = format!("the smallest: {:.1} MiB", mib(smallest));
+    bench.figure(what, mib(largest), Unit::Mib, Bound::AtMost(1.0), compared);
     let compared = "of one core, while no agent says anything";
     bench.figure(
         "driver and keepers when idle",

@@ -52,7 +52,7 @@ fn open(bench: &Bench) -> Measured {
     let times = |what: &str, ms: f64, most: Bound| {
         let what = format!("{n} files, {what}");
         bench.figure(&what, ms, Unit::Ms, Bound::None, &compared);
-        bench.figure(&format!("{what}, of git's time"), ms / git, Unit::Times, most, "-");
+        bench.figure(&format!("{what}, of git's time"), ms / git, Unit::Times, most, &compared);
     };
     times("opening a checkout", first, Bound::AtMost(2.0));
     times("opening it again", again, Bound::AtMost(0.5));

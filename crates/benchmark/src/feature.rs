@@ -34,7 +34,13 @@ pub(crate) fn measure(bench: &Bench) -> Measured {
     let wall = spend(&mut run(), 0)?;
     let cpu = children_cpu().saturating_sub(before);
     let what = |of: &str| format!("feature at S, three tasks, {of}");
-    bench.figure(&what("wall"), wall.as_secs_f64(), Unit::Seconds, Bound::None, "-");
+    bench.figure(
+        &what("wall"),
+        wall.as_secs_f64(),
+        Unit::Seconds,
+        Bound::None,
+        "no time of agents",
+    );
     let compared = "driver, keepers, git, agents and checks together";
     bench.figure(&what("CPU"), cpu.as_secs_f64(), Unit::Seconds, Bound::AtMost(1.0), compared);
     let counted_run = counted(&run())?;
@@ -51,7 +57,7 @@ pub(crate) fn measure(bench: &Bench) -> Measured {
     let mut demo = Command::new(&bench.forge);
     demo.args(["demo", "--fast"]);
     let wall = spend(&mut demo, 0)?;
-    bench.figure("the demo, wall", in_ms(wall), Unit::Ms, Bound::None, "-");
+    bench.figure("the demo, wall", in_ms(wall), Unit::Ms, Bound::None, "1,830 ms then");
     let counted_demo = counted(&demo)?;
     bench.figure(
         "the demo, programs",

@@ -15,7 +15,7 @@ pub(crate) fn resume(bench: &Bench) -> Measured {
     resume_after(bench, bench.sized(1_000, 100_000), 200.0)
 }
 
-/// The same with more. Making it takes minutes.
+/// The same with more.
 pub(crate) fn resume_million(bench: &Bench) -> Measured {
     resume_after(bench, bench.sized(2_000, 1_000_000), 1_500.0)
 }
@@ -39,10 +39,11 @@ fn resume_after(bench: &Bench, facts: usize, most_ms: f64) -> Measured {
     let what = format!("resume of a run with {made} facts");
     let compared = "the whole process, to its question";
     bench.figure(&what, in_ms(time), Unit::Ms, Bound::AtMost(most_ms), compared);
+    let compared = format!("its resume: {:.0} ms", in_ms(time));
     let time = on_a_copy("status", 0)?;
-    bench.figure("forge status of it", in_ms(time), Unit::Ms, Bound::None, "-");
+    bench.figure("forge status of it", in_ms(time), Unit::Ms, Bound::None, &compared);
     let time = on_a_copy("stop", 0)?;
-    bench.figure("taking it over and stopping it", in_ms(time), Unit::Ms, Bound::None, "-");
+    bench.figure("taking it over and stopping it", in_ms(time), Unit::Ms, Bound::None, &compared);
     Ok(())
 }
 
@@ -72,6 +73,6 @@ pub(crate) fn status(bench: &Bench) -> Measured {
     };
     let compared = format!("one call of git: {:.2} ms", in_ms(git));
     figure(&["status"], 11, Bound::AtMost(15.0), &compared)?;
-    figure(&["stats"], 3, Bound::None, "-")?;
-    figure(&["stats", "--days=1"], 3, Bound::None, "-")
+    figure(&["stats"], 3, Bound::None, &compared)?;
+    figure(&["stats", "--days=1"], 3, Bound::None, &compared)
 }

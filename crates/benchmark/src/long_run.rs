@@ -106,28 +106,18 @@ pub(crate) fn long_run(dir: &Path, facts: usize) -> u64 {
         (record.at, serde_json::to_string(&record.facts).expect("facts can be written"))
     };
     let began = Input::Command(forge_core::Command::Start(Box::new(start)));
-    let (at, body) = decided(&mut run, &began);
-    let lock = RunLock::acquire(dir, ID).expect("nobody holds it");
-    let first_row = row(ID, &run);
-    let mut writer = store.begin_run(lock, at, &body, &first_row).expect("it begins");
-    let mut append = |(at, body): (u64, String), row: &str| {
-        store.append(&mut writer, at, &body, row, &[]).expect("the disk takes it");
-    };
-    let mut last = None;
+    let mut records = vec![decided(&mut run, &began)];
     loop {
         let answers = wanted(&run).into_iter().filter_map(|effect| answer(effect, n_items));
         let answers: Vec<Input> = answers.collect();
         if answers.is_empty() {
             break;
         }
-        for input in answers {
-            // What `status` shows is looked at once the run is whole: only the last row has to be right.
-            if let Some(record) = last.replace(decided(&mut run, &input)) {
-                append(record, &first_row);
-            }
-        }
+        records.extend(answers.iter().map(|input| decided(&mut run, input)));
     }
-    append(last.expect("the flow has stages"), &row(ID, &run));
+    // As one transaction: a million of them take minutes.
+    let lock = RunLock::acquire(dir, ID).expect("nobody holds it");
+    store.begin_run_with(lock, &records, &row(ID, &run)).expect("it begins");
     run.n_facts()
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn measure(bench: &Bench) -> Measured {
         float(size) / f64::from(1 << 20),
         Unit::Mib,
         Bound::AtMost(30.0),
-        "-",
+        "with SQLite and TLS in it",
     );
     let times = bench.sized(3, 21);
     let idle = median(times, || spend(&mut Command::new("true"), 0))?;

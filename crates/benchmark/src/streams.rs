@@ -69,7 +69,8 @@ pub(crate) fn measure(bench: &Bench) -> Measured {
         let summary = read_transcript(registry::SCRIPTED, text.as_bytes(), &nothing);
         assert!(summary.said_last.is_some(), "the last line was summary");
     });
-    figure("the stream of a program", speed, Bound::AtLeast(300_000.0), "-");
+    let compared = format!("lines of {} bytes", one.len());
+    figure("the stream of a program", speed, Bound::AtLeast(300_000.0), &compared);
     let claude = recorded(lines);
     let counting = lines_a_second(lines, || {
         let ends = claude.bytes().filter(|byte| *byte == b'\n').count();
@@ -113,7 +114,8 @@ pub(crate) fn measure(bench: &Bench) -> Measured {
         }
         let grown = float(peak_kib().saturating_sub(before)) / 1024.0;
         let what = format!("memory for a line of {} MiB, {}", long >> 20, kind.name());
-        bench.figure(&what, grown, Unit::Mib, Bound::AtMost(16.0), "-");
+        let compared = format!("the line: {} MiB", long >> 20);
+        bench.figure(&what, grown, Unit::Mib, Bound::AtMost(16.0), compared);
     }
     Ok(())
 }

@@ -93,8 +93,7 @@ fn has_claimed(stages: &[Stage], table: &Table) -> bool {
     (0..stages.len()).any(|row| {
         let unit = &table.units[row];
         let may_land = || {
-            let is_landing =
-                |row: &usize| stages[*row].gates.iter().any(|gate| gate.check == Check::Land);
+            let is_landing = |row: &usize| lands_itself(stages, *row);
             let rows: Vec<usize> = followers(stages, row).into_iter().filter(is_landing).collect();
             let failed = |row: &usize| matches!(table.units[*row].state, State::Failed { .. });
             rows.iter().all(|row| table.units[*row].landed.is_none()) && !rows.iter().all(failed)
@@ -104,11 +103,17 @@ fn has_claimed(stages: &[Stage], table: &Table) -> bool {
     })
 }
 
-/// Returns true if a row of a table is worked on, or continues what was begun.
+/// Returns true if a row of a table is worked on, or continues what was begun. Most rows are over, which is seen at once.
 fn has_begun(stages: &[Stage], table: &Table) -> bool {
     let is_begun =
-        |row: usize| stages[row].is_called() && lands(stages, row) && is_open(stages, table, row);
-    (0..stages.len()).any(is_begun)
+        |row: usize| stages[row].is_called() && is_open(stages, table, row) && lands(stages, row);
+    let something_lands = (0..stages.len()).any(|row| lands_itself(stages, row));
+    something_lands && (0..stages.len()).any(is_begun)
+}
+
+/// Returns true if a row has the gate that makes its work part of the result.
+fn lands_itself(stages: &[Stage], row: usize) -> bool {
+    stages[row].gates.iter().any(|gate| gate.check == Check::Land)
 }
 
 /// Collects the claims of a table, and of its open items.

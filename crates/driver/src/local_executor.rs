@@ -25,8 +25,8 @@ use std::{
 use forge_core::{Time, hex::hex};
 use forge_keeper::{
     ArtifactFlaw, AttemptFolder, AttemptStatus, EndingProof, EndingSigner, ExitReason, Keeper,
-    LostCall, Spec, Stop, check_caller, collect, give_up, kill, look, open_regular,
-    start_knowing_keeper, sweep, sweep_adopted, wake,
+    LostCall, Spec, Stop, WaitingKeeper, check_caller, collect, give_up, kill, look, open_regular,
+    sweep, sweep_adopted, wake,
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -37,7 +37,7 @@ use crate::{
     Error, clock,
     executor::{CheckoutJob, Executor, Output, StepState, StopRequest},
     notify::sender::NOTIFY,
-    plan::checkout_job::RunningJob,
+    plan::{checkout_job::RunningJob, step::call_folder},
 };
 
 /// How often a keeper that cannot be watched is looked at.
@@ -58,6 +58,16 @@ pub struct LocalExecutor {
     signer: Option<Arc<EndingSigner>>,
     /// The keepers that are waited for, by the folders of their steps.
     keepers: RefCell<BTreeMap<PathBuf, WatchedKeeper>>,
+    spare: RefCell<SpareKeeper>,
+}
+
+/// A keeper that is started while a step runs, for the step that probably comes next: a third of what a command costs is the start of
+/// its keeper, and nobody waits for it then. It knows no secret and has touched nothing.
+#[derive(Default)]
+struct SpareKeeper {
+    waiting: Option<WaitingKeeper>,
+    /// The step that was last started, with its environment. When the one after it is as that one was, so is probably the next.
+    last: Option<(PathBuf, Vec<(OsString, OsString)>)>,
 }
 
 /// A keeper that is waited for, and the moment when it must have ended by its own limits.
@@ -79,7 +89,7 @@ impl LocalExecutor {
     /// An executor that starts `program` as its keepers.
     pub fn new(program: PathBuf) -> io::Result<Self> {
         let signer = Some(Arc::new(EndingSigner::generate()?));
-        Ok(Self { program, signer, keepers: RefCell::default() })
+        Ok(Self { program, signer, ..Self::default() })
     }
 }
 
@@ -128,9 +138,14 @@ impl Executor for LocalExecutor {
         // What a killed keeper leaves comes to us, and not to somebody who would keep it.
         set_child_subreaper(Some(getpid()))?;
         let due = due(wall_ms(folder));
-        let signer = self.signer.as_deref();
-        let child = start_knowing_keeper(&self.program, folder, env, signer, secrets)?;
-        let handle = watch(&child)?;
+        let mut spare = self.spare.borrow_mut();
+        let keeper = match spare.take_for(folder, env) {
+            Some(keeper) => keeper,
+            None => WaitingKeeper::start(&self.program, folder, env)?,
+        };
+        let handle = watch_pid(keeper.pid())?;
+        let child = keeper.begin(self.signer.as_deref(), secrets);
+        spare.prepare_next(&self.program, folder, env);
         let process = ProcessHandle::Child(child, handle);
         self.keepers.borrow_mut().insert(folder.path.clone(), WatchedKeeper { process, due });
         Ok(())
@@ -149,7 +164,7 @@ impl Executor for LocalExecutor {
     }
 
     fn state(&self, folder: &AttemptFolder, proof: &EndingProof<'_>) -> io::Result<StepState> {
-        self.to_state(folder, look(folder, proof)?)
+        self.to_state(folder, look(folder, &proof.with_own(self.signer.as_deref()))?)
     }
 
     fn has_ended(&self, folder: &AttemptFolder) -> bool {
@@ -198,7 +213,8 @@ impl Executor for LocalExecutor {
             ProcessHandle::Child(child, _) => i32::try_from(child.id()).ok(),
             ProcessHandle::Found(_) | ProcessHandle::Job(_) => None,
         });
-        sweep_adopted(&own.collect::<Vec<i32>>(), NOTIFY)?;
+        let spare = self.spare.borrow().waiting.as_ref().map(WaitingKeeper::pid);
+        sweep_adopted(&own.chain(spare).collect::<Vec<i32>>(), NOTIFY)?;
         Ok(())
     }
 
@@ -268,6 +284,56 @@ impl LocalExecutor {
             }
         })
     }
+}
+
+impl SpareKeeper {
+    /// Returns the keeper that waits for this step. One that waits for another one is ended.
+    fn take_for(
+        &mut self,
+        folder: &AttemptFolder,
+        env: &[(OsString, OsString)],
+    ) -> Option<WaitingKeeper> {
+        let waiting = self.waiting.take()?;
+        // Code that ran meanwhile could have stopped it, or killed it.
+        let is_ready = watch_pid(waiting.pid())
+            .is_ok_and(|handle| wake(&handle).is_ok() && !is_readable(handle.as_fd()));
+        if is_ready && waiting.is_for(folder, env) {
+            return Some(waiting);
+        }
+        waiting.dismiss();
+        None
+    }
+
+    /// Starts one for the next step, if that is foreseen: steps with following numbers and the same environment.
+    fn prepare_next(
+        &mut self,
+        program: &Path,
+        folder: &AttemptFolder,
+        env: &[(OsString, OsString)],
+    ) {
+        let is_foreseen = self.last.take().is_some_and(|(last, last_env)| {
+            next_folder(&last).as_ref() == Some(&folder.path) && last_env == env
+        });
+        self.last = Some((folder.path.clone(), env.to_vec()));
+        let next = next_folder(&folder.path).filter(|_| is_foreseen);
+        // Without one the next step starts its own.
+        self.waiting =
+            next.and_then(|next| WaitingKeeper::start(program, &AttemptFolder::at(next), env).ok());
+    }
+}
+
+impl Drop for SpareKeeper {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            waiting.dismiss();
+        }
+    }
+}
+
+/// The folder of the call after the one in this folder, where folders are numbered.
+fn next_folder(folder: &Path) -> Option<PathBuf> {
+    let number: u32 = folder.file_name()?.to_str()?.parse().ok()?;
+    Some(call_folder(folder.parent()?, number.checked_add(1)?))
 }
 
 /// How long a step under a keeper may take.
@@ -340,8 +406,11 @@ pub fn wait_for(files: &mut [PollFd<'_>], longest: Duration) -> io::Result<()> {
 
 /// A handle on our own child, which cannot be anybody else before we have waited for it.
 pub fn watch(child: &Child) -> io::Result<OwnedFd> {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let pid = pid.expect("a child has a pid");
+    watch_pid(child.id().cast_signed())
+}
+
+fn watch_pid(child: i32) -> io::Result<OwnedFd> {
+    let pid = Pid::from_raw(child).expect("a child has a pid");
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
 }
 
@@ -381,6 +450,43 @@ mod tests {
     fn a_keeper_that_is_stopped_again_and_again_is_killed() {
         let (executor, folder) = waits_for("while :; do kill -STOP $$; done", KILL_AFTER);
         ends(&executor, &folder);
+    }
+
+    #[test]
+    fn a_keeper_is_started_ahead_for_a_third_step_in_a_row_and_serves_that_one_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let program = home.path().join("keeper");
+        fs::write(&program, "#!/bin/sh\nexec cat\n").unwrap();
+        fs::set_permissions(&program, Permissions::from_mode(0o700)).unwrap();
+        let call = |number| AttemptFolder::at(call_folder(home.path(), number));
+        let (env, other): (Vec<(OsString, OsString)>, _) = (Vec::new(), [("A".into(), "1".into())]);
+        let after = |steps: &[u32]| {
+            let mut spare = SpareKeeper::default();
+            for step in steps {
+                spare.prepare_next(&program, &call(*step), &env);
+            }
+            spare
+        };
+        assert!(after(&[1]).waiting.is_none(), "nothing is foreseen yet");
+        assert!(after(&[1, 3]).waiting.is_none());
+        assert!(after(&[1, 2]).take_for(&call(3), &env).is_some_and(|keeper| {
+            keeper.dismiss();
+            true
+        }));
+        for (folder, env) in [(call(4), &env[..]), (call(3), &other)] {
+            let mut spare = after(&[1, 2]);
+            assert!(spare.take_for(&folder, env).is_none());
+            assert!(spare.waiting.is_none(), "it was ended");
+        }
+        let mut spare = after(&[1, 2]);
+        let handle = watch_pid(spare.waiting.as_ref().unwrap().pid()).unwrap();
+        kill(&handle).unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while !is_readable(handle.as_fd()) {
+            assert!(Instant::now() < until, "it lives on");
+        }
+        assert!(spare.take_for(&call(3), &env).is_none(), "somebody killed it");
+        assert!(!home.path().join("0003").exists());
     }
 
     #[test]

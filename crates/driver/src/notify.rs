@@ -31,7 +31,11 @@ use forge_core::{
 };
 use forge_keeper::Redactor;
 use forge_project::settings::{NotifierKind, Settings, Switch};
-use forge_store::{atomic_file::replace, journal::JournalRecord, records::facts};
+use forge_store::{
+    atomic_file::replace,
+    journal::{JournalRecord, StoreError},
+    records::facts,
+};
 
 use crate::{
     Error,
@@ -84,9 +88,9 @@ impl Notifier {
     }
 
     /// Tells of all records of a run that begins, and from now on of everything.
-    pub fn begin(&mut self, records: &[JournalRecord]) {
+    pub fn begin(&mut self, records: &[JournalRecord]) -> Result<(), StoreError> {
         self.mark_processed(0);
-        self.catch_up(records);
+        self.catch_up(records.last().map_or(0, |last| last.seq), || Ok(records.to_vec()))
     }
 
     /// Tells of a record that is durable.
@@ -100,15 +104,18 @@ impl Notifier {
         self.start_tellers();
     }
 
-    /// Tells what a driver before this one could not.
-    pub fn catch_up(&mut self, records: &[JournalRecord]) {
-        let last = records.last().map_or(0, |record| record.seq);
+    /// Tells what a driver before this one could not. `all` reads the run again, which is seldom needed.
+    pub fn catch_up(
+        &mut self,
+        last: u64,
+        all: impl FnOnce() -> Result<Vec<JournalRecord>, StoreError>,
+    ) -> Result<(), StoreError> {
         // A run of an older Forge has told nobody, and nobody wants to hear of its past.
         let text = fs::read_to_string(self.file("notified")).ok();
         let seen = text.and_then(|text| text.trim().parse().ok()).unwrap_or(last);
         if seen < last {
             let mut run = Run::new();
-            for record in records {
+            for record in &all()? {
                 let Ok(facts) = facts(record) else { continue };
                 let again = event::Record { at: record.at, facts };
                 run.apply_record(&again);
@@ -120,6 +127,7 @@ impl Notifier {
             self.mark_processed(last);
         }
         self.start_tellers();
+        Ok(())
     }
 
     /// What went wrong since somebody last looked, in whole sentences.

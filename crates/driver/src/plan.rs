@@ -349,7 +349,9 @@ impl Plan<'_> {
     /// What the facts say about how a true ending of this call is known.
     fn with_proof<T>(&self, look: impl FnOnce(&EndingProof<'_>) -> T) -> T {
         match self.run.calls().get(self.call).and_then(|call| self.run.ending_keys(call)) {
-            Some(keys) => look(&EndingProof::Signed { call: &self.call.to_string(), keys }),
+            Some(keys) => {
+                look(&EndingProof::Signed { call: &self.call.to_string(), keys, own: None })
+            }
             None => look(&EndingProof::NotNeeded),
         }
     }

@@ -203,7 +203,7 @@ impl Driver {
             tell(&run, &record);
         }
         if let Some(notifier) = &mut self.notifier {
-            notifier.begin(&records);
+            notifier.begin(&records)?;
         }
         Ok(())
     }
@@ -217,14 +217,19 @@ impl Driver {
         lock: RunLock,
     ) -> Result<Self, Error> {
         let writer = journal.take_over(lock)?;
-        let (run, records) = read_run(&*journal, id)?;
+        let (run, last) = read_run(&*journal, id)?;
         let blobs = Blobs::open_on(machine.disk.clone(), &home.dir);
         let blobs = blobs.map_err(|error| Error::file(&home.dir, &error))?;
         let frozen = frozen(&run, &blobs)?;
         let mut driver = Self::over(home, machine, id, journal, writer, run, frozen)?;
-        driver.behind = driver.projector.add(&records).err();
+        driver.behind = match driver.projector.shown() {
+            Ok(shown) if shown < last => {
+                driver.projector.add(&driver.journal.read(id, shown + 1)?).err()
+            }
+            shown => shown.err(),
+        };
         if let Some(notifier) = &mut driver.notifier {
-            notifier.catch_up(&records);
+            notifier.catch_up(last, || driver.journal.read(id, 1))?;
         }
         Ok(driver)
     }

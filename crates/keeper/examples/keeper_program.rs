@@ -32,11 +32,13 @@ fn main() -> ExitCode {
             adopt(folder.as_ref(), file.as_ref()).expect("a killed keeper can be swept")
         }
         // A keeper with a mistake in it, after it has started a child.
-        (Some("panic"), [pid_file]) => forge_keeper::keeper::leaving_nobody(Vec::new(), |_log| {
-            let child = Command::new("sleep").arg("600").spawn()?;
-            std::fs::write(pid_file, child.id().to_string())?;
-            panic!("a promise was broken");
-        }),
+        (Some("panic"), [pid_file]) => {
+            forge_keeper::keeper::leaving_nobody(Vec::new(), None, |_log| {
+                let child = Command::new("sleep").arg("600").spawn()?;
+                std::fs::write(pid_file, child.id().to_string())?;
+                panic!("a promise was broken");
+            })
+        }
         _ => ExitCode::from(2),
     }
 }

@@ -5,7 +5,7 @@
 //! Not here: what an agent is, or whether it did well. A keeper knows one child and its limits; a
 //! monitor that it is given can say that the child costs too much.
 //!
-//! Invariant: nothing is done before the claim is won.
+//! Invariant: nothing is done before the claim is won, and nothing at all if the driver ends before it has said what to do.
 //! Invariant: when an ending is written no descendant is alive, or `left_over` counts it.
 //! Invariant: memory is bounded: fixed buffers, no whole files.
 //! Invariant: one fsync, of the ending; where the step left too much for that, one more for each file that it left.
@@ -20,6 +20,7 @@ mod output;
 pub mod own_step;
 mod signals;
 
+use std::cell::OnceCell;
 use std::env;
 use std::fmt::Display;
 use std::io;
@@ -31,7 +32,7 @@ use std::time::Duration;
 
 use rustix::process::{getpid, set_child_subreaper, setsid};
 
-use crate::attempt::claim::{self, CLAIM_LOST_EXIT, Claiming};
+use crate::attempt::claim::{self, CLAIM_LOST_EXIT, Claiming, Identity};
 use crate::attempt::dir::{AttemptFolder, Ending, ExitReason, FORMAT, Spec, Stderr};
 use crate::attempt::ending_signature::EndingSigner;
 use crate::redact::unpacked;
@@ -47,37 +48,67 @@ const KILL_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 /// What the driver passes through the pipe: the seed of the key for the ending, then secret values.
 struct FromDriver {
-    /// None for a keeper that was started by hand.
-    signer: Option<EndingSigner>,
+    /// Nothing for a keeper that was started by hand.
+    key: SigningKey,
     secrets: Vec<Vec<u8>>,
 }
 
+/// The key for the ending. It is made of its seed while the child runs.
+struct SigningKey {
+    seed: Vec<u8>,
+    signer: OnceCell<Option<EndingSigner>>,
+}
+
 impl FromDriver {
-    fn read() -> Self {
+    /// Waits for what the driver says; none, if it ended before it said anything.
+    fn read() -> Option<Self> {
         let is_told = env::var_os(SECRETS_VARIABLE).is_some();
-        let values = if is_told { unpacked(io::stdin().lock()) } else { Vec::new() };
-        let mut values = values.into_iter();
-        let signer = values.next().and_then(|seed| EndingSigner::from_seed(&seed));
-        Self { signer, secrets: values.collect() }
+        let mut values = if is_told { unpacked(io::stdin().lock()) } else { vec![Vec::new()] };
+        if values.is_empty() {
+            return None;
+        }
+        let secrets = values.split_off(1);
+        let key = SigningKey { seed: values.remove(0), signer: OnceCell::new() };
+        Some(Self { key, secrets })
+    }
+}
+
+impl SigningKey {
+    fn signer(&self) -> Option<&EndingSigner> {
+        self.signer.get_or_init(|| EndingSigner::from_seed(&self.seed)).as_ref()
+    }
+}
+
+/// What a keeper makes ready before it knows its step: a driver starts some before it needs them.
+struct ReadyKeeper {
+    own: Identity,
+    signals: signals::SignalPipes,
+}
+
+impl ReadyKeeper {
+    fn new() -> io::Result<Self> {
+        // A terminal must not be able to end us. It fails only if we already lead a session.
+        let _ = setsid();
+        set_child_subreaper(Some(getpid()))?;
+        // Before the claim: whoever can see the claim may already signal us.
+        Ok(Self { signals: signals::SignalPipes::install()?, own: Identity::own()? })
     }
 }
 
 /// Main of `forge __keep DIR`.
 pub fn keep(folder: &Path, open_monitor: OpenMonitor) -> ExitCode {
-    let FromDriver { signer, secrets } = FromDriver::read();
-    leaving_nobody(secrets, |log| {
+    let ready = ReadyKeeper::new();
+    let Some(FromDriver { key, secrets }) = FromDriver::read() else { return ExitCode::SUCCESS };
+    let log_file = AttemptFolder::at(folder).keeper_log();
+    leaving_nobody(secrets, Some(log_file), |log| {
+        let ReadyKeeper { own, signals } = ready?;
         let folder = AttemptFolder::at(std::path::absolute(folder)?);
-        // A terminal must not be able to end us. It fails only if we already lead a session.
-        let _ = setsid();
-        set_child_subreaper(Some(getpid()))?;
-        // Before the claim: whoever can see the claim may already signal us.
-        let signals = signals::SignalPipes::install()?;
-        let Claiming::Won(claim) = claim::claim(&folder)? else {
+        let Claiming::Won(claim) = claim::claim_as(&folder, &own)? else {
             return Ok(ExitCode::from(CLAIM_LOST_EXIT));
         };
         // The kernel unlocks it after we can no longer be found: until then a sweep spares us.
         std::mem::forget(claim);
-        run(&folder, open_monitor, signals, signer.as_ref(), log)?;
+        run(&folder, open_monitor, signals, &key, log)?;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -86,9 +117,10 @@ pub fn keep(folder: &Path, open_monitor: OpenMonitor) -> ExitCode {
 #[doc(hidden)]
 pub fn leaving_nobody(
     secrets: Vec<Vec<u8>>,
+    log_file: Option<PathBuf>,
     work: impl FnOnce(&mut Log) -> io::Result<ExitCode>,
 ) -> ExitCode {
-    let mut log = Log::begin(secrets);
+    let mut log = Log::begin(secrets, log_file);
     // The panic's own message is already in the log when it arrives here.
     let trouble = match catch_unwind(AssertUnwindSafe(|| work(&mut log))) {
         Ok(Ok(code)) => return code,
@@ -104,7 +136,7 @@ fn run(
     folder: &AttemptFolder,
     open_monitor: OpenMonitor,
     signals: signals::SignalPipes,
-    signer: Option<&EndingSigner>,
+    key: &SigningKey,
     log: &mut Log,
 ) -> io::Result<()> {
     let started_at_ms = ending::now_ms();
@@ -119,7 +151,7 @@ fn run(
     };
     let (call, outcome) = match (spec, &prepared) {
         (Ok(spec), Ok(_)) => {
-            (spec.call.clone(), attempt(folder, &spec, open_monitor, signals, log))
+            (spec.call.clone(), attempt(folder, &spec, open_monitor, signals, key, log))
         }
         (Ok(spec), Err(error)) => (spec.call, event_loop::ChildOutcome::not_started(error)),
         (Err(error), _) => (String::new(), event_loop::ChildOutcome::not_started(error)),
@@ -143,7 +175,7 @@ fn run(
         signature: None,
     };
     ending::keep_files(&left, &printed, &mut ending, log);
-    if let Some(signer) = signer {
+    if let Some(signer) = key.signer() {
         signer.sign(folder, &mut ending);
     }
     ending::write(folder, prepared.ok(), &ending, log)
@@ -172,6 +204,7 @@ fn attempt(
     spec: &Spec,
     open_monitor: OpenMonitor,
     signals: signals::SignalPipes,
+    key: &SigningKey,
     log: &Log,
 ) -> event_loop::ChildOutcome {
     let monitor = match spec.monitor.as_ref().map(open_monitor).transpose() {
@@ -187,6 +220,8 @@ fn attempt(
     };
     match child::start(folder, spec) {
         Ok(child) => {
+            // There is time for it now.
+            key.signer();
             let main = ChildOutput::new(child.source, log.redactor(), transcript);
             let errors = child.errors.zip(errors_file);
             let errors =

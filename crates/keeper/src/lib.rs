@@ -32,7 +32,9 @@ pub use attempt::dir::{
     StepLimits, open_regular,
 };
 pub use attempt::ending_signature::{EndingProof, EndingSigner};
-pub use attempt::keeper_handle::{Keeper, Stop, kill, start_keeper, start_knowing_keeper, wake};
+pub use attempt::keeper_handle::{
+    Keeper, Stop, WaitingKeeper, kill, start_keeper, start_knowing_keeper, wake,
+};
 pub use attempt::outbox::{ArtifactFlaw, collect};
 pub use attempt::status::{AttemptStatus, give_up, is_kept_elsewhere, look};
 pub use attempt::sweep::{Swept, inside_attempt, kill_marked, sweep, sweep_adopted};

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use forge_core::hex::hex;
+use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use crate::disk::{Disk, RealDisk, SyncPoint};
@@ -64,7 +64,7 @@ struct SyncedFolders {
 impl BlobId {
     /// Returns the name that these bytes have, added or not.
     pub fn from_content(bytes: &[u8]) -> BlobId {
-        BlobId(hex(&Sha256::digest(bytes)))
+        BlobId(hex(digest(&SHA256, bytes).as_ref()))
     }
 
     /// Returns the 64 hex digits.

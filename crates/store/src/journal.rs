@@ -47,7 +47,7 @@ pub use hash_chain::{GENESIS, JournalRecord};
 pub use interface::Journal;
 pub use lock::{ClaimsLock, RunLock, is_run_id, named_drivers};
 pub use paths::{database, projection};
-pub use reader::{CheckReport, JournalRow};
+pub use reader::{CheckReport, JournalRow, RecordBody};
 pub use restore::restore;
 pub use salvage::{Completeness, RecoveredRun, SalvageReport, SalvageSource, salvage};
 #[cfg(any(test, feature = "simulation"))]

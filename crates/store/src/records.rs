@@ -14,7 +14,7 @@ use forge_core::{
     view::RunRow,
 };
 
-use crate::journal::{Journal, JournalRecord, StoreError};
+use crate::journal::{Journal, JournalRecord, RecordBody, StoreError};
 
 /// Folds facts that were read before.
 pub fn fold_facts(records: &[event::Record]) -> Run {
@@ -37,55 +37,68 @@ pub fn fold(records: &[JournalRecord]) -> Result<Run, StoreError> {
     Ok(run)
 }
 
-/// Reads a run with its records. Those of a long run are read from the journal, parsed and folded at the same time.
-pub fn read_run(journal: &dyn Journal, id: &str) -> Result<(Run, Vec<JournalRecord>), StoreError> {
+/// Reads a run, and the number of its last record. The records of a long run are read from the journal, parsed and folded at the same time.
+pub fn read_run(journal: &dyn Journal, id: &str) -> Result<(Run, u64), StoreError> {
     thread::scope(|scope| {
-        let (mut first, mut folding) = (Vec::new(), None);
-        journal.read_in_batches(id, 1, &mut |batch| {
-            if first.is_empty() && folding.is_none() {
-                first = batch;
+        let (mut first, mut folding) = (None, None);
+        let last = journal.read_in_batches(id, &mut |batch| {
+            if first.is_none() && folding.is_none() {
+                first = Some(batch);
                 return;
             }
             let (sender, _) = folding.get_or_insert_with(|| begin_folding(scope));
             // A thread that has stopped says why at the end.
-            for batch in [std::mem::take(&mut first), batch] {
+            for batch in first.take().into_iter().chain([batch]) {
                 let _stopped = sender.send(batch);
             }
         })?;
-        let Some((sender, folder)) = folding else { return Ok((fold(&first)?, first)) };
-        drop(sender);
-        folder.join().expect("facts that could be read can be folded")
+        let run = match folding {
+            None => {
+                let mut run = Run::new();
+                for record in parse(first.unwrap_or_default())? {
+                    run.apply_record(&record);
+                }
+                run
+            }
+            Some((sender, folder)) => {
+                drop(sender);
+                folder.join().expect("facts that could be read can be folded")?
+            }
+        };
+        Ok((run, last))
     })
 }
-
-type FoldedRun = Result<(Run, Vec<JournalRecord>), StoreError>;
 
 /// Begins to fold the batches that are sent, of which one is parsed while the one before is folded.
 fn begin_folding<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
-) -> (SyncSender<Vec<JournalRecord>>, ScopedJoinHandle<'scope, FoldedRun>) {
-    let (sender, batches) = mpsc::sync_channel::<Vec<JournalRecord>>(BATCHES_MAX);
+) -> (SyncSender<Vec<RecordBody>>, ScopedJoinHandle<'scope, Result<Run, StoreError>>) {
+    let (sender, batches) = mpsc::sync_channel::<Vec<RecordBody>>(BATCHES_MAX);
     let (parsed, parsed_batches) = mpsc::sync_channel(BATCHES_MAX);
     scope.spawn(move || {
         for batch in batches {
-            let facts: Result<Vec<event::Record>, StoreError> = batch.iter().map(read).collect();
-            if parsed.send(facts.map(|facts| (facts, batch))).is_err() {
+            if parsed.send(parse(batch)).is_err() {
                 return;
             }
         }
     });
     let folder = scope.spawn(move || {
-        let (mut run, mut all) = (Run::new(), Vec::new());
-        for parsed in parsed_batches {
-            let (facts, batch) = parsed?;
-            for record in &facts {
-                run.apply_record(record);
+        let mut run = Run::new();
+        for facts in parsed_batches {
+            for record in facts? {
+                run.apply_record(&record);
             }
-            all.extend(batch);
         }
-        Ok((run, all))
+        Ok(run)
     });
     (sender, folder)
+}
+
+fn parse(batch: Vec<RecordBody>) -> Result<Vec<event::Record>, StoreError> {
+    let record = |RecordBody { seq, at, body }: RecordBody| {
+        Ok(event::Record { at, facts: facts_of(seq, &body)? })
+    };
+    batch.into_iter().map(record).collect()
 }
 
 fn read(record: &JournalRecord) -> Result<event::Record, StoreError> {
@@ -94,8 +107,12 @@ fn read(record: &JournalRecord) -> Result<event::Record, StoreError> {
 
 /// Reads the facts of a record.
 pub fn facts(record: &JournalRecord) -> Result<Vec<Event>, StoreError> {
-    serde_json::from_str(&record.body)
-        .map_err(|error| StoreError::NewerRecord { seq: record.seq, what: error.to_string() })
+    facts_of(record.seq, &record.body)
+}
+
+fn facts_of(seq: u64, body: &str) -> Result<Vec<Event>, StoreError> {
+    serde_json::from_str(body)
+        .map_err(|error| StoreError::NewerRecord { seq, what: error.to_string() })
 }
 
 /// Writes facts as the body of a record.

@@ -136,8 +136,7 @@ impl Forge {
 
     /// Finds projections of a run that are behind its journal.
     fn is_behind(&self, run: &str) -> Option<Fixable> {
-        let (_, records) = self.fold(run).ok()?;
-        let seq = records.last().map_or(0, |record| record.seq);
+        let (_, seq) = self.fold(run).ok()?;
         let mut projector = Projector::new(Arc::new(RealDisk), &self.home, run);
         let is_whole = projector.shown().ok() == Some(seq) && projector.state_shown() == Some(seq);
         (!is_whole).then(|| Fixable {

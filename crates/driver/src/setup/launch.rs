@@ -94,5 +94,7 @@ pub fn run_to_end(
             how = Stop::AtOnce;
         }
     }
-    executor.state(folder, &EndingProof::Signed { call: &call, keys: &[key] }).map_err(error)
+    executor
+        .state(folder, &EndingProof::Signed { call: &call, keys: &[key], own: None })
+        .map_err(error)
 }

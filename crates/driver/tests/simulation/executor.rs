@@ -238,7 +238,9 @@ impl Executor for SimulatedExecutor {
         let Some(step) = steps.get(&folder.path) else { return Ok(StepState::Unclaimed) };
         let is_proved = |ending: &Ending| match proof {
             EndingProof::NotNeeded => false,
-            EndingProof::Signed { call, keys } => *call == ending.call && keys.contains(&step.key),
+            EndingProof::Signed { call, keys, own: _ } => {
+                *call == ending.call && keys.contains(&step.key)
+            }
         };
         Ok(match &step.phase {
             StepPhase::Running { .. } => StepState::Running,

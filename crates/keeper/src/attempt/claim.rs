@@ -53,7 +53,12 @@ pub(crate) enum Claiming {
 
 /// Claims the attempt for this process.
 pub(crate) fn claim(folder: &AttemptFolder) -> io::Result<Claiming> {
-    let text = serde_json::to_vec(&Identity::own()?)?;
+    claim_as(folder, &Identity::own()?)
+}
+
+/// The same for who has looked already who it is.
+pub(crate) fn claim_as(folder: &AttemptFolder, own: &Identity) -> io::Result<Claiming> {
+    let text = serde_json::to_vec(own)?;
     write_claim(folder, &text, |file| match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::Error(error)) => Err(error),

@@ -281,6 +281,12 @@ impl AttemptFolder {
             // A keeper that came first works from what it found.
             Ok(there) if there == *spec || folder.claim().exists() => {}
             Ok(_) => folder.write_spec(spec)?,
+            // Nobody can have begun to read what was never there.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.claim().exists() => {
+                let mut file =
+                    OpenOptions::new().write(true).create_new(true).open(folder.attempt())?;
+                file.write_all(&serde_json::to_vec(spec)?)?;
+            }
             // Half a file is what a crash of a driver left; nobody can have started from it.
             Err(_) if !folder.claim().exists() => folder.write_spec(spec)?,
             Err(_) => return Err(folder.already("is claimed, but its attempt.json is unreadable")),

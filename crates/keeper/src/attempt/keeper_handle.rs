@@ -5,11 +5,10 @@
 //! Invariant: a handle is on the keeper which wrote the claim, or on nobody.
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use rustix::process::{Signal, pidfd_send_signal};
 
@@ -102,23 +101,66 @@ pub fn start_knowing_keeper(
     signer: Option<&EndingSigner>,
     secrets: &[Vec<u8>],
 ) -> io::Result<Child> {
-    let path = std::path::absolute(&folder.path)?;
-    let log = OpenOptions::new().append(true).create(true).open(folder.keeper_log())?;
-    let mut command = Command::new(program);
-    command
-        .arg(KEEP)
-        .arg(&path)
-        .env_clear()
-        .envs(env.iter().map(|(name, value)| (name, value)))
-        .env(MARK_VARIABLE, processes::mark(&path))
-        .env(SECRETS_VARIABLE, "stdin")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(log);
-    let mut child = command.spawn()?;
-    let mut pipe = child.stdin.take().expect("its input is a pipe");
-    let seed = signer.map(|signer| signer.seed().to_vec()).unwrap_or_default();
-    // A keeper that dies before it has read them is found dead.
-    let _ = pipe.write_all(&[packed(&[seed]), packed(secrets)].concat());
-    Ok(child)
+    Ok(WaitingKeeper::start(program, folder, env)?.begin(signer, secrets))
+}
+
+/// A keeper that was started and waits for what it is told: then it claims its folder, which need not be there before. If this is
+/// dropped, it ends, and so it does if this process dies.
+#[derive(Debug)]
+pub struct WaitingKeeper {
+    folder: AttemptFolder,
+    env: Vec<(OsString, OsString)>,
+    child: Child,
+    /// Only ever closed with what it waits for, or with nothing.
+    pipe: Option<ChildStdin>,
+}
+
+impl WaitingKeeper {
+    pub fn start(
+        program: &Path,
+        folder: &AttemptFolder,
+        env: &[(OsString, OsString)],
+    ) -> io::Result<Self> {
+        let path = std::path::absolute(&folder.path)?;
+        let mut command = Command::new(program);
+        command
+            .arg(KEEP)
+            .arg(&path)
+            .env_clear()
+            .envs(env.iter().map(|(name, value)| (name, value)))
+            .env(MARK_VARIABLE, processes::mark(&path))
+            .env(SECRETS_VARIABLE, "stdin")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let pipe = child.stdin.take();
+        Ok(Self { folder: folder.clone(), env: env.to_vec(), child, pipe })
+    }
+
+    /// Whether it waits for this step, with exactly this environment.
+    pub fn is_for(&self, folder: &AttemptFolder, env: &[(OsString, OsString)]) -> bool {
+        self.folder == *folder && self.env == env
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
+    /// Tells it the key for its ending, and which values are secret.
+    pub fn begin(mut self, signer: Option<&EndingSigner>, secrets: &[Vec<u8>]) -> Child {
+        let mut pipe = self.pipe.take().expect("it was told nothing yet");
+        let seed = signer.map(|signer| signer.seed().to_vec()).unwrap_or_default();
+        // A keeper that dies before it has read them is found dead.
+        let _ = pipe.write_all(&[packed(&[seed]), packed(secrets)].concat());
+        self.child
+    }
+
+    /// Ends it. It has touched nothing.
+    pub fn dismiss(mut self) {
+        drop(self.pipe.take());
+        // Its end is its own doing, unless it was stopped.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }

@@ -325,7 +325,7 @@ mod tests {
     fn an_ending_that_its_keeper_did_not_sign_is_none_however_the_keeper_died() {
         let signer = EndingSigner::generate().unwrap();
         let keys = [signer.public_key()];
-        let proof = EndingProof::Signed { call: "one#1", keys: &keys };
+        let proof = EndingProof::Signed { call: "one#1", keys: &keys, own: None };
         let (_home, folder) = attempt();
         let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
         fs::write(folder.ending(), ending("one#1", EXITED)).unwrap();
@@ -342,7 +342,7 @@ mod tests {
     fn an_ending_whose_name_the_power_took_counts_if_it_is_whole_and_signed() {
         let signer = EndingSigner::generate().unwrap();
         let keys = [signer.public_key()];
-        let proof = EndingProof::Signed { call: "one#1", keys: &keys };
+        let proof = EndingProof::Signed { call: "one#1", keys: &keys, own: None };
         let (_home, folder) = attempt();
         let Claiming::Won(held) = claim::claim(&folder).unwrap() else { panic!("it is free") };
         let unsigned = ending("one#1", EXITED);

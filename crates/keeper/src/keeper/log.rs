@@ -3,8 +3,13 @@
 //! Invariant: nothing goes out but through a redactor, not even the message of a panic.
 
 use std::env;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::panic;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use crate::redact::{Redactor, known_secrets};
 
@@ -14,14 +19,16 @@ pub struct Log {
     secrets: Vec<Vec<u8>>,
     /// Those that the driver passed on.
     given: Vec<Vec<u8>>,
+    /// Made when there is something to say. The error stream, if it is none.
+    file: Option<PathBuf>,
 }
 
 impl Log {
     /// Knows what the driver passed on, and the variables whose names tell that they are secret, and speaks
     /// for panics too.
-    pub(super) fn begin(given: Vec<Vec<u8>>) -> Self {
+    pub(super) fn begin(given: Vec<Vec<u8>>, file: Option<PathBuf>) -> Self {
         let secrets = [known_secrets(env::vars_os(), &[]), given.clone()].concat();
-        let log = Self { secrets, given };
+        let log = Self { secrets, given, file };
         log.speak_for_panics();
         log
     }
@@ -29,7 +36,7 @@ impl Log {
     /// Knows nothing, and leaves panics alone.
     #[cfg(test)]
     pub(super) fn silent() -> Self {
-        Self { secrets: Vec::new(), given: Vec::new() }
+        Self { secrets: Vec::new(), given: Vec::new(), file: None }
     }
 
     /// From now on the values of these variables are secret as well.
@@ -59,6 +66,16 @@ impl Log {
 
     /// Into `keeper.log`. If that cannot be written there is nobody else to tell.
     pub(super) fn complain(&self, message: &str) {
-        let _ = writeln!(io::stderr(), "keeper: {}", self.redact(message));
+        let line = format!("keeper: {}\n", self.redact(message));
+        let _ = match self.file.as_deref().map(open) {
+            Some(Ok(mut file)) => file.write_all(line.as_bytes()),
+            Some(Err(_)) | None => io::stderr().write_all(line.as_bytes()),
+        };
     }
+}
+
+/// Opens the log to add to it. The agent can reach its folder: nothing is written through a link, nor waited for.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    OpenOptions::new().append(true).create(true).custom_flags(flags).open(path)
 }

@@ -15,6 +15,8 @@ use crate::redact::Redactor;
 
 /// How much is read at once.
 const CHUNK_BYTES: usize = 64 * 1024;
+/// And before there was so much at once: most commands print little.
+const FIRST_CHUNK_BYTES: usize = 4 * 1024;
 
 /// Where the output comes from.
 pub(super) enum OutputSource {
@@ -42,7 +44,7 @@ pub(super) struct ChildOutput {
     source: OutputSource,
     redactor: Redactor,
     transcript: File,
-    chunk: Box<[u8]>,
+    chunk: Vec<u8>,
     redacted: Vec<u8>,
     monitor: Option<Box<dyn Monitor>>,
     /// Why the transcript is no longer written.
@@ -146,8 +148,7 @@ impl Took {
 
 impl ChildOutput {
     pub(super) fn new(source: OutputSource, redactor: Redactor, transcript: File) -> Self {
-        let chunk = vec![0; CHUNK_BYTES].into_boxed_slice();
-        let redacted = Vec::with_capacity(CHUNK_BYTES);
+        let (chunk, redacted) = (vec![0; FIRST_CHUNK_BYTES], Vec::new());
         let (monitor, cut, flow) = (None, None, StreamState::Open);
         Self { source, redactor, transcript, chunk, redacted, monitor, cut, flow }
     }
@@ -230,6 +231,9 @@ impl ChildOutput {
         room.taken += taken as u64;
         self.redactor.push(&self.chunk[..taken], &mut self.redacted);
         self.write();
+        if read == self.chunk.len() {
+            self.chunk.resize(CHUNK_BYTES, 0);
+        }
         if taken < read { Took::TooMuch } else { Took::Bytes }
     }
 
@@ -282,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_drain_that_runs_out_of_time_cuts_the_transcript_and_one_that_does_not_is_whole() {
-        for (size, is_cut) in [(3 * CHUNK_BYTES, true), (CHUNK_BYTES, false), (0, false)] {
+        for (size, is_cut) in [(3 * CHUNK_BYTES, true), (FIRST_CHUNK_BYTES, false), (0, false)] {
             let home = tempfile::tempdir().unwrap();
             let transcript = open(&home.path().join("transcript")).unwrap();
             let mut file = tempfile::tempfile().unwrap();
@@ -293,7 +297,7 @@ mod tests {
             output.drain(Instant::now());
             let closed = output.close();
             assert_eq!(closed.cut.is_some(), is_cut, "{size}: {:?}", closed.cut);
-            assert_eq!(closed.bytes, CHUNK_BYTES.min(size) as u64);
+            assert_eq!(closed.bytes, FIRST_CHUNK_BYTES.min(size) as u64);
         }
     }
 

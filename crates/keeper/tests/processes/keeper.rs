@@ -14,8 +14,8 @@ use crate::world::{
 };
 use forge_keeper::{
     AttemptFolder, AttemptStatus, CLAIM_LOST_EXIT, CallVariables, CallerFlaw, EndingProof,
-    EndingSigner, ExitReason, Spec, Stdout, Stop, check_caller, give_up, inside_attempt, look,
-    start_knowing_keeper, sweep,
+    EndingSigner, ExitReason, Spec, Stdout, Stop, WaitingKeeper, check_caller, give_up,
+    inside_attempt, look, start_knowing_keeper, sweep,
 };
 
 /// Says `ready`, and then sleeps through every gentle stop.
@@ -34,7 +34,31 @@ fn a_child_that_ends_well_leaves_an_ending_and_a_transcript() {
     assert!(ending.started_at_ms <= ending.ended_at_ms);
     let names: Vec<_> =
         fs::read_dir(&folder.path).unwrap().map(|one| one.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 7, "nothing temporary is left: {names:?}");
+    assert_eq!(
+        names.len(),
+        6,
+        "nothing temporary is left, and nothing was complained of: {names:?}"
+    );
+}
+
+#[test]
+fn a_keeper_that_waits_for_its_step_touches_nothing_before_it_is_told() {
+    let world = World::new();
+    let folder = AttemptFolder::at(world.work().join("../next"));
+    let start = || WaitingKeeper::start(&program(), &folder, &world.env).unwrap();
+    let told = start();
+    world.folder("next", &world.shell("echo late"));
+    let mut keeper = told.begin(None, &[]);
+    assert_eq!(ending(&folder, &mut keeper).how, ExitReason::Exited { code: 0 });
+    assert_eq!(transcript(&folder), "late\n");
+    fs::remove_dir_all(&folder.path).unwrap();
+    // Its driver ends, and with it the pipe.
+    let waiting = start();
+    let pid = waiting.pid();
+    assert!(waiting.is_for(&folder, &world.env) && !waiting.is_for(&folder, &[]));
+    drop(waiting);
+    until("it has ended", || (!is_alive(pid)).then_some(()));
+    assert!(!folder.path.exists());
 }
 
 #[test]
@@ -456,7 +480,7 @@ fn judged_code_that_forges_its_ending_and_kills_its_keeper_has_no_ending() {
     let world = World::new().with_env("FORGED", forged);
     let signer = EndingSigner::generate().unwrap();
     let keys = [signer.public_key()];
-    let proof = EndingProof::Signed { call: "build.T2/implement#3", keys: &keys };
+    let proof = EndingProof::Signed { call: "build.T2/implement#3", keys: &keys, own: None };
     let start = |folder: &AttemptFolder| {
         start_knowing_keeper(&program(), folder, &world.env, Some(&signer), &[]).unwrap()
     };

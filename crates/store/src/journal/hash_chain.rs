@@ -9,9 +9,9 @@
 
 use std::fmt::Write as _;
 
-use sha2::{Digest as _, Sha256};
+use ring::digest::{SHA256, digest};
 
-use forge_core::hex::hex;
+use forge_core::hex::{hex, is_hex_of};
 
 /// The sum that the first record of every run follows.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -47,7 +47,8 @@ impl JournalRecord {
     /// Tells whether this record follows the one that has the sum `previous`.
     pub fn follows(&self, previous: &str, run: &str) -> bool {
         let numbers = RecordNumbers { seq: self.seq, at: self.at, epoch: self.epoch };
-        self.sum == sum(previous, run, numbers, &self.body)
+        let record = RecordText { numbers, body: &self.body, sum: &self.sum };
+        record.follows(previous, run, &mut String::new())
     }
 
     /// Writes the record as one line of `events.jsonl`, without the line end. The body is in it byte
@@ -87,6 +88,33 @@ pub(super) struct RecordNumbers {
     pub(super) epoch: u64,
 }
 
+/// A record as it lies in the memory of `SQLite`, of which a long run has many.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RecordText<'a> {
+    pub(super) numbers: RecordNumbers,
+    pub(super) body: &'a str,
+    pub(super) sum: &'a str,
+}
+
+impl RecordText<'_> {
+    /// Tells whether it follows the record that has the sum `previous`. What is summed is written to `text`.
+    pub(super) fn follows(&self, previous: &str, run: &str, text: &mut String) -> bool {
+        let RecordNumbers { seq, at, epoch } = self.numbers;
+        text.clear();
+        write_netstrings(text, &[previous, run]);
+        for number in [seq, at, epoch] {
+            write_netstrings(text, &[&number.to_string()]);
+        }
+        write_netstrings(text, &[self.body]);
+        is_hex_of(self.sum, digest(&SHA256, text.as_bytes()).as_ref())
+    }
+
+    pub(super) fn to_record(self) -> JournalRecord {
+        let RecordNumbers { seq, at, epoch } = self.numbers;
+        JournalRecord { seq, at, epoch, body: self.body.to_owned(), sum: self.sum.to_owned() }
+    }
+}
+
 fn sum(previous: &str, run: &str, numbers: RecordNumbers, body: &str) -> String {
     let RecordNumbers { seq, at, epoch } = numbers;
     seal(&[previous, run, &seq.to_string(), &at.to_string(), &epoch.to_string(), body])
@@ -96,10 +124,16 @@ fn sum(previous: &str, run: &str, numbers: RecordNumbers, body: &str) -> String 
 pub(crate) fn seal(fields: &[&str]) -> String {
     let bytes = fields.iter().map(|field| field.len() + 24).sum();
     let mut text = String::with_capacity(bytes);
+    write_netstrings(&mut text, fields);
+    hex(digest(&SHA256, text.as_bytes()).as_ref())
+}
+
+fn write_netstrings(text: &mut String, fields: &[&str]) {
     for field in fields {
-        let _never_fails = write!(text, "{}:{field},", field.len());
+        let _never_fails = write!(text, "{}:", field.len());
+        text.push_str(field);
+        text.push(',');
     }
-    hex(&Sha256::digest(text))
 }
 
 #[cfg(test)]
@@ -112,7 +146,7 @@ mod tests {
         let record =
             JournalRecord::new(GENESIS, "r", RecordNumbers { seq: 1, at: 5, epoch: 1 }, "{}");
         let text = format!("64:{GENESIS},1:r,1:1,1:5,1:1,2:{{}},");
-        assert_eq!(record.sum, hex(&Sha256::digest(text)));
+        assert_eq!(record.sum, hex(digest(&SHA256, text.as_bytes()).as_ref()));
     }
 
     #[test]

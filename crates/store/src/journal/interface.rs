@@ -11,7 +11,7 @@ use super::connection::Store;
 use super::error::StoreError;
 use super::hash_chain::JournalRecord;
 use super::lock::{ClaimsLock, RunLock};
-use super::reader::JournalRow;
+use super::reader::{JournalRow, RecordBody};
 use super::writer::Writer;
 
 /// The journal of a repository as a driver uses it. The methods promise what those of [`Store`] do:
@@ -56,15 +56,21 @@ pub trait Journal: Debug {
     /// Reads the records of a run from `from_seq` on; the first is 1.
     fn read(&self, run: &str, from_seq: u64) -> Result<Vec<JournalRecord>, StoreError>;
 
-    /// Reads the same, and passes it on in batches. What was passed on counts only if all could be read.
+    /// Reads what all records of a run say, and passes it on in batches. What was passed on counts only if all could be read. Returns the
+    /// number of the last one.
     fn read_in_batches(
         &self,
         run: &str,
-        from_seq: u64,
-        take: &mut dyn FnMut(Vec<JournalRecord>),
-    ) -> Result<(), StoreError> {
-        take(self.read(run, from_seq)?);
-        Ok(())
+        take: &mut dyn FnMut(Vec<RecordBody>),
+    ) -> Result<u64, StoreError> {
+        let records = self.read(run, 1)?;
+        let last = records.last().map_or(0, |record| record.seq);
+        let said = |record: JournalRecord| {
+            let JournalRecord { seq, at, body, .. } = record;
+            RecordBody { seq, at, body }
+        };
+        take(records.into_iter().map(said).collect());
+        Ok(last)
     }
 
     /// Reads the rows whose JSON contains `text`.
@@ -130,10 +136,9 @@ impl Journal for Store {
     fn read_in_batches(
         &self,
         run: &str,
-        from_seq: u64,
-        take: &mut dyn FnMut(Vec<JournalRecord>),
-    ) -> Result<(), StoreError> {
-        Store::read_in_batches(self, run, from_seq, take)
+        take: &mut dyn FnMut(Vec<RecordBody>),
+    ) -> Result<u64, StoreError> {
+        Store::read_in_batches(self, run, take)
     }
 
     fn rows_with(&self, text: &str) -> Result<Vec<JournalRow>, StoreError> {

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::connection::{Store, expect_ok, integer, unsigned};
 use super::error::{JournalFault, StoreError};
-use super::hash_chain::{GENESIS, JournalRecord, seal};
+use super::hash_chain::{GENESIS, JournalRecord, RecordNumbers, RecordText, seal};
 use super::projection::all_projected;
 use super::schema::totals;
 
@@ -27,6 +27,15 @@ pub struct JournalRow {
     pub at: u64,
     /// JSON that the journal does not interpret.
     pub row: String,
+}
+
+/// What a record says, once it was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordBody {
+    pub seq: u64,
+    pub at: u64,
+    /// One line of JSON.
+    pub body: String,
 }
 
 /// The extent of a [`Store::check`].
@@ -55,17 +64,38 @@ impl JournalRow {
 impl Store {
     /// Reads the records of a run from `from_seq` on; the first is 1.
     pub fn read(&self, run: &str, from_seq: u64) -> Result<Vec<JournalRecord>, StoreError> {
-        let mut records = Vec::new();
-        self.read_in_batches(run, from_seq, &mut |batch| records.extend(batch))?;
-        Ok(records)
+        let mut found = Vec::new();
+        self.read_each(run, from_seq, &mut |record| found.push(record.to_record()))?;
+        Ok(found)
     }
 
-    /// Reads the same, and passes it on in batches. What was passed on counts only if all could be read.
+    /// Reads the times and bodies of all records of a run, and passes them on in batches. What was passed on counts only if all could be
+    /// read. Returns the number of the last one.
     pub(super) fn read_in_batches(
         &self,
         run: &str,
+        take: &mut dyn FnMut(Vec<RecordBody>),
+    ) -> Result<u64, StoreError> {
+        let (mut batch, mut last) = (Vec::with_capacity(BATCH_RECORDS), 0);
+        self.read_each(run, 1, &mut |record| {
+            let RecordNumbers { seq, at, epoch: _ } = record.numbers;
+            last = seq;
+            batch.push(RecordBody { seq, at, body: record.body.to_owned() });
+            if batch.len() == BATCH_RECORDS {
+                take(std::mem::replace(&mut batch, Vec::with_capacity(BATCH_RECORDS)));
+            }
+        })?;
+        if !batch.is_empty() {
+            take(batch);
+        }
+        Ok(last)
+    }
+
+    fn read_each(
+        &self,
+        run: &str,
         from_seq: u64,
-        take: &mut dyn FnMut(Vec<JournalRecord>),
+        take: &mut dyn FnMut(RecordText<'_>),
     ) -> Result<(), StoreError> {
         self.snapshot_of_run(run, |snapshot, projected| {
             let Some(row) = find_row(snapshot, run)? else {
@@ -134,8 +164,7 @@ impl Store {
             for row in all_rows(snapshot)? {
                 refuse_shorter(&row, projected.remove(&row.run).unwrap_or(0))?;
                 checked.runs += 1;
-                let mut count = |batch: Vec<_>| checked.records += batch.len() as u64;
-                records(snapshot, &row, 1, &mut count)?;
+                records(snapshot, &row, 1, &mut |_| checked.records += 1)?;
             }
             if let Some((run, seq)) = projected.pop_first() {
                 let what = format!("the run is gone, events.jsonl shows {seq} entries");
@@ -194,7 +223,7 @@ fn records(
     snapshot: &Connection,
     row: &JournalRow,
     from_seq: u64,
-    take: &mut dyn FnMut(Vec<JournalRecord>),
+    take: &mut dyn FnMut(RecordText<'_>),
 ) -> Result<(), JournalFault> {
     let run = row.run.as_str();
     let mut statement = snapshot.prepare(
@@ -203,26 +232,17 @@ fn records(
     // One record earlier, for the sum that the first one follows.
     let first = from_seq.saturating_sub(1).max(1);
     let mut found = statement.query((run, integer(first)))?;
-    let mut chain = Chain { run, seq: first - 1, sum: None };
-    let mut end = None;
-    while end.is_none() {
-        let mut batch = Vec::new();
-        while end.is_none() && batch.len() < BATCH_RECORDS {
-            match found.next().and_then(|next| next.map(record).transpose()) {
-                Ok(Some(next)) => batch.push(next),
-                Ok(None) => end = Some(Ok(())),
-                Err(error) => end = Some(Err(error)),
-            }
+    let mut chain = Chain { run, seq: first - 1, sum: None, text: String::new() };
+    loop {
+        let wrong = |error| broken(error, run, chain.seq + 1);
+        let Some(next) = found.next().map_err(wrong)? else { break };
+        let record = record(next).map_err(|error| broken(error, run, chain.seq + 1))?;
+        chain.follow(&record)?;
+        if record.numbers.seq >= from_seq {
+            take(record);
         }
-        // What is before the first wrong byte is looked at first.
-        chain.follow(&batch)?;
-        batch.retain(|record| record.seq >= from_seq);
-        take(batch);
     }
     let Chain { seq, sum, .. } = chain;
-    if let Some(Err(error)) = end {
-        return Err(broken(error, run, seq + 1));
-    }
     if first <= row.seq && seq != row.seq {
         let what = format!("its row says {} entries, and {seq} are here", row.seq);
         return Err(JournalFault::damage(run, Some(seq.min(row.seq) + 1), what));
@@ -241,34 +261,44 @@ struct Chain<'a> {
     seq: u64,
     /// Its sum.
     sum: Option<String>,
+    /// Room for what is summed.
+    text: String,
 }
 
 impl Chain<'_> {
-    /// Checks that records follow without a gap. A first one in the middle of a run is taken as it is.
-    fn follow(&mut self, records: &[JournalRecord]) -> Result<(), JournalFault> {
-        let Self { run, seq: before, sum } = self;
-        let mut last = sum.as_deref();
-        for record in records {
-            let seq = *before + 1;
-            if record.seq != seq {
-                let what = format!("entry {seq} is missing");
-                return Err(JournalFault::damage(run, Some(seq), what));
-            }
-            let previous = last.or((seq == 1).then_some(GENESIS));
-            if previous.is_some_and(|previous| !record.follows(previous, run)) {
-                let what = format!("the checksum of entry {seq} does not match");
-                return Err(JournalFault::damage(run, Some(seq), what));
-            }
-            (last, *before) = (Some(record.sum.as_str()), seq);
+    /// Checks that a record follows without a gap. A first one in the middle of a run is taken as it is.
+    fn follow(&mut self, record: &RecordText<'_>) -> Result<(), JournalFault> {
+        let Self { run, seq: before, sum, text } = self;
+        let seq = *before + 1;
+        if record.numbers.seq != seq {
+            let what = format!("entry {seq} is missing");
+            return Err(JournalFault::damage(run, Some(seq), what));
         }
-        *sum = last.map(str::to_owned);
+        let previous = sum.as_deref().or((seq == 1).then_some(GENESIS));
+        if previous.is_some_and(|previous| !record.follows(previous, run, text)) {
+            let what = format!("the checksum of entry {seq} does not match");
+            return Err(JournalFault::damage(run, Some(seq), what));
+        }
+        let last = sum.get_or_insert_default();
+        last.clear();
+        last.push_str(record.sum);
+        *before = seq;
         Ok(())
     }
 }
 
-fn record(row: &Row<'_>) -> Result<JournalRecord, rusqlite::Error> {
+/// Returns a record where it lies.
+fn record<'a>(row: &'a Row<'_>) -> Result<RecordText<'a>, rusqlite::Error> {
     let (seq, at, epoch) = (unsigned(row, 0)?, unsigned(row, 1)?, unsigned(row, 2)?);
-    Ok(JournalRecord { seq, at, epoch, body: row.get(3)?, sum: row.get(4)? })
+    let text = |column: usize| {
+        let value = row.get_ref(column)?;
+        let wrong = |error| {
+            rusqlite::Error::FromSqlConversionFailure(column, value.data_type(), Box::new(error))
+        };
+        value.as_str().map_err(wrong)
+    };
+    let numbers = RecordNumbers { seq, at, epoch };
+    Ok(RecordText { numbers, body: text(3)?, sum: text(4)? })
 }
 
 /// Adds the record that could not be read to an error of `SQLite` about wrong bytes.
@@ -281,7 +311,7 @@ fn broken(error: rusqlite::Error, run: &str, seq: u64) -> JournalFault {
     }
 }
 
-/// How many records are checked before they are passed on.
+/// How many records are passed on together.
 const BATCH_RECORDS: usize = 1_000;
 
 /// How much of the end of an id is enough to name it.

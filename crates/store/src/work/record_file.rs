@@ -3,9 +3,9 @@
 //! Invariant: the same record always gives the same bytes. Keys have the order of the table of fields; objects inside of
 //! fields are in the order of the alphabet.
 
+use ring::digest::{SHA256, digest};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
 
 use forge_core::{
     hex::hex,
@@ -57,7 +57,7 @@ pub fn file_bytes(record: &WorkRecord) -> Vec<u8> {
 
 /// Returns the sum by which a file that was written is known again.
 pub fn file_sum(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    hex(digest(&SHA256, bytes).as_ref())
 }
 
 /// Reads a file of a kind.

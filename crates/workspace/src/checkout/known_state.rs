@@ -17,8 +17,8 @@ use std::{
     time::Duration,
 };
 
+use ring::digest::{Context, SHA256, digest};
 use rustix::time::{ClockId, clock_gettime};
-use sha2::{Digest as _, Sha256};
 
 use crate::{
     git::{
@@ -97,15 +97,15 @@ pub(crate) fn key(
     if !is_plain {
         return None;
     }
-    let mut sum = Sha256::new();
-    let mut add = |bytes: &[u8]| sum.update(Sha256::digest(bytes));
+    let mut sum = Context::new(&SHA256);
+    let mut add = |bytes: &[u8]| sum.update(digest(&SHA256, bytes).as_ref());
     add(&serde_json::to_vec(operation).expect("an operation is plain data"));
     add(&settings.text(&[]));
     let own = ["info/exclude", "info/attributes", "shallow"].map(|name| git_dir.join(name));
     for file in own.into_iter().chain(settings.shared_files()) {
         add(&fs::read(file).unwrap_or_default());
     }
-    Some(sum.finalize().to_vec())
+    Some(sum.finish().as_ref().to_vec())
 }
 
 /// Remembers a checkout as it is now.
@@ -213,7 +213,7 @@ fn sum(
     known: Option<&BTreeMap<PathBuf, Vec<u8>>>,
 ) -> Option<FilesSum> {
     let recent_since = coarse_now()?.checked_sub(i64::try_from(TICK.as_nanos()).ok()?)?;
-    let (mut metadata, mut recent) = (Sha256::new(), BTreeMap::new());
+    let (mut metadata, mut recent) = (Context::new(&SHA256), BTreeMap::new());
     let (mut n_entries, mut n_bytes) = (0, 0);
     let mut open: Vec<Vec<u8>> = vec![Vec::new()];
     while let Some(inside) = open.pop() {
@@ -228,18 +228,19 @@ fn sum(
             let found = fs::symlink_metadata(&place).ok().filter(|_| n_entries <= ENTRIES_MAX)?;
             metadata.update(&path);
             if kind.is_dir() {
-                metadata.update(format!("\0folder {:o}\n", found.mode()));
+                metadata.update(format!("\0folder {:o}\n", found.mode()).as_bytes());
                 open.push(path);
                 continue;
             }
             let changed_at = found.ctime().checked_mul(1_000_000_000)? + found.ctime_nsec();
-            metadata.update(format!(
+            let line = format!(
                 "\0{:o} {} {changed_at} {} {}\n",
                 found.mode(),
                 found.size(),
                 found.dev(),
                 found.ino()
-            ));
+            );
+            metadata.update(line.as_bytes());
             let is_recent = match known {
                 // Some file systems know whole seconds only.
                 None => changed_at >= recent_since || found.ctime_nsec() == 0,
@@ -254,9 +255,9 @@ fn sum(
                 } else {
                     return None;
                 };
-                recent.insert(place, Sha256::digest(content).to_vec());
+                recent.insert(place, digest(&SHA256, &content).as_ref().to_vec());
             }
         }
     }
-    Some(FilesSum { n_entries, metadata: metadata.finalize().to_vec(), recent })
+    Some(FilesSum { n_entries, metadata: metadata.finish().as_ref().to_vec(), recent })
 }
