@@ -7,6 +7,7 @@ use forge_api::{Error, clock::now, forge::Forge};
 use forge_core::{
     Run,
     event::Record,
+    routing::Route,
     run::Phase,
     view::{LogLevel, LogLine, PhaseEvent, phase_total, sanitize, span},
 };
@@ -217,6 +218,7 @@ fn phase_line(event: &PhaseEvent) -> String {
     if !who.is_empty() {
         parts.push(who.join("/"));
     }
+    parts.extend(event.route.map(Route::to_words).filter(|words| !words.is_empty()));
     let said = if event.summary.is_empty() { event.notes.first() } else { Some(&event.summary) };
     let said = said.map(|said| format!(": {}", said.lines().next().unwrap_or_default()));
     let line = format!("{}{}", parts.join(" · "), said.unwrap_or_default());

@@ -32,6 +32,7 @@ use crate::{
     friction::Friction,
     id::{CallId, Scope, UnitId},
     money::{Cost, Tokens},
+    routing::Route,
     run::{COHERENCE, CallEnding, CallKind, EndedCall},
     task_origin::TaskOrigin,
     verdict::{PhaseVerdict, Verdict},
@@ -76,6 +77,9 @@ pub struct PhaseEvent {
     /// The model; several are separated by commas.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
+    /// The tier, effort and thinking that the agent was asked for, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<Route>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,6 +292,7 @@ impl EventReader<'_> {
             agent: String::new(),
             provider: String::new(),
             model: String::new(),
+            route: None,
             started_at: None,
             ended_at: None,
             took_ms: None,
@@ -409,6 +414,7 @@ impl EventReader<'_> {
             agent: used.agent.clone(),
             provider: names(&|n| used.models[n].provider.clone()),
             model: names(&|n| used.models[n].model.clone()),
+            route: ended.route,
             started_at: Some(started.unwrap_or_else(|| ended.at.saturating_sub(ended.took_ms))),
             ended_at: Some(ended.at),
             took_ms: Some(ended.took_ms),
