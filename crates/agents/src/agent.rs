@@ -8,6 +8,7 @@
 use std::fmt::Debug;
 use std::path::Path;
 
+use forge_core::routing::{Effort, Thinking};
 use forge_keeper::{Stderr, Stdout};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,6 +59,11 @@ pub trait Agent: Debug + Sync {
 
     /// Returns true if the program itself can hold its answer to a schema.
     fn has_native_schema(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the program can be told how hard to think.
+    fn takes_effort(&self) -> bool {
         false
     }
 
@@ -157,6 +163,9 @@ pub struct TurnRequest<'a> {
     /// Program and first arguments. Empty means the default of the program.
     pub command: &'a [String],
     pub model: Option<&'a str>,
+    /// How hard it is to think, for programs that can be told.
+    pub effort: Option<Effort>,
+    pub thinking: Option<Thinking>,
     pub session: Session<'a>,
     pub access: CodeAccess,
     /// The working directory.

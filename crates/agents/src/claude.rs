@@ -17,6 +17,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use forge_core::routing::Thinking;
 use forge_keeper::{Stderr, Stdout};
 
 use crate::agent::{
@@ -76,6 +77,9 @@ const SET: &[(&str, &str)] = &[
     ("DISABLE_TELEMETRY", "1"),
 ];
 
+/// What keeps it from thinking before it answers: it has no option for that which it documents.
+const NO_THINKING: [&str; 2] = ["MAX_THINKING_TOKENS", "0"];
+
 /// Claude Code.
 #[derive(Debug)]
 pub(crate) struct ClaudeCode;
@@ -114,6 +118,10 @@ impl Agent for ClaudeCode {
     }
 
     fn has_native_schema(&self) -> bool {
+        true
+    }
+
+    fn takes_effort(&self) -> bool {
         true
     }
 
@@ -191,6 +199,9 @@ fn start(turn: &TurnRequest<'_>) -> Launch {
     if let Some(model) = turn.model {
         add(&["--model", model]);
     }
+    if let Some(effort) = turn.effort {
+        add(&["--effort", effort.as_str()]);
+    }
     // The settings and the memory of the person, also for how to get in; nothing of the tree, which
     // agents write: neither its hooks nor its CLAUDE.md.
     add(&["--setting-sources", "user", "--strict-mcp-config", "--tools", TOOLS]);
@@ -210,6 +221,10 @@ fn start(turn: &TurnRequest<'_>) -> Launch {
     }
     let mut env: Vec<(String, String)> =
         SET.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    if turn.thinking == Some(Thinking::Disabled) {
+        let [name, value] = NO_THINKING.map(str::to_owned);
+        env.push((name, value));
+    }
     if let Some(tmp) = turn.tmp {
         env.push(("TMPDIR".to_owned(), tmp.to_string_lossy().into_owned()));
     }

@@ -11,6 +11,7 @@ pub mod agent;
 mod claude;
 mod codex;
 pub mod line_reader;
+pub mod models;
 pub mod monitor;
 mod opencode;
 pub mod prices;

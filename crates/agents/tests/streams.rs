@@ -22,6 +22,7 @@ use forge_agents::{
     registry, session_id,
 };
 use forge_core::result::ResultKey;
+use forge_core::routing::{Effort, Thinking};
 use forge_keeper::{ExitReason, Redactor, Stderr};
 use serde_json::Value;
 
@@ -554,6 +555,8 @@ fn turn<'a>(command: &'a [String], id: &'a str, access: CodeAccess) -> TurnReque
     TurnRequest {
         command,
         model: Some("claude-sonnet-4-5"),
+        effort: None,
+        thinking: None,
         session: Session::New(id),
         access,
         dir: Path::new("/a/checkout"),
@@ -664,6 +667,13 @@ fn claude_is_started_with_a_session_of_ours_and_nothing_of_the_tree() {
     let line = reader.argv.join(" ");
     assert!(line.contains("--permission-mode dontAsk"), "{line}");
     assert!(reader.argv.contains(&"Edit(//a ?b?/outbox/**)".to_owned()), "{line}");
+    assert!(!line.contains("--effort"));
+    let harder = started(&|turn| {
+        (turn.effort, turn.thinking) = (Some(Effort::Xhigh), Some(Thinking::Disabled));
+    });
+    assert!(harder.argv.join(" ").contains("--model claude-sonnet-4-5 --effort xhigh "));
+    let unthinking = ("MAX_THINKING_TOKENS".to_owned(), "0".to_owned());
+    assert!(harder.env.contains(&unthinking) && !plain.env.contains(&unthinking));
     let schema = serde_json::json!({ "type": "object" });
     let asked = claude()
         .start(&TurnRequest { schema: Some(&schema), ..turn(&[], &id, CodeAccess::Writes) });

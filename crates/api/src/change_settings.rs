@@ -57,7 +57,8 @@ impl Forge {
         sources.flags.extend(wanted.set.iter().cloned());
         let settings = Settings::from_sources(&sources)?;
         let blobs = self.blobs()?;
-        let mut changed = RunSettings::new(frozen(&run, &blobs)?, start.limits);
+        let mut changed =
+            RunSettings::new(frozen(&run, &blobs)?, start.limits, start.routing.clone());
         let mut set: BTreeMap<String, String> = BTreeMap::new();
         if let Some(name) = &wanted.agent {
             settings.clone().play(name)?;
@@ -93,6 +94,7 @@ impl Forge {
             set,
             settings: Blob(blob.as_str().to_owned()),
             limits: changed.limits,
+            routing: changed.routing.filter(|routing| Some(routing) != start.routing.as_ref()),
             evidence: changed.evidence,
             sessions: changed.sessions,
         });

@@ -243,7 +243,7 @@ impl Follower<'_> {
             working.entry(call.unit().to_string()).or_default().push(Working {
                 call: call.to_string(),
                 does,
-                agent: player.map(|player| player.name),
+                agent: player.map(|player| player.agent.name),
                 since: reader.since(),
                 line: reader.line().map(str::to_owned),
                 spent: reader.spent(),

@@ -29,7 +29,7 @@ mod triage;
 mod validate_text;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
@@ -42,6 +42,7 @@ use forge_core::{
     Command, Input, Run, decide,
     event::{Blob, Coherence, Limits, OnOverlap, Start},
     flow::{Check, Delivery, FORMAT, Stage, Work},
+    routing::{CallPlace, Tier},
     view::{Course, RunRow, short_commit, shorten},
 };
 use forge_driver::{
@@ -150,16 +151,16 @@ impl Forge {
         let top = self.home.repository.top.clone();
         let roster = Roster { settings: ready.settings.clone(), top, trust: None };
         let roles = ready.found.flow.roles();
-        let cast: BTreeSet<&str> =
-            roles.into_iter().filter_map(|role| ready.settings.agent_for(role)).collect();
-        roster.refuse_too_old(cast.into_iter())?;
+        roster.refuse_too_old(ready.settings.cast(&roles).into_iter())?;
         if ready.settings.workspace.root.is_none() {
             // Where the checkouts will lie.
             state_dir()?;
         }
         let mut signals = Signals::listen()?;
         let look = |asks: &mut dyn Asks, signals: &mut Signals| {
-            if let Some(agent) = ready.looker().and_then(|role| ready.settings.agent_for(role)) {
+            let looker =
+                ready.looker().and_then(|role| ready.player(CallPlace::of_role(role), None));
+            if let Some(agent) = looker.map(|player| player.agent.name) {
                 asks.wait(&format!("checking the request with {agent} (at most 2m) ..."));
             }
             self.look_at_request(&ready, request.budget, signals)
@@ -250,6 +251,11 @@ impl Forge {
                 );
             }
         }
+        let tier = run_tier(request)?;
+        let mut heads = BTreeMap::new();
+        for role in found.flow.roles() {
+            heads.insert(role.to_owned(), catalog.role_text(&found, role)?.1.hints);
+        }
         let Cast { scenario, picked } = self.cast(request, &mut settings, &found, asks)?;
         let roles: Vec<&str> = found.flow.roles().into_iter().collect();
         let frozen = settings.freeze_cast(&roles, None);
@@ -265,6 +271,7 @@ impl Forge {
             }
             None => None,
         };
+        let routing = settings.routing(tier, heads);
         let is_land = |_: &Stage, check: Option<&Check>| check == Some(&Check::Land);
         Ok(Ready {
             text: issue.as_ref().map_or_else(|| request.text.clone(), |issue| issue.text.clone()),
@@ -279,6 +286,7 @@ impl Forge {
             name,
             scenario,
             picked,
+            routing,
             secrets,
             instructions,
             architecture,
@@ -337,7 +345,7 @@ impl Forge {
             format: FORMAT,
             params: chosen.params,
             approvals: chosen.approvals,
-            limits: limits(request, &settings, &frozen, &roles_of_flow),
+            limits: limits(request, &settings, &frozen),
             settings: Some(put(&text)?),
             roles,
             skills,
@@ -356,6 +364,7 @@ impl Forge {
                 Claims::Defer => OnOverlap::Defer,
                 Claims::Block => OnOverlap::Block,
             }),
+            routing: Some(ready.routing),
             about: request.about.as_ref().map(|about| Box::new(about.subject.clone())),
             lists: request.about.as_ref().map(|about| about.lists.clone()).unwrap_or_default(),
             ending_key: None,
@@ -624,11 +633,21 @@ fn refuse_secrets(frozen: &Frozen, secrets: &[Vec<u8>]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Returns the tier that was named for all calls.
+fn run_tier(request: &Request) -> Result<Option<Tier>, Error> {
+    let Some(word) = &request.tier else { return Ok(None) };
+    Tier::parse(word).map(Some).ok_or_else(|| {
+        let known: Vec<&str> = Tier::ALL.iter().map(|tier| tier.as_str()).collect();
+        let near = nearest(word, known.iter().copied()).unwrap_or(Tier::Heavy.as_str());
+        let what = format!("--tier {word}: possible: {}", known.join(", "));
+        Error::usage(what, request.said_again(&[("--tier", near)], &[]))
+    })
+}
+
 /// Returns the limits of a run. Under the default budget, calls of agents that report no cost are counted instead.
-fn limits(request: &Request, settings: &Settings, frozen: &Frozen, roles: &[&str]) -> Limits {
+fn limits(request: &Request, settings: &Settings, frozen: &Frozen) -> Limits {
     let is_default = request.budget.is_none() && settings.is_shipped("limits.budget");
-    let mut agents = roles.iter().filter_map(|role| frozen.who_plays(role));
-    let is_counted = is_default && agents.any(|agent| !agent.like.reports_cost());
+    let is_counted = is_default && frozen.agents.values().any(|agent| !agent.like.reports_cost());
     Limits {
         budget: request.budget.or(settings.limits.budget()),
         call_budget: settings.limits.call_budget(),

@@ -234,8 +234,9 @@ impl Watcher<'_> {
         tell: &mut dyn FnMut(WatchOutput<'_>),
     ) -> Result<Watched, Error> {
         let player = player(&self.run, &self.frozen, &begun.call);
-        let source =
-            player.as_ref().map_or(StreamSource::Command, |agent| StreamSource::Agent(agent.like));
+        let source = player
+            .as_ref()
+            .map_or(StreamSource::Command, |player| StreamSource::Agent(player.agent.like));
         let folder = self.forge.home.attempt(self.id, begun.ordinal);
         let mut stream = TranscriptReader::new(&folder, source, begun, self.form);
         self.tell(
@@ -243,8 +244,9 @@ impl Watcher<'_> {
             UnitEvent::Call {
                 at: begun.at,
                 call: begun.call.to_string(),
-                agent: player.as_ref().map(|agent| agent.name.clone()),
-                model: player.and_then(|agent| agent.model),
+                agent: player.as_ref().map(|player| player.agent.name.clone()),
+                route: player.as_ref().and_then(|player| player.route),
+                model: player.and_then(|player| player.agent.model),
                 is_over: !self.run.calls().contains_key(&begun.call),
             },
         );

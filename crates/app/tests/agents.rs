@@ -3,7 +3,7 @@
 //! `any`: a program of the user's own plays all roles, and what a person reads when it cannot.
 //! `turns`: a result is mended and an interrupted call goes on, with the scripted agent. `budgets`:
 //! caps of run, stage and call, and who spends how. `first_run`: one command of a person who has set nothing. `ledger`: whatever was spent, all that tell of it
-//! tell the same. `recorded`: streams of the real Claude Code, played again. `pasted`: the example of the documentation works as it is written.
+//! tell the same. `routing`: which agent and model a tier is. `recorded`: streams of the real Claude Code, played again. `pasted`: the example of the documentation works as it is written.
 //!
 //! Not here: what a vendor's program does, and how lines are understood (`forge-agents`).
 
@@ -28,6 +28,8 @@ mod pasted;
 mod processes;
 #[path = "agents/recorded.rs"]
 mod recorded;
+#[path = "agents/routing.rs"]
+mod routing;
 #[path = "agents/troubles.rs"]
 mod troubles;
 #[path = "agents/turns.rs"]

@@ -47,6 +47,7 @@ pub(crate) fn start(flow: &str, text: &str) -> Start {
         detail: Detail::Plain,
         coherence: None,
         on_overlap: None,
+        routing: None,
         about: None,
         lists: BTreeMap::new(),
         ending_key: None,

@@ -31,6 +31,7 @@ pub mod ledger;
 pub mod money;
 pub mod path_claims;
 pub mod result;
+pub mod routing;
 pub mod run;
 pub mod slug;
 mod task_origin;

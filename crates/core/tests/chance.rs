@@ -30,7 +30,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use flows::{flow_by_chance, plain_item, wants_items};
+use flows::{flow_by_chance, plain_item, routing_by_chance, tier_by_chance, wants_items};
 use forge_core::{
     Command, Input, Report, Run, Time, decide,
     event::{
@@ -165,6 +165,7 @@ impl Game {
             })
         });
         let overlap = [OnOverlap::Warn, OnOverlap::Defer, OnOverlap::Block];
+        let routing = chance.one_in(2).then(|| routing_by_chance(chance, parsed.roles()));
         let on_overlap = chance.one_in(2).then(|| *chance.of(&overlap));
         Start {
             request: "chance".to_owned(),
@@ -188,6 +189,7 @@ impl Game {
             detail: Detail::Plain,
             coherence,
             on_overlap,
+            routing,
             about,
             lists,
             ending_key: None,
@@ -270,7 +272,8 @@ impl Game {
         let tag = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let risk = ["high", "low"][self.chance.below(2)];
         let security = ["yes", "no"][self.chance.below(2)];
-        let tags = [tag("risk", risk), tag("security", security)].into();
+        let mut tags = BTreeMap::from([tag("risk", risk), tag("security", security)]);
+        tags.extend(tier_by_chance(&mut self.chance));
         Item { id: format!("I{n}"), title: String::new(), after, writes, tags, must: vec![] }
     }
 

@@ -86,7 +86,7 @@ mod tests {
         let attempt = |number| "build".parse::<forge_core::id::UnitId>().unwrap().attempt(number);
         let started = |number| Event::AttemptStarted {
             attempt: attempt(number),
-            call: Some(Call { ordinal: number, reserved: None }),
+            call: Some(Call { ordinal: number, reserved: None, wish: None }),
         };
         let ended = |number, outcome| {
             let attempt = attempt(number);

@@ -6,7 +6,7 @@ use forge_core::{Run, event::Blob, flow::CodeLimit, id::CallId, result::ResultKe
 use forge_keeper::{AttemptFolder, Redactor, StepLimits};
 use forge_project::{
     catalog::{Code, Role},
-    settings::{Frozen, FrozenAgent, SecretsTable},
+    settings::{Frozen, Player, SecretsTable},
 };
 use forge_store::{
     blobs::{BlobId, Blobs},
@@ -46,9 +46,9 @@ pub struct RunContext<'a> {
 }
 
 impl RunContext<'_> {
-    /// The agent that plays a role in a call.
-    pub fn player(&self, run: &Run, call: &CallId, role: &str) -> FrozenAgent {
-        let player = self.frozen.who_plays_with(role, run.model_in_flow(call));
+    /// The agent that plays a role in a call, and what it is asked for.
+    pub fn player(&self, run: &Run, call: &CallId, role: &str) -> Player {
+        let player = self.frozen.player(role, run.model_in_flow(call), run.wish(call));
         player.expect("a flow with roles is let in only with agents")
     }
 
@@ -100,7 +100,7 @@ impl RunContext<'_> {
     /// A role, as it was frozen, with no more rights than its stage gives it.
     pub fn role(&self, run: &Run, call: &CallId, role: &str) -> Result<Role, Error> {
         let blob = run.definition().start.roles.get(role).expect("all roles of a flow are frozen");
-        let mut role = Role::parse(role, &String::from_utf8_lossy(&self.blob(blob)?))?;
+        let mut role = Role::read_frozen(role, &String::from_utf8_lossy(&self.blob(blob)?))?;
         if let (CallId::Attempt(_), CodeLimit::Reads) = (call, run.stage(call.unit()).code) {
             role.code = Code::Reads;
             // Where nothing is changed, there is no commit to name.

@@ -312,7 +312,7 @@ mod tests {
         plant(&seven);
         plant(&eight);
         let judgement = "build#1/verify#1".parse().unwrap();
-        let call = Call { ordinal: 7, reserved: None };
+        let call = Call { ordinal: 7, reserved: None, wish: None };
         let notices = quarantine_before_start(
             &executor(),
             folder.path(),

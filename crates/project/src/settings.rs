@@ -28,6 +28,8 @@ mod read_value;
 mod renamed_keys;
 mod repository_commands;
 mod resolve;
+#[cfg(test)]
+mod routing_tests;
 mod schema;
 mod snapshot;
 mod sources;
@@ -45,12 +47,12 @@ pub use repository_commands::NotifierKind;
 pub use resolve::{RESERVED, Settings};
 pub use schema::schema;
 pub use snapshot::{
-    AgentChoice, Frozen, FrozenAgent, PassedVariables, RoleAgent, SecretsTable, Sessions, Verify,
-    VerifyFrom,
+    AgentChoice, Frozen, FrozenAgent, PassedVariables, Player, RoleAgent, SecretsTable, Sessions,
+    TierAgent, Verify, VerifyFrom,
 };
 pub use sources::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
 pub use types::{
-    AgentTable, Claims, Escalated, FinalCheckout, FlowModels, PipelineTable, RunRecord,
+    AgentTable, Claims, Escalated, FinalCheckout, FlowModels, PipelineTable, RoleTable, RunRecord,
     SettingValues, Switch,
 };
 pub use values::{AgentName, Dollars, ModelName, PipelineName, PipelinePhase, Value, shown_url};

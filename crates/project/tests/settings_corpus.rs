@@ -70,6 +70,12 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("work.pages", "\"docs/work\"", "\"pages\"", "\"docs/../..\""),
     ("work.escalated", "\"halt\"", "\"continue\"", "\"hold\""),
     ("agents.mine.acp", "[\"goose\", 'acp']", "[\"x\"]", "[]"),
+    ("roles.writer.tier", "\"heavy\"", "\"max\"", "\"strong\""),
+    ("roles.writer.effort", "\"low\"", "\"xhigh\"", "\"hardest\""),
+    ("tiers.heavy.agent", "\"scripted\"", "\"claude\"", "\"gone\""),
+    ("tiers.light.model", "\"haiku\"", "\"x/y:z\"", "\"-x\""),
+    ("tiers.max.effort", "\"max\"", "\"high\"", "3"),
+    ("tiers.standard.thinking", "\"adaptive\"", "\"disabled\"", "\"on\""),
 ];
 
 /// Values of every type of TOML; most keys accept one type.

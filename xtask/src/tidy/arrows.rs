@@ -25,8 +25,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("fuzz", &["core", "keeper", "agents", "store", "project"]),
 ];
 
-/// Crates that may use only one module of another: the user, the used one, and the module.
-const ONLY: &[(&str, &str, &str)] = &[("agents", "forge_core", "result")];
+/// Crates that may use only some modules of another: the user, the used one, and the modules.
+const ONLY: &[(&str, &str, &[&str])] = &[("agents", "forge_core", &["result", "routing"])];
 
 /// Crates that the tests of any crate but the core may use.
 const FOR_TESTS: &[&str] = &["fuzz", "scripted-model", "store"];
@@ -117,16 +117,18 @@ fn used(manifest: &toml::Table) -> Vec<(Kind, String)> {
     used
 }
 
-/// Paths into another crate past the one module of it that a crate may use.
+/// Paths into another crate past the modules of it that a crate may use.
 pub(super) fn past_the_allowed_module(all: &Crate) -> Vec<String> {
     let mut wrong = Vec::new();
-    for (user, used, module) in ONLY.iter().filter(|(user, ..)| *user == all.name) {
+    for (user, used, modules) in ONLY.iter().filter(|(user, ..)| *user == all.name) {
         for file in all.production() {
             let tokens = file.text.parse::<TokenStream>().unwrap_or_default();
             let shown = file.path.display();
-            let names = first_names(tokens, used).into_iter().filter(|name| name != module);
+            let names = first_names(tokens, used).into_iter();
+            let names = names.filter(|name| !modules.contains(&name.as_str()));
             wrong.extend(names.map(|name| {
-                format!("{user}: {shown} uses {used}::{name}; only {used}::{module} is for it")
+                let modules = modules.join(", ");
+                format!("{user}: {shown} uses {used}::{name}; only {modules} is for it")
             }));
         }
     }
@@ -230,7 +232,7 @@ mod tests {
         assert_eq!(past_the_allowed_module(&crate_of("agents", fine)), [] as [&str; 0]);
         let wrong = "use forge_core::{result::{A, B}, run::Run}; fn f() { forge_core::decide() }";
         let said = |name: &str| {
-            format!("agents: lib.rs uses forge_core::{name}; only forge_core::result is for it")
+            format!("agents: lib.rs uses forge_core::{name}; only result, routing is for it")
         };
         assert_eq!(
             past_the_allowed_module(&crate_of("agents", wrong)),

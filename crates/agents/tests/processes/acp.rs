@@ -29,6 +29,8 @@ fn spec(world: &World, asked: &Asked) -> Spec {
     let Launch { argv, stdout, stderr, .. } = registry::ACP.start(&TurnRequest {
         command: &command,
         model: asked.model,
+        effort: None,
+        thinking: None,
         session: asked.resume.map_or(Session::New("unused"), Session::Resume),
         access: asked.access,
         dir: nowhere,

@@ -270,6 +270,7 @@ impl Probe<'_> {
             table: self.table,
             command: words,
             model: self.model,
+            wish: None,
             must: &[],
             cap: CAP,
             scenario: SCENARIO,

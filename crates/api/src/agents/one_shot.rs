@@ -21,6 +21,7 @@ use forge_agents::{
 use forge_core::{
     money::Money,
     result::{AgentResult, ResultKey},
+    routing::Wish,
 };
 use forge_driver::{
     Error,
@@ -50,6 +51,8 @@ pub(crate) struct OneShot<'a> {
     /// Program and first arguments.
     pub(crate) command: Vec<String>,
     pub(crate) model: Option<&'a str>,
+    /// How hard it is to think.
+    pub(crate) wish: Option<Wish>,
     /// Keys that its result must have.
     pub(crate) must: &'a [ResultKey],
     pub(crate) cap: Money,
@@ -77,6 +80,8 @@ impl OneShot<'_> {
             turn: TurnRequest {
                 command: &self.command,
                 model: self.model,
+                effort: self.wish.and_then(|wish| wish.effort).map(|effort| effort.is),
+                thinking: self.wish.and_then(|wish| wish.thinking).map(|thinking| thinking.is),
                 session: Session::New(&session),
                 access: CodeAccess::Reads,
                 dir: &dir,

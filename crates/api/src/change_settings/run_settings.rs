@@ -4,10 +4,15 @@
 //!
 //! Invariant: a key that is not named here stays as it was frozen.
 
-use forge_core::event::{Before, Limits};
+use forge_core::{
+    event::{Before, Limits},
+    routing::{Routing, Tier},
+};
 
 use forge_driver::Error;
-use forge_project::settings::{AgentChoice, FlowModels, Frozen, FrozenAgent, Settings};
+use forge_project::settings::{
+    AgentChoice, FlowModels, Frozen, FrozenAgent, RoleTable, Settings, TierAgent,
+};
 
 /// The tables whose change makes evidence void: what is checked, where, and what may be committed.
 const EVIDENCE_TABLES: [&str; 3] = ["verify", "workspace", "secrets"];
@@ -17,6 +22,8 @@ const EVIDENCE_TABLES: [&str; 3] = ["verify", "workspace", "secrets"];
 pub(super) struct RunSettings {
     pub(super) frozen: Frozen,
     pub(super) limits: Limits,
+    /// What decides on tiers. Runs of an older Forge have none.
+    pub(super) routing: Option<Routing>,
     /// Whether evidence from before still counts.
     pub(super) evidence: Before,
     /// Whether earlier sessions are void, because an agent or a model changed.
@@ -24,8 +31,8 @@ pub(super) struct RunSettings {
 }
 
 impl RunSettings {
-    pub(super) fn new(frozen: Frozen, limits: Limits) -> Self {
-        Self { frozen, limits, evidence: Before::Kept, sessions: Before::Kept }
+    pub(super) fn new(frozen: Frozen, limits: Limits, routing: Option<Routing>) -> Self {
+        Self { frozen, limits, routing, evidence: Before::Kept, sessions: Before::Kept }
     }
 
     /// Takes the value of a key from settings in which it was set.
@@ -72,6 +79,24 @@ impl RunSettings {
                 let model = settings.roles.get(*role).and_then(|role| role.model.clone());
                 frozen.roles.entry((*role).to_owned()).or_default().model = model.map(String::from);
             }
+            ["roles", role, "tier" | "effort" | "thinking"] => {
+                let Some(routing) = &mut self.routing else {
+                    let what = "this run was started by a version of Forge that knew no tiers";
+                    return Err(Error::usage(what, "start a new run with it"));
+                };
+                let hints = settings.roles.get(*role).map(RoleTable::hints).unwrap_or_default();
+                routing.settings.insert((*role).to_owned(), hints);
+                self.sessions = Before::Void;
+            }
+            ["tiers", tier, _] => {
+                let tier = Tier::parse(tier).expect("the key was read");
+                let table = TierAgent::from(settings.tiers.get(tier));
+                if let Some(name) = &table.agent {
+                    self.add_agent(settings, name)?;
+                }
+                self.frozen.tiers.insert(tier, table);
+                self.sessions = Before::Void;
+            }
             ["roles", role, "agent"] => {
                 let agent = settings.roles.get(*role).and_then(|role| role.agent.clone());
                 if let Some(name) = &agent {
@@ -96,6 +121,7 @@ impl RunSettings {
         self.add_agent(settings, name)?;
         self.frozen.agent = AgentChoice::Named { name: name.to_owned() };
         self.frozen.roles.clear();
+        self.frozen.tiers.values_mut().for_each(|tier| (tier.agent, tier.model) = (None, None));
         self.sessions = Before::Void;
         Ok(())
     }
@@ -105,6 +131,7 @@ impl RunSettings {
         let agents = self.frozen.agents.values_mut();
         agents.for_each(|agent| agent.model = Some(model.to_owned()));
         self.frozen.roles.values_mut().for_each(|role| role.model = None);
+        self.frozen.tiers.values_mut().for_each(|tier| tier.model = None);
         self.frozen.flow_models = FlowModels::Overridden;
     }
 
@@ -133,7 +160,7 @@ mod tests {
             Settings::from_sources(&Sources { flags: flags.clone(), ..Sources::default() })?;
         let limits = Limits { budget: None, call_budget: None, at_once: 8, unpriced_calls: None };
         let frozen = Settings::default().freeze(AgentChoice::Nobody);
-        let mut run = RunSettings::new(frozen, limits);
+        let mut run = RunSettings::new(frozen, limits, Some(Routing::default()));
         for (key, _) in &flags {
             run.set(&settings, key)?;
         }
@@ -175,7 +202,7 @@ mod tests {
         run.set_agent(&Settings::default(), "claude").unwrap();
         run.set_model("haiku");
         assert_eq!(run.frozen.who_plays("reviewer").unwrap().model.as_deref(), Some("haiku"));
-        let player = run.frozen.who_plays_with("reviewer", Some("opus")).unwrap();
+        let player = run.frozen.player("reviewer", Some("opus"), None).unwrap().agent;
         assert_eq!(
             player.model.as_deref(),
             Some("haiku"),

@@ -79,13 +79,15 @@ impl LatestLineReader {
         let RunFolders { home, id, frozen } = *places;
         let folder = home.attempt(id, ordinal);
         let player = frozen.and_then(|frozen| player(run, frozen, call));
-        let source =
-            player.as_ref().map_or(StreamSource::Command, |agent| StreamSource::Agent(agent.like));
+        let source = player
+            .as_ref()
+            .map_or(StreamSource::Command, |player| StreamSource::Agent(player.agent.like));
         let first = UnitEvent::Call {
             at: since,
             call: call.to_string(),
-            agent: player.as_ref().map(|agent| agent.name.clone()),
-            model: player.and_then(|agent| agent.model),
+            agent: player.as_ref().map(|player| player.agent.name.clone()),
+            route: player.as_ref().and_then(|player| player.route),
+            model: player.and_then(|player| player.agent.model),
             is_over: false,
         };
         let turn = match run.session(call) {

@@ -69,7 +69,7 @@ impl Forge {
         // Who names a scenario wants it played.
         if request.scenario.is_some() {
             settings.play_scripted();
-            settings.roles.clear();
+            settings.forget_casting();
         }
         if let Some(agent) = &request.agent {
             let instead = with_nearest_agent(request, settings, agent);
@@ -84,13 +84,16 @@ impl Forge {
         let is_open = roles.iter().any(|role| settings.agent_for(role).is_none());
         let picked = if is_open { self.pick(request, settings, asks)? } else { Picked::AsSet };
         let mut scripted = Vec::new();
+        for name in settings.cast(&roles) {
+            let agent = &settings.agents[name];
+            if !agent.like.plays_scenario() {
+                is_installed(name, agent)?;
+            }
+        }
         for role in roles {
             let name = settings.agent_for(role).expect("an agent was picked for all roles");
-            let agent = &settings.agents[name];
-            if agent.like.plays_scenario() {
+            if settings.agents[name].like.plays_scenario() {
                 scripted.push(role);
-            } else {
-                is_installed(name, agent)?;
             }
         }
         let coherence = found.flow.coherence.as_deref();

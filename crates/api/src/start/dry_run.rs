@@ -8,9 +8,10 @@ use forge_core::{
     event::Approvals,
     flow::{Check, CodeLimit, Delivery, Exhausted, Flow, Gate, Stage, StageOrder, Work},
     money::Money,
+    routing::{CallPlace, Route, wish},
 };
 use forge_driver::Error;
-use forge_project::settings::{Frozen, Verify, VerifyFrom};
+use forge_project::settings::{Frozen, Player, Verify, VerifyFrom};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -142,6 +143,8 @@ pub struct DryPlayer {
     pub agent: String,
     /// The model, if the settings name one.
     pub model: Option<String>,
+    /// The tier, effort and thinking that it would be asked for, and why. Items may say otherwise.
+    pub route: Option<Route>,
 }
 
 /// A stage.
@@ -185,7 +188,7 @@ impl Forge {
         let request = &self.with_record(request)?;
         let ready = self.ready(request, &mut Nobody)?;
         let estimate = |params: &BTreeMap<String, String>, frozen: &Frozen| {
-            self.estimate(&ready.name, &ready.found.flow, params, frozen)
+            self.estimate(&ready.name, &ready.found.flow, params, (frozen, &ready.routing))
         };
         let mut asked = would_ask(request);
         let taken = Request {
@@ -227,7 +230,7 @@ impl Forge {
             None => notes.extend(chosen.without_auto.clone()),
         }
         Ok(DryRun {
-            looked_at_by: looker.and_then(|role| ready.player(role, None)),
+            looked_at_by: looker.and_then(|role| ready.dry_player(CallPlace::of_role(role), None)),
             calls_max: pruned(flow, &params).calls_max().0 + u64::from(looker.is_some()),
             calls_usual: {
                 let mut calls = usual(&pruned(flow, &params).stages);
@@ -263,10 +266,16 @@ impl Forge {
 }
 
 impl Ready {
-    /// Returns who plays a role, where the flow may name a model.
-    fn player(&self, role: &str, in_flow: Option<&str>) -> Option<DryPlayer> {
-        let player = self.settings.freeze_cast(&[role], None).who_plays_with(role, in_flow)?;
-        Some(DryPlayer { role: role.to_owned(), agent: player.name, model: player.model })
+    /// Returns who plays at a place of the flow, which may name a model, in a call that is about no item.
+    pub(super) fn player(&self, place: CallPlace<'_>, in_flow: Option<&str>) -> Option<Player> {
+        let wish = wish(&self.routing, &place, |_| None);
+        self.settings.freeze_cast(&[place.role], None).player(place.role, in_flow, Some(wish))
+    }
+
+    fn dry_player(&self, place: CallPlace<'_>, in_flow: Option<&str>) -> Option<DryPlayer> {
+        let Player { agent, route } = self.player(place, in_flow)?;
+        let role = place.role.to_owned();
+        Some(DryPlayer { role, agent: agent.name, model: agent.model, route })
     }
 
     fn collect(
@@ -286,9 +295,8 @@ impl Ready {
                 runs: own,
                 does: does(stage),
                 player: stage
-                    .work
-                    .role()
-                    .and_then(|role| self.player(role, stage.model.as_deref())),
+                    .place()
+                    .and_then(|place| self.dry_player(place, stage.model.as_deref())),
                 rounds: stage.rounds,
                 then: match stage.exhausted {
                     Exhausted::Ask => "you are asked",
@@ -306,9 +314,8 @@ impl Ready {
                         runs: both(own, runs(&gate.when, params)),
                         wants: wants(gate),
                         player: gate
-                            .check
-                            .role()
-                            .and_then(|role| self.player(role, gate.model.as_deref())),
+                            .place()
+                            .and_then(|place| self.dry_player(place, gate.model.as_deref())),
                         rounds: gate.rounds,
                     })
                     .collect(),

@@ -14,8 +14,9 @@ use forge_agents::{TokenCounts, prices::Prices};
 use forge_core::{
     Run,
     event::Record,
-    flow::{Check, Flow, Stage, StageOrder, Work},
+    flow::{Flow, Stage, StageOrder, Work},
     money::Money,
+    routing::{CallPlace, Routing, wish},
     view::{Axis, RunRow, Standing, stats},
 };
 use forge_driver::Error;
@@ -94,13 +95,13 @@ impl Forge {
         name: &str,
         flow: &Flow,
         params: &BTreeMap<String, String>,
-        frozen: &Frozen,
+        (frozen, routing): (&Frozen, &Routing),
     ) -> Option<Estimate> {
         let params = all_params(flow, params);
         let earlier =
             self.earlier_runs(name, params.get(EFFORT), &kinds(flow, frozen)).unwrap_or_default();
         if earlier.is_empty() {
-            return rough(&pruned(flow, &params), frozen);
+            return rough(&pruned(flow, &params), frozen, routing);
         }
         let range = |of: &dyn Fn(&EarlierRun) -> u64| {
             let values = || earlier.iter().map(of);
@@ -169,9 +170,13 @@ fn kinds(flow: &Flow, frozen: &Frozen) -> BTreeSet<String> {
 }
 
 /// Estimates a run by the figures of the data files.
-fn rough(flow: &Flow, frozen: &Frozen) -> Option<Estimate> {
+fn rough(flow: &Flow, frozen: &Frozen, routing: &Routing) -> Option<Estimate> {
     let mut calls = Vec::new();
-    collect(&flow.stages, 1, frozen, &mut calls);
+    let player = |place: CallPlace<'_>, model: Option<&str>| {
+        let wish = wish(routing, &place, |_| None);
+        Some(frozen.player(place.role, model, Some(wish))?.agent)
+    };
+    collect(&flow.stages, 1, &player, &mut calls);
     let n: u64 = calls.iter().map(|call| call.times).sum();
     let tokens: u64 = calls.iter().map(|call| call.tokens * call.times).sum();
     let cost: Option<u64> = calls.iter().map(RoughCall::micros).sum();
@@ -217,19 +222,24 @@ impl RoughCall {
 }
 
 /// Collects the calls of a table in which nothing is sent back.
-fn collect(stages: &[Stage], times: u64, frozen: &Frozen, calls: &mut Vec<RoughCall>) {
+fn collect(
+    stages: &[Stage],
+    times: u64,
+    player: &dyn Fn(CallPlace<'_>, Option<&str>) -> Option<FrozenAgent>,
+    calls: &mut Vec<RoughCall>,
+) {
     for stage in stages {
-        let mut add = |phase: Option<&String>, otherwise: u64, role: &str, model: Option<&str>| {
-            let agent = frozen.who_plays_with(role, model);
+        let mut add = |phase: Option<&String>, otherwise: u64, place, model: Option<&str>| {
+            let agent = player(place, model);
             let phase = phase.map(String::as_str);
             calls.push(RoughCall::new(phase, otherwise, times, agent.as_ref()));
         };
-        if let (Work::Agent { role }, StageOrder::WorkFirst) = (&stage.work, stage.order) {
-            add(stage.phase.as_ref(), SHIPPED.work, role, stage.model.as_deref());
+        if let (Some(place), StageOrder::WorkFirst) = (stage.place(), stage.order) {
+            add(stage.phase.as_ref(), SHIPPED.work, place, stage.model.as_deref());
         }
         for gate in &stage.gates {
-            if let Check::Review { role } = &gate.check {
-                add(gate.phase.as_ref(), SHIPPED.review, role, gate.model.as_deref());
+            if let Some(place) = gate.place() {
+                add(gate.phase.as_ref(), SHIPPED.review, place, gate.model.as_deref());
             }
         }
         let times = match &stage.work {
@@ -240,6 +250,6 @@ fn collect(stages: &[Stage], times: u64, frozen: &Frozen, calls: &mut Vec<RoughC
             | Work::Deliver { .. }
             | Work::Nothing => times,
         };
-        collect(stage.inner(), times, frozen, calls);
+        collect(stage.inner(), times, player, calls);
     }
 }

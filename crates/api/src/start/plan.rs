@@ -2,7 +2,7 @@
 //!
 //! Not here: how that looks.
 
-use forge_core::{event::Start, flow::Flow, money::Money};
+use forge_core::{event::Start, flow::Flow, money::Money, routing::wish};
 use forge_project::settings::Frozen;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,7 +67,10 @@ impl Forge {
         let players: Vec<_> = flow
             .players()
             .into_iter()
-            .filter_map(|(role, model)| frozen.who_plays_with(role, model))
+            .filter_map(|(place, model)| {
+                let wish = start.routing.as_ref().map(|routing| wish(routing, &place, |_| None));
+                Some(frozen.player(place.role, model, wish)?.agent)
+            })
             .collect();
         let mut agents: Vec<PlannedAgent> = players
             .iter()
@@ -94,7 +97,9 @@ impl Forge {
             budget_from,
             unpriced_calls: start.limits.unpriced_calls,
             branch: start.branch.clone(),
-            estimate: self.estimate(&start.flow, flow, &start.params, frozen),
+            estimate: start.routing.as_ref().and_then(|routing| {
+                self.estimate(&start.flow, flow, &start.params, (frozen, routing))
+            }),
         }
     }
 }

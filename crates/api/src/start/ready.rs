@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use forge_core::flow::{Check, Condition, Flow, Stage, When};
+use forge_core::{
+    flow::{Check, Condition, Flow, Stage, When},
+    routing::Routing,
+};
 use forge_project::{
     catalog::{Catalog, FoundFlow},
     settings::{Sessions, Settings},
@@ -23,6 +26,7 @@ pub(super) struct Ready {
     pub(super) name: String,
     pub(super) scenario: Option<(String, Sessions)>,
     pub(super) picked: Picked,
+    pub(super) routing: Routing,
     /// The values that are known to be secret. No command has one in it; the request may.
     pub(super) secrets: Vec<Vec<u8>>,
     pub(super) instructions: Option<String>,

@@ -42,6 +42,8 @@ pub struct Request {
     pub agent: Option<String>,
     /// The model of all agents of this run.
     pub model: Option<String>,
+    /// The tier of all calls of this run.
+    pub tier: Option<String>,
     /// Where the result goes, if they said so.
     pub branch: Option<BranchChoice>,
     pub on_missing: OnMissing,
@@ -105,6 +107,7 @@ impl Request {
             scenario: None,
             agent: None,
             model: None,
+            tier: None,
             branch: None,
             on_missing: OnMissing::Ask,
             discussion: Discussion::No,

@@ -18,6 +18,7 @@ use forge_core::{
     flow::REQUEST,
     money::{Cost, Money, Spent, Used},
     result::{AgentResult, ReportedFinding, ReportedVerdict},
+    routing::{CallPlace, Route},
     view::Amount,
 };
 use forge_driver::{
@@ -74,11 +75,14 @@ impl Forge {
     ) -> Result<(Option<Coherence>, Option<String>), Error> {
         let Some(role) = ready.looker() else { return Ok((None, None)) };
         let (_, prompt) = ready.catalog.role_text(&ready.found, role)?;
-        let Some(name) = ready.settings.agent_for(role) else { return Ok((None, None)) };
+        let Some(player) = ready.player(CallPlace::of_role(role), None) else {
+            return Ok((None, None));
+        };
         let look = TriageCall {
-            name,
-            table: &ready.settings.agents[name],
-            model: ready.settings.roles.get(role).and_then(|role| role.model.as_deref()),
+            name: &player.agent.name,
+            table: &ready.settings.agents[&player.agent.name],
+            model: player.agent.model.as_deref(),
+            route: player.route,
             role,
             prompt: &prompt,
             scenario: ready.scenario.as_ref().map(|(text, _)| text.as_str()),
@@ -174,6 +178,7 @@ struct TriageCall<'a> {
     name: &'a str,
     table: &'a AgentTable,
     model: Option<&'a str>,
+    route: Option<Route>,
     role: &'a str,
     prompt: &'a Role,
     scenario: Option<&'a str>,
@@ -206,7 +211,7 @@ impl TriageCall<'_> {
             spent: spent(&uses),
             used: Some(Used {
                 agent: self.name.to_owned(),
-                asked_for: None,
+                asked_for: self.model.map(str::to_owned),
                 models: uses.iter().map(model_use).collect(),
             }),
             took_ms: took.unwrap_or_default(),
@@ -273,7 +278,8 @@ impl TriageCall<'_> {
             role: self.role,
             table: self.table,
             command: words,
-            model: self.model.or(self.table.model.as_deref()),
+            model: self.model,
+            wish: self.route.map(|route| route.wish),
             must: &self.prompt.must,
             cap: self.cap,
             scenario: self.scenario.unwrap_or_default(),

@@ -110,7 +110,7 @@ impl Forge {
         }
         let frozen = self.frozen(&run)?;
         let role = role(&run, &call);
-        let agent = player(&run, &frozen, &call);
+        let agent = player(&run, &frozen, &call).map(|player| player.agent);
         let steps = steps_of(&folder);
         let turns = [
             (first, folder.clone()),

@@ -1,7 +1,7 @@
 //! What a watched unit does, as events for people and programs.
 
-use forge_core::{Run, Time, id::CallId, money::Spent};
-use forge_project::settings::{Frozen, FrozenAgent};
+use forge_core::{Run, Time, id::CallId, money::Spent, routing::Route};
+use forge_project::settings::{Frozen, Player};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,6 +45,8 @@ pub enum UnitEvent {
         agent: Option<String>,
         /// The model that it is asked to use.
         model: Option<String>,
+        /// The tier, effort and thinking that it is asked for, and why.
+        route: Option<Route>,
         is_over: bool,
     },
     /// A turn of the agent begins.
@@ -130,8 +132,8 @@ pub(crate) fn role(run: &Run, call: &CallId) -> Option<String> {
 }
 
 /// Returns the agent of a call, with the model that it is told to use there.
-pub(crate) fn player(run: &Run, frozen: &Frozen, call: &CallId) -> Option<FrozenAgent> {
-    frozen.who_plays_with(&role(run, call)?, run.model_in_flow(call))
+pub(crate) fn player(run: &Run, frozen: &Frozen, call: &CallId) -> Option<Player> {
+    frozen.player(&role(run, call)?, run.model_in_flow(call), run.wish(call))
 }
 
 /// The age of output: printed before or after the watching began.

@@ -1,7 +1,9 @@
 //! The text of `forge run --dry-run`.
 
 use forge_api::start::{ChecksFrom, DryPlayer, DryRun, DryStage, Runs};
-use forge_core::{event::Approvals, id::gate_label, money::Money, slug::branch_words};
+use forge_core::{
+    event::Approvals, id::gate_label, money::Money, routing::Route, slug::branch_words,
+};
 
 use crate::{format, text::plan_text::estimate_text};
 
@@ -127,7 +129,9 @@ fn stage_lines(stage: &DryStage, width: usize) -> Vec<String> {
 
 fn agent_text(player: &DryPlayer) -> String {
     let model = player.model.as_ref().map(|model| format!(" ({model})")).unwrap_or_default();
-    format!("{}{model}", player.agent)
+    let route = player.route.map(Route::to_words).filter(|words| !words.is_empty());
+    let route = route.map(|words| format!(", {words}")).unwrap_or_default();
+    format!("{}{model}{route}", player.agent)
 }
 
 fn role_text(player: &DryPlayer) -> String {

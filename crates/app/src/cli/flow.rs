@@ -14,6 +14,7 @@ use forge_core::{
         StageOrder, StuckItems, When, Work,
     },
     id::gate_label,
+    routing::Hints,
 };
 
 use super::common::{open_forge, print_json};
@@ -204,7 +205,7 @@ fn push_stages(text: &mut String, stages: &[Stage], depth: usize, width: usize) 
                     CodeLimit::AsRole => "",
                     CodeLimit::Reads => ", without changing code",
                 };
-                format!("agent as {role}{}{reads}", model_text(stage.model.as_ref()))
+                format!("agent as {role}{}{reads}", asked_text(stage.model.as_ref(), stage.hints))
             }
             Work::Command { run } => format!("command: {run}"),
             Work::Each { list, at_once, items_max, order, stuck, .. } => {
@@ -264,7 +265,7 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
         Check::Outputs { .. } => "the files are there, and long enough".to_owned(),
         Check::Command { run } => format!("`{run}` succeeds"),
         Check::Review { role } => {
-            format!("by an agent as {role}{}", model_text(gate.model.as_ref()))
+            format!("by an agent as {role}{}", asked_text(gate.model.as_ref(), gate.hints))
         }
         Check::Human { question, .. } => format!("you are asked: {question}"),
         Check::Verify => "the project's checks pass".to_owned(),
@@ -290,8 +291,14 @@ fn gate_line(stage: &Stage, gate: &Gate) -> String {
     format!("{check}{rounds}{back}{}", condition_text(&gate.when))
 }
 
-fn model_text(model: Option<&String>) -> String {
-    model.map(|model| format!(" ({model})")).unwrap_or_default()
+/// Phrases what the flow asks of an agent: the model, the tier, effort and thinking.
+fn asked_text(model: Option<&String>, hints: Hints) -> String {
+    let Hints { tier, effort, thinking } = hints;
+    let mut parts: Vec<String> = model.cloned().into_iter().collect();
+    parts.extend(tier.map(|tier| format!("tier {}", tier.as_str())));
+    parts.extend(effort.map(|effort| format!("effort {}", effort.as_str())));
+    parts.extend(thinking.map(|thinking| format!("thinking {}", thinking.as_str())));
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
 fn condition_text(when: &When) -> String {

@@ -13,6 +13,7 @@ use forge_core::{
     Run,
     event::Record,
     id::{CallId, gate_label},
+    routing::Route,
     run::Phase,
     verdict::PhaseVerdict,
     view::{LogLevel, LogLine, PhaseAction, PhaseEvent, phase_total, sanitize, span},
@@ -137,7 +138,12 @@ impl LogArgs {
             }
             return;
         }
-        let rows: Vec<PhaseLine> = events.iter().map(PhaseLine::new).collect();
+        let mut rows: Vec<PhaseLine> = events.iter().map(PhaseLine::new).collect();
+        if self.level() == LogLevel::Milestone {
+            for row in &mut rows {
+                row.route.clear();
+            }
+        }
         // A pipe has room for all of a line.
         let is_terminal = io::stdout().is_terminal();
         let width = if is_terminal { terminal_info::terminal_width() } else { usize::MAX };
@@ -210,6 +216,8 @@ struct PhaseLine {
     cost: String,
     agent: String,
     said: String,
+    /// Why this tier, effort and model. Shown with `-v`.
+    route: String,
 }
 
 impl PhaseLine {
@@ -245,6 +253,7 @@ impl PhaseLine {
             cost: if is_call { phase_total([event]).cost.to_figure() } else { String::new() },
             agent: sanitize(&names.collect::<Vec<&str>>().join(" ")),
             said: said.split_whitespace().collect::<Vec<&str>>().join(" "),
+            route: event.route.map(Route::to_words).unwrap_or_default(),
         }
     }
 }
@@ -308,10 +317,13 @@ fn phase_lines(rows: &[PhaseLine], width: usize) -> Vec<String> {
             day.clone_from(&row.date);
             lines.push(row.date.clone());
         }
-        let PhaseLine { time, phase, result, took, tokens, cost, agent, said, .. } = row;
+        let PhaseLine { time, phase, result, took, tokens, cost, agent, said, route, .. } = row;
         lines.push(line([time, phase, result, took, tokens, cost, agent]));
         if !said.is_empty() {
             lines.push(format::hanging_indent(SAID_INDENT, &sanitize(said), width));
+        }
+        if !route.is_empty() {
+            lines.push(format::hanging_indent(SAID_INDENT, route, width));
         }
     }
     lines

@@ -79,6 +79,9 @@ pub(crate) struct RunArgs {
     /// Use this model for all agents of the run
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
+    /// Use models of this tier for all calls: light, standard, heavy or max
+    #[arg(long, value_name = "TIER")]
+    tier: Option<String>,
     /// Print what would run, and do nothing
     #[arg(short = 'n', long = "dry-run")]
     dry: bool,
@@ -200,6 +203,7 @@ impl RunArgs {
             scenario: self.scenario.clone(),
             agent: self.agent.clone(),
             model: self.model.clone(),
+            tier: self.tier.clone(),
             branch: self.branch.map(|branch| match branch {
                 BranchArg::New => BranchChoice::New,
                 BranchArg::Current => BranchChoice::Current,

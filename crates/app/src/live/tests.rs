@@ -238,6 +238,7 @@ fn events() -> Vec<UnitEvent> {
             call: "build.T5/implement#2".to_owned(),
             agent: Some("claude".to_owned()),
             model: Some("opus".to_owned()),
+            route: None,
             is_over: false,
         },
         said(

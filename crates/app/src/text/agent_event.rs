@@ -5,6 +5,7 @@ use forge_core::{
     Time,
     id::CallId,
     money::{Cost, Spent},
+    routing::Route,
     view::moment,
 };
 
@@ -45,9 +46,11 @@ pub(crate) fn is_printed(seen: &UnitEvent) -> bool {
 pub(crate) fn event_text(seen: &UnitEvent) -> EventText {
     let (at, label, text) = match seen {
         UnitEvent::Fact { at, sentence, .. } => (Some(*at), "", sentence.clone()),
-        UnitEvent::Call { at, call, agent, model, is_over: _ } => {
+        UnitEvent::Call { at, call, agent, model, route, is_over: _ } => {
             let call = call.parse::<CallId>().map_or_else(|_| call.clone(), |call| call.label());
-            let parts = [Some(&call), agent.as_ref(), model.as_ref()].into_iter().flatten();
+            let route = route.map(Route::to_words).filter(|words| !words.is_empty());
+            let parts = [Some(&call), agent.as_ref(), model.as_ref(), route.as_ref()];
+            let parts = parts.into_iter().flatten();
             (Some(*at), "", parts.map(String::as_str).collect::<Vec<&str>>().join(" · "))
         }
         UnitEvent::Turn { turn } => (None, "turn", turn_text(*turn).to_owned()),

@@ -393,6 +393,7 @@ fn start() -> Start {
         detail: Detail::Plain,
         coherence: None,
         on_overlap: None,
+        routing: None,
         about: None,
         lists: BTreeMap::new(),
         ending_key: None,

@@ -220,10 +220,13 @@ impl Draft {
         if !self.has_room(unit) {
             return None;
         }
-        let ordinal = self.run.n_calls() + 1;
+        let call = |draft: &Self, reserved| {
+            let ordinal = draft.run.n_calls() + 1;
+            Some(Call { ordinal, reserved, wish: draft.run.next_wish(unit, gate) })
+        };
         match self.reserve(unit, check) {
-            Reserve::Free => Some(Call { ordinal, reserved: None }),
-            Reserve::Amount(amount) => Some(Call { ordinal, reserved: Some(amount) }),
+            Reserve::Free => call(self, None),
+            Reserve::Amount(amount) => call(self, Some(amount)),
             Reserve::Later => None,
             broke @ (Reserve::RunIsBroke | Reserve::StageIsBroke) => {
                 self.out_of_budget(unit, gate, &broke);

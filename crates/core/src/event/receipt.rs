@@ -9,6 +9,7 @@ use super::reference::Blob;
 use crate::{
     friction::Friction,
     money::{Money, Spent, Used},
+    routing::{Route, Wish},
     verdict::{Finding, Shown},
 };
 
@@ -19,6 +20,9 @@ pub struct Call {
     pub ordinal: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserved: Option<Money>,
+    /// What an agent's call wants. Older versions of Forge did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wish: Option<Wish>,
 }
 
 /// The receipt of one call: cost, files, evidence and notes.
@@ -27,6 +31,9 @@ pub struct Receipt {
     pub spent: Spent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Used>,
+    /// The tier, effort and thinking that the agent was asked for, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<Route>,
     /// The agent's summary, at most 500 characters.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
@@ -250,6 +257,7 @@ impl Receipt {
         Self {
             spent,
             used: None,
+            route: None,
             summary: String::new(),
             shown: None,
             commit: None,

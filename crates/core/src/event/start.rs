@@ -12,6 +12,7 @@ use super::reference::{Blob, Person};
 use crate::{
     item::Item,
     money::{Money, Spent, Used},
+    routing::Routing,
     work::WorkKind,
 };
 
@@ -74,6 +75,9 @@ pub struct Start {
     /// What happens where other work may change the same files. Older versions of Forge did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_overlap: Option<OnOverlap>,
+    /// What decides on tiers besides flow and items. Older versions of Forge did not write it, and had no tiers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing: Option<Routing>,
     /// The record of work that the run is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<Box<RunSubject>>,
@@ -158,6 +162,9 @@ pub struct SettingsChange {
     pub settings: Blob,
     /// The new limits, without the budget of the whole run.
     pub limits: Limits,
+    /// What decides on tiers from here on, if that changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing: Option<Routing>,
     /// Whether evidence from before still counts.
     #[serde(default)]
     pub evidence: Before,

@@ -13,7 +13,12 @@ use super::table::{
     Exhausted, FORMAT, Flow, FlowError, Gate, GateWeight, ITEMS_MAX_DEFAULT, MISSES_DEFAULT,
     MISSES_MAX, Param, ROUNDS_DEFAULT, ROUNDS_MAX, Stage, StageOrder, TagRule, When, Work,
 };
-use crate::{id::is_plain_name, item::ITEMS_MAX, money::Money};
+use crate::{
+    id::is_plain_name,
+    item::ITEMS_MAX,
+    money::Money,
+    routing::{Effort, Hints, Thinking, Tier},
+};
 
 /// The word for all pipelines.
 const PIPELINES: &str = "pipelines";
@@ -23,7 +28,9 @@ const MODEL_BYTES_MAX: usize = 200;
 impl Flow {
     /// Reads the flow `name`. `texts` holds its text, and those of the flows it uses.
     pub fn parse(name: &str, texts: &BTreeMap<String, String>) -> Result<Self, FlowError> {
-        let flow = Self::read_frozen(name, texts, &BTreeMap::new())?;
+        let chosen = &BTreeMap::new();
+        let words = HintWords::Known;
+        let flow = FlowReader { texts, chosen, words, path: Vec::new() }.flow(name, 0)?;
         check::check(&flow)?;
         Ok(flow)
     }
@@ -35,7 +42,7 @@ impl Flow {
         texts: &BTreeMap<String, String>,
         chosen: &BTreeMap<String, String>,
     ) -> Result<Self, FlowError> {
-        FlowReader { texts, chosen, path: Vec::new() }.flow(name, 0)
+        FlowReader { texts, chosen, words: HintWords::Any, path: Vec::new() }.flow(name, 0)
     }
 
     /// Returns the names of the flows that a text uses, without reading them.
@@ -159,6 +166,8 @@ struct RawStage {
     misses: Option<RawCount>,
     tier: Option<String>,
     effort: Option<String>,
+    thinking: Option<String>,
+    high_risk: Option<String>,
     model: Option<String>,
     code: Option<String>,
     brief: Option<RawBriefShape>,
@@ -215,6 +224,9 @@ struct RawGate {
     advisory: bool,
     #[serde(default)]
     auto: bool,
+    tier: Option<String>,
+    effort: Option<String>,
+    thinking: Option<String>,
     model: Option<String>,
     brief: Option<RawBriefShape>,
 }
@@ -233,7 +245,17 @@ struct FlowReader<'a> {
     texts: &'a BTreeMap<String, String>,
     /// The parameters of the run.
     chosen: &'a BTreeMap<String, String>,
+    words: HintWords,
     path: Vec<String>,
+}
+
+/// The words that `tier` and `effort` of a stage may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HintWords {
+    /// Those that mean something.
+    Known,
+    /// Any: in flows of older runs they meant nothing.
+    Any,
 }
 
 impl FlowReader<'_> {
@@ -411,7 +433,13 @@ impl FlowReader<'_> {
             tags.insert(name, rule);
         }
         let is_agent = matches!(work, Work::Agent { .. });
+        let hints = RawHints { tier: row.tier, effort: row.effort, thinking: row.thinking };
+        let is_lenient = self.words == HintWords::Any;
         let own = [
+            ("tier", hints.tier.is_some() && !is_lenient),
+            ("effort", hints.effort.is_some() && !is_lenient),
+            ("thinking", hints.thinking.is_some()),
+            ("high_risk", row.high_risk.is_some()),
             ("model", row.model.is_some()),
             ("brief", row.brief.is_some()),
             ("code", row.code.is_some()),
@@ -444,8 +472,9 @@ impl FlowReader<'_> {
             rounds: settled("rounds", row.rounds, ROUNDS_DEFAULT, (0, ROUNDS_MAX))?,
             exhausted: row.exhausted,
             misses: settled("misses", row.misses, MISSES_DEFAULT, (1, MISSES_MAX))?,
-            tier: row.tier,
-            effort: row.effort,
+            hints: hints.parse(self.words).map_err(&wrong)?,
+            high_risk: hint("high_risk", row.high_risk, Tier::parse, Tier::ALL, Tier::as_str)
+                .map_err(&wrong)?,
             model: model(row.model).map_err(&wrong)?,
             code,
             brief: brief(row.brief).map_err(&wrong)?,
@@ -602,6 +631,54 @@ impl RawWhen {
     }
 }
 
+/// `tier`, `effort` and `thinking` as they are written.
+struct RawHints {
+    tier: Option<String>,
+    effort: Option<String>,
+    thinking: Option<String>,
+}
+
+impl RawHints {
+    fn is_empty(&self) -> bool {
+        self.tier.is_none() && self.effort.is_none() && self.thinking.is_none()
+    }
+
+    fn parse(self, words: HintWords) -> Result<Hints, String> {
+        if words == HintWords::Any {
+            let tier = self.tier.as_deref().and_then(Tier::parse);
+            let effort = self.effort.as_deref().and_then(Effort::parse);
+            let thinking = self.thinking.as_deref().and_then(Thinking::parse);
+            return Ok(Hints { tier, effort, thinking });
+        }
+        Ok(Hints {
+            tier: hint("tier", self.tier, Tier::parse, Tier::ALL, Tier::as_str)?,
+            effort: hint("effort", self.effort, Effort::parse, Effort::ALL, Effort::as_str)?,
+            thinking: hint(
+                "thinking",
+                self.thinking,
+                Thinking::parse,
+                Thinking::ALL,
+                Thinking::as_str,
+            )?,
+        })
+    }
+}
+
+/// Returns what a word means, or which there are.
+fn hint<T: Copy>(
+    key: &str,
+    word: Option<String>,
+    parse: impl Fn(&str) -> Option<T>,
+    all: &[T],
+    as_str: impl Fn(T) -> &'static str,
+) -> Result<Option<T>, String> {
+    let Some(word) = word else { return Ok(None) };
+    parse(&word).map(Some).ok_or_else(|| {
+        let known: Vec<&str> = all.iter().map(|one| as_str(*one)).collect();
+        format!("has {key} = \"{word}\"; possible: {}", known.join(", "))
+    })
+}
+
 /// Returns the name of a model. A program gets it as an argument, so no option of that program may hide in it.
 fn model(name: Option<String>) -> Result<Option<String>, String> {
     let is_plain =
@@ -659,9 +736,11 @@ impl RawGate {
         let weight = if self.advisory { GateWeight::Advisory } else { GateWeight::Binding };
         let rounds = self.rounds.map(|count| count.settle("rounds", (0, ROUNDS_MAX), counts));
         let is_review = matches!(check, Check::Review { .. });
-        if (self.model.is_some() || self.brief.is_some()) && !is_review {
+        let hints = RawHints { tier: self.tier, effort: self.effort, thinking: self.thinking };
+        let has_own = self.model.is_some() || self.brief.is_some() || !hints.is_empty();
+        if has_own && !is_review {
             return Err(format!(
-                "has a gate `{name}` with `model` or `brief`, which only a review can have"
+                "has a gate `{name}` with `tier`, `effort`, `thinking`, `model` or `brief`, which only a review can have"
             ));
         }
         let gate = Gate {
@@ -675,6 +754,7 @@ impl RawGate {
             rounds: rounds.transpose()?,
             when: RawWhen::parse(self.when)?,
             weight,
+            hints: hints.parse(HintWords::Known)?,
             model: model(self.model)?,
             brief: brief(self.brief)?,
         };

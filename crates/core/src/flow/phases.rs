@@ -9,6 +9,7 @@ use super::brief_shape::BriefShape;
 use super::directive::Directive;
 use super::gate_text::{BlockKind, GateBlock, blocks_alone};
 use super::table::{Check, Gate, GateWeight, Stage, When};
+use crate::routing::Hints;
 
 /// The name of the gate that looks at what the work of a stage left.
 const OUTPUTS: &str = "outputs";
@@ -142,6 +143,7 @@ fn put_outputs(stage: &mut Stage, block: &GateBlock) -> Result<(), String> {
         name: OUTPUTS.to_owned(),
         phase: None,
         check: Check::Outputs { directives: block.directives.clone() },
+        hints: Hints::default(),
         model: None,
         brief: BriefShape::default(),
         needs: Vec::new(),

@@ -10,6 +10,7 @@ use super::directive::Directive;
 use crate::{
     id::{Scope, UnitId},
     money::Money,
+    routing::{CallPlace, Hints, Tier},
 };
 
 /// The version of the format that this parser reads.
@@ -93,10 +94,10 @@ pub struct Stage {
     pub exhausted: Exhausted,
     /// Attempts in a row without a result before a person is asked.
     pub misses: u32,
-    /// How strong an agent it wants.
-    pub tier: Option<String>,
-    /// How hard the agent should think.
-    pub effort: Option<String>,
+    /// How strong an agent it wants, and how hard it is to think.
+    pub hints: Hints,
+    /// How strong an agent it wants for an item with the tag `risk = high`.
+    pub high_risk: Option<Tier>,
     /// The model of the agent, where the settings name another one for its role.
     pub model: Option<String>,
     pub code: CodeLimit,
@@ -233,6 +234,8 @@ pub struct Gate {
     pub rounds: Option<u32>,
     pub when: When,
     pub weight: GateWeight,
+    /// How strong a reviewer it wants, and how hard it is to think.
+    pub hints: Hints,
     /// The model of the reviewer, where the settings name another one for its role.
     pub model: Option<String>,
     pub brief: BriefShape,
@@ -412,24 +415,23 @@ pub struct FlowError {
 impl Flow {
     /// Returns all roles that its agents and reviewers play.
     pub fn roles(&self) -> Vec<&str> {
-        let mut roles: Vec<&str> = self.players().into_iter().map(|(role, _)| role).collect();
-        roles.dedup();
-        roles
+        let roles: BTreeSet<&str> = self.players().iter().map(|(place, _)| place.role).collect();
+        roles.into_iter().collect()
     }
 
-    /// Returns all roles, each with every model that the flow names for it, and without one where it names none.
-    pub fn players(&self) -> BTreeSet<(&str, Option<&str>)> {
-        fn collect<'a>(stages: &'a [Stage], found: &mut BTreeSet<(&'a str, Option<&'a str>)>) {
+    /// Returns all places at which an agent is called, each with the model that the flow names there.
+    pub fn players(&self) -> Vec<(CallPlace<'_>, Option<&str>)> {
+        fn collect<'a>(stages: &'a [Stage], found: &mut Vec<(CallPlace<'a>, Option<&'a str>)>) {
             for stage in stages {
-                found.extend(stage.work.role().map(|role| (role, stage.model.as_deref())));
+                found.extend(stage.place().map(|place| (place, stage.model.as_deref())));
                 for gate in &stage.gates {
-                    found.extend(gate.check.role().map(|role| (role, gate.model.as_deref())));
+                    found.extend(gate.place().map(|place| (place, gate.model.as_deref())));
                 }
                 collect(stage.inner(), found);
             }
         }
-        let mut found = BTreeSet::new();
-        found.extend(self.coherence.as_deref().map(|role| (role, None)));
+        let looker = self.coherence.as_deref().map(|role| (CallPlace::of_role(role), None));
+        let mut found = looker.into_iter().collect();
         collect(&self.stages, &mut found);
         found
     }
@@ -525,8 +527,8 @@ impl Stage {
             rounds: ROUNDS_DEFAULT,
             exhausted: Exhausted::default(),
             misses: MISSES_DEFAULT,
-            tier: None,
-            effort: None,
+            hints: Hints::default(),
+            high_risk: None,
             budget: None,
             model: None,
             code: CodeLimit::AsRole,
@@ -568,6 +570,12 @@ impl Stage {
         self.gates[..upto].iter().rev().find(|gate| gate.phase.is_some())
     }
 
+    /// Returns the place of its agent, if it has one.
+    pub fn place(&self) -> Option<CallPlace<'_>> {
+        let role = self.work.role()?;
+        Some(CallPlace { role, hints: self.hints, high_risk: self.high_risk })
+    }
+
     /// Returns the position of a gate.
     pub fn gate(&self, name: &str) -> Option<usize> {
         self.gates.iter().position(|gate| gate.name == name)
@@ -575,6 +583,12 @@ impl Stage {
 }
 
 impl Gate {
+    /// Returns the place of its reviewer, if it has one.
+    pub fn place(&self) -> Option<CallPlace<'_>> {
+        let role = self.check.role()?;
+        Some(CallPlace { role, hints: self.hints, high_risk: None })
+    }
+
     /// Returns true if it proves something that no person can see at a glance: waived only by name.
     pub fn is_proof(&self) -> bool {
         matches!(self.check, Check::Verify | Check::Land)

@@ -189,8 +189,7 @@ impl Run {
     pub fn apply(&mut self, event: &Event) {
         self.n_facts += 1;
         let ended = event.call_ended().and_then(|call| self.calls.get(&call));
-        let ordinal = ended.map(|call| call.ordinal).unwrap_or_default();
-        History::record(&mut self.history, self.now, event, ordinal);
+        History::record(&mut self.history, self.now, event, ended);
         match event {
             Event::RunStarted(start) => self.start(start),
             Event::RunHeld { hold } => self.phase = Phase::Held(hold.clone()),
@@ -349,6 +348,9 @@ impl Run {
         let start = &mut Arc::make_mut(definition).start;
         start.settings = Some(change.settings.clone());
         start.limits = Limits { budget: start.limits.budget, ..change.limits };
+        if change.routing.is_some() {
+            start.routing.clone_from(&change.routing);
+        }
         if change.evidence == Before::Void {
             self.evidence = Arc::default();
         }

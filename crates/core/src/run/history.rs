@@ -10,11 +10,13 @@ use std::{collections::BTreeSet, sync::Arc};
 use crate::{
     Time,
     event::{
-        Answer, Approval, Coherence, Edit, Event, FailureKind, Hold, Outcome, Person, Question,
-        Receipt, Remark, ResultChange, Ruling, SentBack, SettingsChange, TriageOutcome, Waiver,
+        Answer, Approval, Call, Coherence, Edit, Event, FailureKind, Hold, Outcome, Person,
+        Question, Receipt, Remark, ResultChange, Ruling, SentBack, SettingsChange, TriageOutcome,
+        Waiver,
     },
     id::{AttemptId, CallId, QuestionId, Scope, UnitId},
     money::{Spent, Used},
+    routing::{Route, Wish},
     verdict::Finding,
 };
 
@@ -89,6 +91,9 @@ pub struct EndedCall {
     pub took_ms: u64,
     /// The agent's own session.
     pub session: Option<String>,
+    /// What it wanted of its agent. The fact that ends it does not say.
+    pub wish: Option<Wish>,
+    pub route: Option<Route>,
 }
 
 /// The ending of a call.
@@ -208,7 +213,18 @@ impl EndedCall {
         } else if let Event::CallSettled { call, spent, used, took_ms } = event {
             let (call, ending, used) = (call.clone(), CallEnding::Overtaken, used.clone());
             let (spent, took_ms) = (*spent, *took_ms);
-            return Some(Self { call, ordinal, at, ending, spent, used, took_ms, session: None });
+            return Some(Self {
+                call,
+                ordinal,
+                at,
+                ending,
+                spent,
+                used,
+                took_ms,
+                session: None,
+                wish: None,
+                route: None,
+            });
         } else if let Event::RunStarted(start) = event {
             return start.coherence.as_ref().map(|triage| Self::from_triage(triage, 1, at));
         } else {
@@ -224,6 +240,8 @@ impl EndedCall {
             used: receipt.used.clone(),
             took_ms: receipt.took_ms,
             session: receipt.session.clone(),
+            wish: None,
+            route: receipt.route,
         })
     }
 
@@ -238,6 +256,8 @@ impl EndedCall {
             used: triage.used.clone(),
             took_ms: triage.took_ms,
             session: None,
+            wish: None,
+            route: None,
         }
     }
 }
@@ -289,15 +309,17 @@ impl<T: Clone> SharedLog<T> {
 }
 
 impl History {
-    /// Adds one fact. A fact that no summary needs copies nothing. `ordinal` is the number of the call that it ends.
-    pub(super) fn record(history: &mut Arc<Self>, at: Time, event: &Event, ordinal: u32) {
+    /// Adds one fact. A fact that no summary needs copies nothing. `ended` is the call that it ends.
+    pub(super) fn record(history: &mut Arc<Self>, at: Time, event: &Event, ended: Option<&Call>) {
         match event {
             Event::RunStarted(_)
             | Event::AttemptEnded { .. }
             | Event::Judged { .. }
             | Event::CallSettled { .. } => {
-                if let Some(ended) = EndedCall::from_event(event, at, ordinal) {
-                    Arc::make_mut(history).calls.push(ended);
+                let ordinal = ended.map(|call| call.ordinal).unwrap_or_default();
+                if let Some(mut call) = EndedCall::from_event(event, at, ordinal) {
+                    call.wish = ended.and_then(|call| call.wish);
+                    Arc::make_mut(history).calls.push(call);
                 }
                 let Some(Receipt { remarks, notes, .. }) = event.receipt() else { return };
                 for remark in remarks {

@@ -7,7 +7,8 @@ use crate::{
     event::{Ruling, SentBack},
     failure::FaultClass,
     flow::{BriefShape, Exhausted, Gate, GateWeight},
-    id::CallId,
+    id::{CallId, UnitId},
+    routing::{Wish, wish},
 };
 
 use super::{fold::Run, history::CallEnding};
@@ -77,6 +78,32 @@ impl Run {
             Some(gate) => gate.model.as_deref(),
             None => self.stage(call.unit()).model.as_deref(),
         }
+    }
+
+    /// Returns what a call wants of its agent, under way or ended. Nothing for those of an older Forge.
+    pub fn wish(&self, call: &CallId) -> Option<Wish> {
+        match self.calls().get(call) {
+            Some(under_way) => under_way.wish,
+            None => self.history().calls.iter().rev().find(|ended| ended.call == *call)?.wish,
+        }
+    }
+
+    /// Returns what the next call of a unit, or of a gate of it, wants of its agent. What goes on in a session goes on with the agent
+    /// that has it.
+    pub(crate) fn next_wish(&self, unit: &UnitId, gate: Option<&str>) -> Option<Wish> {
+        let routing = self.definition().start.routing.as_ref()?;
+        let stage = self.stage(unit);
+        let place = match gate {
+            Some(gate) => stage.gates[stage.gate(gate)?].place()?,
+            None => stage.place()?,
+        };
+        if self.unit(unit).session.is_some() {
+            let is_same = |call: &CallId| call.unit() == unit && call.gate() == gate;
+            let mut calls = self.history().calls.iter().rev();
+            return calls.find(|ended| is_same(&ended.call))?.wish;
+        }
+        let tag = |name: &str| gate.is_none().then(|| self.tag(&unit.scope, name)).flatten();
+        Some(wish(routing, &place, tag))
     }
 
     /// Returns where a review stands. Nothing for other calls, and for a review that sends nothing back.

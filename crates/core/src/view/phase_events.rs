@@ -34,6 +34,7 @@ use crate::{
     id::{CallId, Scope, UnitId},
     money::{Cost, ModelUse, Tokens},
     result::ResultError,
+    routing::Route,
     run::{COHERENCE, CallEnding, CallKind, EndedCall},
     task_origin::TaskOrigin,
     verdict::{PhaseVerdict, Verdict},
@@ -78,6 +79,9 @@ pub struct PhaseEvent {
     /// The model; several are separated by commas.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub model: String,
+    /// The tier, effort and thinking that the agent was asked for, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<Route>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -293,6 +297,7 @@ impl EventReader<'_> {
             agent: String::new(),
             provider: String::new(),
             model: String::new(),
+            route: None,
             started_at: None,
             ended_at: None,
             took_ms: None,
@@ -429,6 +434,7 @@ impl EventReader<'_> {
                 let told = Some(&used.models[n].model).filter(|model| !model.is_empty());
                 told.or(used.asked_for.as_ref()).cloned().unwrap_or_default()
             }),
+            route: ended.route,
             started_at: Some(started.unwrap_or_else(|| ended.at.saturating_sub(ended.took_ms))),
             ended_at: Some(ended.at),
             took_ms: Some(ended.took_ms),

@@ -3,12 +3,14 @@
 use crate::{
     Time,
     event::{
-        Approval, Before, Colour, Edit, End, Event, Evidence, Hold, Outcome, Person, ProofStart,
-        Question, QuestionReason, ResultChange, Ruling, SentBack, SettingsChange, Waiver,
+        Approval, Before, Call, Colour, Edit, End, Event, Evidence, Hold, Outcome, Person,
+        ProofStart, Question, QuestionReason, ResultChange, Ruling, SentBack, SettingsChange,
+        Waiver,
     },
     failure::{FaultClass, main_line},
     id::{AttemptId, CallId, JudgementId, UnitId, gate_does, gate_label},
     money::{Cost, Spent},
+    routing::Wish,
     run::items_left,
     verdict::{BlockerClass, Finding, Verdict, VerdictWord},
 };
@@ -130,7 +132,9 @@ pub fn sentence(event: &Event, names: Names) -> String {
         }
         Event::PathsTaken { unit, what } => format!("{} waits: {}", names.unit(unit), line(what)),
         Event::PathsClaimed { unit } => format!("{} has its paths", names.unit(unit)),
-        Event::AttemptStarted { attempt, .. } => format!("{} started", names.attempt(attempt)),
+        Event::AttemptStarted { attempt, call } => {
+            format!("{} started{}", names.attempt(attempt), wishes(call.as_ref()))
+        }
         Event::AttemptEnded { attempt, outcome, receipt } => {
             let attempt = names.attempt(attempt);
             let cost = receipt.as_ref().map(|receipt| cost(&receipt.spent)).unwrap_or_default();
@@ -166,8 +170,8 @@ pub fn sentence(event: &Event, names: Names) -> String {
                 Outcome::Interrupted => format!("{attempt} was interrupted{cost}"),
             }
         }
-        Event::JudgementStarted { judgement, .. } => {
-            format!("{} started", names.judgement(judgement))
+        Event::JudgementStarted { judgement, call } => {
+            format!("{} started{}", names.judgement(judgement), wishes(Some(call)))
         }
         Event::Judged { judgement: id, ruling, receipt } => {
             let judgement = names.judgement(id);
@@ -332,6 +336,11 @@ pub fn sentence(event: &Event, names: Names) -> String {
             End::Abandoned => "the run was abandoned".to_owned(),
         },
     }
+}
+
+/// Returns what a call wants of its agent, as the rest of a sentence.
+fn wishes(call: Option<&Call>) -> String {
+    call.and_then(|call| call.wish).map(Wish::to_words).unwrap_or_default()
 }
 
 /// Returns why a run is held, as a sentence.

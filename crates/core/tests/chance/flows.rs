@@ -6,6 +6,7 @@ use forge_core::{
     Run,
     flow::{Stage, Work},
     item::Item,
+    routing::{Effort, Hints, Routing, Tier},
 };
 
 use super::numbers::Chance;
@@ -30,6 +31,30 @@ pub(crate) fn flow_by_chance(chance: &mut Chance) -> String {
         writeln!(blocks, "```gates phase={phase}\nforbid task.status == blocked\n```").unwrap();
     }
     format!("blocks = '''\n{blocks}'''\n{text}")
+}
+
+/// What a run says of tiers: some of its roles, in their files or in the settings, and sometimes all calls.
+pub(crate) fn routing_by_chance(chance: &mut Chance, roles: Vec<&str>) -> Routing {
+    let mut routing =
+        Routing { run: chance.one_in(6).then_some(Tier::Light), ..Routing::default() };
+    for role in roles {
+        let tier = Some(*chance.of(Tier::ALL));
+        let effort = chance.one_in(3).then(|| *chance.of(Effort::ALL));
+        let hints = Hints { tier, effort, thinking: None };
+        match chance.below(3) {
+            0 => routing.settings.insert(role.to_owned(), hints),
+            1 => routing.roles.insert(role.to_owned(), hints),
+            _ => None,
+        };
+    }
+    routing
+}
+
+/// A tag that says something of the tier, or nothing that is known.
+pub(crate) fn tier_by_chance(chance: &mut Chance) -> Option<(String, String)> {
+    let words = [("tier", "max"), ("tier", "x"), ("tag", "docs"), ("complexity", "heavy")];
+    let (name, value) = *chance.of(&words);
+    chance.one_in(4).then(|| (name.to_owned(), value.to_owned()))
 }
 
 fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize, phases: &mut Vec<String>) {
@@ -59,7 +84,8 @@ fn table_by_chance(chance: &mut Chance, text: &mut String, depth: usize, phases:
         let kind = chance.below(if depth < 3 { 6 } else { 4 });
         let is_called = kind < 4;
         match kind {
-            0 | 1 => writeln!(text, "agent = \"worker\""),
+            0 => writeln!(text, "agent = \"worker\""),
+            1 => writeln!(text, "agent = \"worker\"\ntier = \"light\"\nhigh_risk = \"max\""),
             2 => writeln!(text, "command = \"true\""),
             3 if depth == 1 => writeln!(text, "deliver = \"summary\""),
             3 => writeln!(text, "command = \"make\""),

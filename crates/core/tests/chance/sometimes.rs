@@ -5,6 +5,7 @@ use forge_core::{
     event::{Approval, Edit, End, Event, Hold, Outcome, QuestionReason, SentBack, Waiver},
     failure::FaultClass,
     id::CallId,
+    routing::WishReason,
 };
 
 use super::Game;
@@ -77,6 +78,10 @@ pub(super) const SOMETIMES: &[&str] = &[
     "two models in a call",
     "a call that goes on in its session",
     "a judge that cannot go on",
+    "a wish of the run",
+    "a wish of an item",
+    "a wish where the risk is high",
+    "a wish of a role",
     "checks that the run added",
     "refused: already going",
     "refused: already held",
@@ -138,6 +143,15 @@ impl Game {
     pub(super) fn began(&mut self, call: &CallId) {
         if self.run.session(call).is_some() {
             self.count("a call that goes on in its session");
+        }
+        match self.run.wish(call).map(|wish| wish.tier.why) {
+            Some(WishReason::Run) => self.count("a wish of the run"),
+            Some(WishReason::Item | WishReason::Complexity | WishReason::Docs) => {
+                self.count("a wish of an item");
+            }
+            Some(WishReason::Risk) => self.count("a wish where the risk is high"),
+            Some(WishReason::Settings | WishReason::Role) => self.count("a wish of a role"),
+            Some(WishReason::Flow | WishReason::Tier | WishReason::Default) | None => {}
         }
     }
 

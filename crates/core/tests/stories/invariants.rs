@@ -12,6 +12,7 @@ use forge_core::{
     item::overlap,
     money::{Cost, Money, Spent, Tokens},
     path_claims::claims,
+    routing::Wish,
     run::{LookState, Phase, State, TableStatus},
     verdict::{BlockerClass, Verdict},
     view::{Axis, PhasesView, phase_events, phase_total, spendings, stats, summary},
@@ -42,6 +43,8 @@ pub(crate) struct Watch {
     left: BTreeMap<UnitId, String>,
     /// Those of them that the next call cannot do without: nothing else has happened since.
     must_go_on: BTreeMap<UnitId, String>,
+    /// What the latest call of a unit, or of a gate of it, wished.
+    wishes: BTreeMap<(UnitId, Option<String>), Option<Wish>>,
     /// The sessions that calls under way go on in.
     sessions: BTreeMap<CallId, Option<String>>,
     /// All facts so far, with their times.
@@ -280,6 +283,7 @@ impl Watch {
 
     /// A call begins. It goes on where the call before it was set back, and nowhere else.
     fn goes_on(&mut self, call: &CallId, run: &Run) {
+        self.wishes(call, run);
         let session = run.session(call);
         let left = self.left.remove(call.unit());
         if session.is_some() {
@@ -289,6 +293,21 @@ impl Watch {
             assert_eq!(session, Some(must.as_str()), "{call} does not go on in its session");
         }
         self.sessions.insert(call.clone(), session.map(str::to_owned));
+    }
+
+    /// In a run with routing, every call of an agent wishes something, and no other call does. What goes on in a session goes on
+    /// with the agent that has it.
+    fn wishes(&mut self, call: &CallId, run: &Run) {
+        let kind = run.find_call_kind(call);
+        let wish = run.wish(call);
+        let is_routed = run.definition().start.routing.is_some();
+        let is_agent = kind.is_some_and(|kind| kind.role().is_some());
+        assert_eq!(wish.is_some(), is_routed && is_agent, "{call} wishes {wish:?}");
+        let place = (call.unit().clone(), call.gate().map(str::to_owned));
+        let before = self.wishes.insert(place, wish);
+        if run.session(call).is_some() {
+            assert_eq!(Some(wish), before, "{call} goes on in a session, but not as before");
+        }
     }
 
     fn leaves(&mut self, call: &CallId, receipt: &Receipt) {

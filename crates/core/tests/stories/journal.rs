@@ -13,6 +13,7 @@ use forge_core::{
     id::{CallId, JudgementId, QuestionId, UnitId},
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
     path_claims::claims,
+    routing::{Effort, Wish},
     run::Phase,
     verdict::{BlockerClass, Verdict},
     view::{Axis, Names, sentence, spendings, stats},
@@ -30,6 +31,7 @@ const V3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v3.jsonl")
 
 const V4: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v4.jsonl");
 const V5: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v5.jsonl");
+const V6: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v6.jsonl");
 
 /// The name of a fact, as the journal writes it.
 fn kind(event: &Event) -> String {
@@ -299,7 +301,7 @@ agent = "writer"
 #[test]
 #[ignore = "not a test: writes the example journal anew"]
 fn the_example_journal_is_written_only_on_demand() {
-    std::fs::write(V5, needing().journal.join("\n") + "\n").unwrap();
+    std::fs::write(V6, crate::routing::routed().journal.join("\n") + "\n").unwrap();
 }
 
 #[test]
@@ -687,6 +689,43 @@ fn the_journal_of_version_5_can_be_read_and_folded_for_ever() {
         assert!(said.iter().any(|said| said == line), "no `{line}` in\n{}", said.join("\n"));
     }
     assert_eq!(wanted(&run), [Effect::Need { unit: "end".parse().unwrap(), gate: None }]);
+}
+
+#[test]
+fn what_a_run_needs_is_read_back_as_it_was_written() {
+    for line in needing().journal {
+        let record: Record = serde_json::from_str(&line).unwrap();
+        assert_eq!(serde_json::to_string(&record).unwrap(), line);
+    }
+}
+
+#[test]
+fn the_journal_of_version_6_can_be_read_and_folded_for_ever() {
+    let text = std::fs::read_to_string(V6).unwrap();
+    let mut run = Run::new();
+    let mut wishes = Vec::new();
+    for line in text.lines() {
+        let record: Record = serde_json::from_str(line).unwrap();
+        assert_eq!(serde_json::to_string(&record).unwrap(), line, "the format has changed");
+        run.apply_record(&record);
+        let started = record.facts.iter().filter_map(Event::call_started);
+        wishes.extend(started.map(|(call, _)| (call.to_string(), run.wish(&call))));
+    }
+    let words = |(call, wish): &(String, Option<Wish>)| {
+        format!("{call}{}", wish.map(Wish::to_words).unwrap_or_default())
+    };
+    let said = [
+        "split#1, tier standard (the role)",
+        "build.A/plan#1, tier max (the item is risky), effort max (the item is risky)",
+        "build.A/make#1",
+        "build.A/make#1/critic#1, tier heavy (the role), effort high (the role), thinking adaptive (the flow says so)",
+        "build.A/make#2",
+    ];
+    assert_eq!(wishes.iter().map(words).collect::<Vec<_>>(), said);
+    let last = run.history().calls.newest().unwrap();
+    let route = last.route.unwrap();
+    assert!(route.to_words().ends_with(", model of the tier"), "{}", route.to_words());
+    assert_eq!(route.wish.effort.unwrap().instead_of, Some(Effort::High));
 }
 
 #[test]

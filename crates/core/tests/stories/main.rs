@@ -35,6 +35,7 @@ mod refusals;
 mod reviewers;
 mod rewinds;
 mod rounds;
+mod routing;
 mod sessions;
 mod settings;
 mod sprint;

@@ -27,6 +27,7 @@ fn change(evidence: Before, sessions: Before) -> SettingsChange {
             at_once: 1,
             unpriced_calls: None,
         },
+        routing: None,
         evidence,
         sessions,
     }

@@ -87,6 +87,7 @@ pub(crate) fn start_of(flow: &str, texts: &[(&str, &str)], params: &[(&str, &str
         detail: Detail::Plain,
         coherence: None,
         on_overlap: None,
+        routing: None,
         about: None,
         lists: BTreeMap::new(),
         ending_key: None,

@@ -16,6 +16,7 @@
 use std::path::Path;
 
 use forge_agents::{AgentEnd, AgentKind, Earlier, ErrorClass, StreamSummary, Use, Watchdog};
+use forge_core::routing::Route;
 use forge_core::{
     Run,
     event::{Outcome, Receipt},
@@ -27,7 +28,7 @@ use forge_core::{
     verdict::BlockerClass,
 };
 use forge_keeper::{AttemptFolder, Ending, ExitReason};
-use forge_project::settings::FrozenAgent;
+use forge_project::settings::{FrozenAgent, Player};
 use serde_json::Value;
 
 use crate::{
@@ -81,6 +82,7 @@ struct UsageTotals {
     agent: FrozenAgent,
     /// What the session had used before this call.
     before: Earlier,
+    route: Option<Route>,
     uses: Vec<Use>,
     /// What of them has a price, also where the sum has none.
     known_micros: u64,
@@ -232,10 +234,12 @@ impl Plan<'_> {
 }
 
 impl UsageTotals {
-    fn new(run: &Run, call: &CallId, agent: FrozenAgent) -> Self {
+    fn new(run: &Run, call: &CallId, player: Player) -> Self {
+        let Player { agent, route } = player;
         let before = used_before(run, call, agent.like);
         Self {
             agent,
+            route,
             before,
             uses: Vec::new(),
             known_micros: 0,
@@ -306,6 +310,7 @@ impl UsageTotals {
         receipt.session = self.session;
         let FrozenAgent { name, model, .. } = self.agent;
         receipt.used = Some(Used { agent: name, asked_for: model, models });
+        receipt.route = self.route;
         if !self.denied.is_empty() {
             receipt.notes.push(format!("it was not allowed: {}", self.denied.join("; ")));
         }

@@ -14,7 +14,7 @@ use forge_core::{
     view::{friction, friction_markdown, statistics_markdown},
 };
 use forge_keeper::{AttemptFolder, Spec};
-use forge_project::settings::FrozenAgent;
+use forge_project::settings::{FrozenAgent, Player};
 use forge_store::{atomic_file::replace_on, blobs::BlobId};
 use forge_workspace::Diff;
 
@@ -64,7 +64,8 @@ impl RunContext<'_> {
         dir: &Path,
         role: &str,
     ) -> Result<(Spec, Vec<(OsString, OsString)>), Error> {
-        let agent = self.player(run, call, role);
+        let Player { agent, route } = self.player(run, call, role);
+        let wish = route.map(|route| route.wish);
         let kind = agent.like;
         let under_way = &run.calls()[call];
         let boxes = self.boxes(under_way.ordinal);
@@ -105,6 +106,8 @@ impl RunContext<'_> {
             turn: forge_agents::TurnRequest {
                 command: &agent.command,
                 model: agent.model.as_deref(),
+                effort: wish.and_then(|wish| wish.effort).map(|effort| effort.is),
+                thinking: wish.and_then(|wish| wish.thinking).map(|thinking| thinking.is),
                 session: match &session {
                     Kept::New(session) => Session::New(session),
                     Kept::Resume(session) => Session::Resume(session),
@@ -187,7 +190,7 @@ impl RunContext<'_> {
         let CallKind::Agent { role } = run.call_kind(call) else {
             unreachable!("only agents have turns")
         };
-        let agent = self.player(run, call, &role);
+        let agent = self.player(run, call, &role).agent;
         let leaves = if agent.like.has_native_schema() { Leaves::Answer } else { Leaves::File };
         let role = self.role(run, call, &role)?;
         let boxes = self.boxes(run.calls()[call].ordinal);

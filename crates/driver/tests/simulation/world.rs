@@ -469,6 +469,7 @@ impl World<'_> {
             detail: Detail::default(),
             coherence: None,
             on_overlap: None,
+            routing: None,
             about: None,
             lists: BTreeMap::new(),
             ending_key: None,

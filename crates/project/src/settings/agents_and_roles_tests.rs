@@ -397,7 +397,7 @@ fn a_model_in_the_flow_is_more_particular_than_its_role_and_yields_to_one_for_al
     let mut settings = read("agent = \"claude\"\n[roles.writer]\nmodel = \"haiku\"").unwrap();
     let model = |settings: &Settings, in_flow: Option<&str>| {
         let frozen = settings.freeze_cast(&["writer"], None);
-        frozen.who_plays_with("writer", in_flow).unwrap().model
+        frozen.player("writer", in_flow, None).unwrap().agent.model
     };
     assert_eq!(model(&settings, None).as_deref(), Some("haiku"));
     assert_eq!(model(&settings, Some("opus")).as_deref(), Some("opus"));

@@ -1,8 +1,6 @@
 //! The command lines that a repository, and not the person, makes Forge run, each as one line that a person can
 //! approve: commands of `forge.toml`, and of a local file that git has.
 
-use std::collections::BTreeSet;
-
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -38,8 +36,8 @@ impl Settings {
             commands.push(format!("# the project's commands get ${}", names.join(", $")));
         }
         // An agent that does not play is not started.
-        let named: BTreeSet<&str> = roles.iter().filter_map(|role| self.agent_for(role)).collect();
-        commands.extend(named.into_iter().filter_map(|name| self.agent_of_repository(name)));
+        commands
+            .extend(self.cast(roles).into_iter().filter_map(|name| self.agent_of_repository(name)));
         let notifiers = NotifierKind::ALL.into_iter();
         commands.extend(notifiers.filter_map(|notifier| self.notifier_of_repository(notifier)));
         commands

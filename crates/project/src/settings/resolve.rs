@@ -6,12 +6,13 @@
 //! started: it is of a kind that Forge knows, or it has a command.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ops::{Deref, DerefMut},
     path::{Path, PathBuf},
 };
 
-use forge_agents::{AgentKind, registry};
+use forge_agents::{AgentKind, models::ModelList, registry};
+use forge_core::routing::{Hints, Routing, Tier};
 
 use super::{
     layers::{Layer, LayeredSettings},
@@ -95,14 +96,14 @@ impl Settings {
         let named = settings.agent_tables.named.iter().map(|(name, keys)| (&**name, keys));
         let agents: BTreeMap<&str, &AgentKeys> = known.chain(named).collect();
         let table = |(name, keys): (&str, &AgentKeys)| {
-            let top = sources.top.as_deref();
-            (name.to_owned(), settings.agent_table(name, keys, top))
+            (name.to_owned(), settings.agent_table(name, keys, sources))
         };
         settings.agents = agents.into_iter().map(table).collect();
         settings
     }
 
-    fn agent_table(&self, name: &str, keys: &AgentKeys, top: Option<&Path>) -> AgentTable {
+    fn agent_table(&self, name: &str, keys: &AgentKeys, sources: &Sources) -> AgentTable {
+        let top = sources.top.as_deref();
         let own = || AgentKind::find(name).filter(|kind| *kind != registry::ACP);
         let (like, key, words) = if keys.acp.is_some() {
             (registry::ACP, "acp", keys.acp.as_ref())
@@ -110,8 +111,14 @@ impl Settings {
             let like = keys.like.or_else(own).unwrap_or(registry::PROGRAM);
             (like, "command", keys.command.as_ref())
         };
+        let value = |name: &str| {
+            let mut set = sources.models.iter();
+            set.find(|(set, _)| set == name).map(|(_, value)| value.clone())
+        };
+        let known = ModelList::shipped().of_agent(like.name());
         AgentTable {
             like,
+            tier_models: known.map(|known| known.models(value)).unwrap_or_default(),
             command: words.map(|words| self.command(name, key, words.to_vec(), top)),
             model: keys.model.clone().map(String::from),
             pass: to_strings(keys.pass.as_deref().unwrap_or_default()),
@@ -159,8 +166,17 @@ impl Settings {
         })?;
         self.agents.values_mut().for_each(|agent| agent.model = Some(model.to_owned()));
         self.roles.values_mut().for_each(|role| role.model = None);
+        self.tiers.tables_mut().into_iter().for_each(|tier| tier.model = None);
         self.flow_models = FlowModels::Overridden;
         Ok(())
+    }
+
+    /// Lets no role and no tier have an agent of its own.
+    pub fn forget_casting(&mut self) {
+        self.roles.values_mut().for_each(|role| (role.agent, role.model) = (None, None));
+        self.tiers.tables_mut().into_iter().for_each(|tier| {
+            (tier.agent, tier.model) = (None, None);
+        });
     }
 
     /// Sets the scripted agent as the one that plays the roles about which `roles` says nothing.
@@ -179,6 +195,28 @@ impl Settings {
         own.or(self.agent.as_deref())
     }
 
+    /// Returns the names of all agents that may play one of these roles, whatever its tier.
+    pub fn cast(&self, roles: &[&str]) -> BTreeSet<&str> {
+        let of_role = |role: &str| self.roles.get(role).and_then(|role| role.agent.as_deref());
+        let mut cast: BTreeSet<&str> =
+            roles.iter().filter_map(|role| self.agent_for(role)).collect();
+        if roles.iter().any(|role| of_role(role).is_none()) {
+            let tiers = Tier::ALL.iter().filter_map(|tier| self.tiers.get(*tier).agent.as_deref());
+            cast.extend(tiers);
+        }
+        cast
+    }
+
+    /// Returns what decides on the tiers of a run whose roles say this.
+    pub fn routing(&self, run: Option<Tier>, roles: BTreeMap<String, Hints>) -> Routing {
+        let set = roles
+            .keys()
+            .filter_map(|name| Some((name.clone(), self.roles.get(name.as_str())?.hints())));
+        let settings = set.filter(|(_, hints)| *hints != Hints::default()).collect();
+        let roles = roles.into_iter().filter(|(_, hints)| *hints != Hints::default()).collect();
+        Routing { run, settings, roles }
+    }
+
     /// Refuses names of agents that are not there or cannot be started, and tables that say it in two ways.
     fn check_agents(&self) -> Result<(), Error> {
         for (name, keys) in &self.agent_tables.named {
@@ -195,7 +233,11 @@ impl Settings {
         }
         let roles =
             self.roles.iter().map(|(name, role)| (format!("roles.{}.agent", &**name), &role.agent));
-        for (path, agent) in [("agent".to_owned(), &self.agent)].into_iter().chain(roles) {
+        let tiers = Tier::ALL
+            .iter()
+            .map(|tier| (format!("tiers.{}.agent", tier.as_str()), &self.tiers.get(*tier).agent));
+        let one = [("agent".to_owned(), &self.agent)].into_iter();
+        for (path, agent) in one.chain(roles).chain(tiers) {
             if let (Some(agent), Some(winner)) = (agent, self.layers.winner(&path)) {
                 self.check_agent(agent, &winner.to_beginning())?;
             }

@@ -5,14 +5,17 @@
 
 use std::collections::BTreeMap;
 
-use forge_agents::{AgentKind, registry};
-use forge_core::event::Blob;
+use forge_agents::{AgentKind, models::ModelList, registry};
+use forge_core::{
+    event::Blob,
+    routing::{Because, Effort, ModelOrigin, Route, Thinking, Tier, Wish, WishReason},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
     glob::PathGlobs,
     resolve::Settings,
-    types::{AgentTable, Claims, FinalCheckout, FlowModels, RunRecord, SecretSettings},
+    types::{AgentTable, Claims, FinalCheckout, FlowModels, RunRecord, SecretSettings, TierTable},
     values::{fill_branch, to_strings},
 };
 
@@ -27,6 +30,8 @@ pub struct Frozen {
     /// Roles that somebody else plays, or with another model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, RoleAgent>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tiers: BTreeMap<Tier, TierAgent>,
     #[serde(default, skip_serializing_if = "SecretsTable::is_empty")]
     pub secrets: SecretsTable,
     /// How long one call may take.
@@ -147,6 +152,9 @@ pub struct FrozenAgent {
     /// More variables of the environment that it gets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pass: Vec<String>,
+    /// The models that it is asked for by tier, where the settings name none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tier_models: BTreeMap<Tier, String>,
     /// What the scripted agent plays from, as a blob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<Blob>,
@@ -164,6 +172,7 @@ impl FrozenAgent {
             command: table.command.clone().unwrap_or_default(),
             model: table.model.clone(),
             pass: table.pass.clone(),
+            tier_models: table.tier_models.clone(),
             scenario: None,
             sessions: Sessions::default(),
         }
@@ -197,6 +206,40 @@ pub struct RoleAgent {
     /// The model, if not that of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+}
+
+/// The settings of one tier.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TierAgent {
+    /// Who plays, where the role has no agent of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Thinking>,
+}
+
+impl From<&TierTable> for TierAgent {
+    fn from(table: &TierTable) -> Self {
+        Self {
+            agent: table.agent.clone().map(String::from),
+            model: table.model.clone().map(String::from),
+            effort: table.effort,
+            thinking: table.thinking,
+        }
+    }
+}
+
+/// The agent of a call, and what it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Player {
+    /// With the model that it is asked to use.
+    pub agent: FrozenAgent,
+    /// Nothing in runs of an older Forge, which have no tiers.
+    pub route: Option<Route>,
 }
 
 /// The project's checks.
@@ -261,7 +304,11 @@ impl Settings {
                 frozen.roles.insert((*role).to_owned(), RoleAgent { agent, model });
             }
         }
-        for name in roles.iter().filter_map(|role| self.agent_for(role)) {
+        if !roles.is_empty() {
+            let tiers = Tier::ALL.iter().map(|tier| (*tier, self.tiers.get(*tier).into()));
+            frozen.tiers = tiers.filter(|(_, tier)| *tier != TierAgent::default()).collect();
+        }
+        for name in self.cast(roles) {
             let table = self.agents.get(name).expect("an agent that is named is there");
             let script = scenario.filter(|_| table.like.plays_scenario());
             let agent = FrozenAgent {
@@ -282,6 +329,7 @@ impl Settings {
             agent,
             agents: BTreeMap::new(),
             roles: BTreeMap::new(),
+            tiers: BTreeMap::new(),
             secrets: SecretsTable::from(&self.secrets),
             wall_ms: minutes(self.limits.wall_minutes),
             silence_ms: minutes(self.limits.silence_minutes),
@@ -320,27 +368,45 @@ impl Settings {
 impl Frozen {
     /// Returns who plays a role, with the model for that role. Nobody in a run that has no agents.
     pub fn who_plays(&self, role: &str) -> Option<FrozenAgent> {
+        Some(self.player(role, None, None)?.agent)
+    }
+
+    /// Returns who plays a role in a stage or review, where the flow may name a model, and what the agent is asked for. What is more
+    /// particular wins: the flow, the role, the tier, the agent, and last what is known of the agent's models.
+    pub fn player(&self, role: &str, in_flow: Option<&str>, wish: Option<Wish>) -> Option<Player> {
         let said = self.roles.get(role);
-        let own = said.and_then(|said| said.agent.as_deref());
-        let mut player = match (own, &self.agent) {
-            (Some(name), _) => self.agents.get(name)?.clone(),
-            (None, AgentChoice::Named { name }) => self.agents.get(name)?.clone(),
+        let own = said.and_then(|said| said.agent.as_ref());
+        let tier = wish.and_then(|wish| self.tiers.get(&wish.tier.is));
+        let of_tier = tier.and_then(|tier| tier.agent.as_ref());
+        let mut agent = match (own.or(of_tier), &self.agent) {
+            (Some(name), _) | (None, AgentChoice::Named { name }) => self.agents.get(name)?.clone(),
             (None, AgentChoice::Scripted { scenario }) => FrozenAgent::scripted(scenario.clone()),
             (None, AgentChoice::Nobody) => return None,
         };
-        if let Some(model) = said.and_then(|said| said.model.clone()) {
-            player.model = Some(model);
-        }
-        Some(player)
-    }
-
-    /// Returns who plays a role in a stage or review for which the flow may name a model. That is more particular than the role.
-    pub fn who_plays_with(&self, role: &str, in_flow: Option<&str>) -> Option<FrozenAgent> {
-        let mut player = self.who_plays(role)?;
-        if let (FlowModels::Used, Some(model)) = (self.flow_models, in_flow) {
-            player.model = Some(model.to_owned());
-        }
-        Some(player)
+        // The model of a tier is one of its agent's.
+        let is_tiers = own.is_none() || own == of_tier;
+        let own_model = match self.flow_models {
+            FlowModels::Used => ModelOrigin::Agent,
+            FlowModels::Overridden => ModelOrigin::Run,
+        };
+        let in_flow = in_flow.filter(|_| self.flow_models == FlowModels::Used);
+        let of_tier = tier.filter(|_| is_tiers).and_then(|tier| tier.model.clone());
+        let known = wish.and_then(|wish| agent.tier_models.get(&wish.tier.is).cloned());
+        let models = [
+            (ModelOrigin::Flow, in_flow.map(str::to_owned)),
+            (ModelOrigin::Role, said.and_then(|said| said.model.clone())),
+            (ModelOrigin::Tier, of_tier),
+            (own_model, agent.model.clone()),
+            (ModelOrigin::Known, known),
+        ];
+        let named = models.into_iter().find_map(|(origin, model)| Some((origin, model?)));
+        let (model_from, model) = named.map_or((ModelOrigin::Own, None), |(o, m)| (o, Some(m)));
+        agent.model = model;
+        let route = wish.map(|wish| {
+            let wish = asked_for(wish, tier, &agent);
+            Route { wish, model_from }
+        });
+        Some(Player { agent, route })
     }
 
     /// Returns the name of a run's branch.
@@ -363,10 +429,32 @@ impl FrozenAgent {
             command: Vec::new(),
             model: None,
             pass: Vec::new(),
+            tier_models: BTreeMap::new(),
             scenario: Some(scenario),
             sessions: Sessions::Unknown,
         }
     }
+}
+
+/// Returns what an agent is asked for: what nobody wished and the tier says, and no more than its model can do.
+fn asked_for(wish: Wish, tier: Option<&TierAgent>, agent: &FrozenAgent) -> Wish {
+    if !agent.like.takes_effort() {
+        return Wish { effort: None, thinking: None, ..wish };
+    }
+    let (effort, thinking) = tier.map_or((None, None), |tier| (tier.effort, tier.thinking));
+    let effort = wish.effort.or(effort.map(|is| Because::new(is, WishReason::Tier)));
+    let thinking = wish.thinking.or(thinking.map(|is| Because::new(is, WishReason::Tier)));
+    let ability = agent.model.as_deref().and_then(|model| ModelList::shipped().ability(model));
+    let Some(ability) = ability else { return Wish { effort, thinking, ..wish } };
+    let effort = effort.map(|effort| clamped(effort, ability.effort(effort.is)));
+    let level = effort.map(|effort| effort.is);
+    let thinking = thinking.map(|mode| clamped(mode, ability.thinking(mode.is, level)));
+    Wish { effort, thinking, ..wish }
+}
+
+fn clamped<T: Copy + PartialEq>(wished: Because<T>, is: T) -> Because<T> {
+    let instead_of = (wished.is != is).then_some(wished.is);
+    Because { is, instead_of, ..wished }
 }
 
 /// Returns the branch of those who froze none.

@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use forge_agents::models::ModelList;
 use forge_workspace::Repository;
 
 use crate::{Error, bounded_read::read_text, personal_dirs};
@@ -59,6 +60,8 @@ pub struct Sources {
     pub top: Option<PathBuf>,
     /// Variables that begin with `FORGE_`.
     pub environment: Vec<(String, String)>,
+    /// Variables that say which models an agent has.
+    pub models: Vec<(String, String)>,
     /// Keys and values that were given on the command line, the last one counts.
     pub flags: Vec<(String, String)>,
 }
@@ -134,7 +137,10 @@ impl Sources {
         };
         let environment = variables(std::env::vars_os())?;
         let top = top.map(Path::to_owned);
-        Ok(Self { user, repo: None, local, local_is, top, environment, flags: Vec::new() })
+        let set = |name: &str| Some((name.to_owned(), std::env::var(name).ok()?));
+        let models = ModelList::shipped().variables().filter_map(set).collect();
+        let flags = Vec::new();
+        Ok(Self { user, repo: None, local, local_is, top, environment, models, flags })
     }
 }
 

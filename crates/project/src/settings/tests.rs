@@ -341,6 +341,9 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (".command", &["claude", "[\"/a b\", '--c']"]),
     (".acp", &["goose", "[\"goose\", 'acp']"]),
     (".model", &["opus", "a[1m]"]),
+    (".tier", &["light", "max"]),
+    (".effort", &["low", "xhigh"]),
+    (".thinking", &["adaptive", "disabled"]),
     (".phases", &["[]", "[\"implement\", \"review-code max_iterations=2\", \"commit\"]"]),
     (".pass", &["[]", "A_KEY", "[\"A\", \"_b\"]"]),
     ("agents.scripted.scenario", &["a.toml", "/b/c.toml"]),
@@ -416,6 +419,7 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
             local_is: LocalFile::Personal,
             top: None,
             environment: named(&layers[3], SettingKey::variable),
+            models: vec![],
             flags: named(&layers[4], |key| key.path.clone()),
         })
         .unwrap();

@@ -9,7 +9,10 @@
 use std::collections::BTreeMap;
 
 use forge_agents::{AgentKind, registry};
-use forge_core::money::Money;
+use forge_core::{
+    money::Money,
+    routing::{Effort, Hints, Thinking, Tier},
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
@@ -46,6 +49,7 @@ pub struct SettingValues {
     pub agent_tables: AgentTables,
     #[schemars(with = "BTreeMap<String, RoleTable>", extend("propertyNames" = {"pattern": ROLE_NAME_PATTERN}))]
     pub roles: BTreeMap<RoleName, RoleTable>,
+    pub tiers: TierSettings,
     #[schemars(with = "BTreeMap<String, PipelineTable>", extend("propertyNames" = {"pattern": ROLE_NAME_PATTERN}))]
     pub pipelines: BTreeMap<PipelineName, PipelineTable>,
     pub secrets: SecretSettings,
@@ -122,6 +126,36 @@ pub struct RoleTable {
     pub agent: Option<AgentName>,
     /// The model to use for this role.
     pub model: Option<ModelName>,
+    /// How strong a model this role needs.
+    pub tier: Option<Tier>,
+    /// How hard a model is to think as this role.
+    pub effort: Option<Effort>,
+    /// Whether a model thinks before it answers as this role.
+    pub thinking: Option<Thinking>,
+}
+
+/// `[tiers.TIER]`, for each of the tiers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct TierSettings {
+    pub light: TierTable,
+    pub standard: TierTable,
+    pub heavy: TierTable,
+    pub max: TierTable,
+}
+
+/// `[tiers.TIER]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct TierTable {
+    /// The agent for calls of this tier whose role does not set its own.
+    pub agent: Option<AgentName>,
+    /// The model to use for this tier.
+    pub model: Option<ModelName>,
+    /// How hard a model is to think, where neither flow nor role say.
+    pub effort: Option<Effort>,
+    /// Whether a model thinks before it answers, where neither flow nor role say.
+    pub thinking: Option<Thinking>,
 }
 
 /// `[pipelines.NAME]`
@@ -309,6 +343,31 @@ pub struct AgentTable {
     pub model: Option<String>,
     /// More variables of the environment that it gets.
     pub pass: Vec<String>,
+    /// The models that it is asked for by tier, where the settings name none.
+    pub tier_models: BTreeMap<Tier, String>,
+}
+
+impl RoleTable {
+    /// Returns what it says of tiers.
+    pub fn hints(&self) -> Hints {
+        Hints { tier: self.tier, effort: self.effort, thinking: self.thinking }
+    }
+}
+
+impl TierSettings {
+    pub fn get(&self, tier: Tier) -> &TierTable {
+        match tier {
+            Tier::Light => &self.light,
+            Tier::Standard => &self.standard,
+            Tier::Heavy => &self.heavy,
+            Tier::Max => &self.max,
+        }
+    }
+
+    /// Returns all tables.
+    pub(super) fn tables_mut(&mut self) -> [&mut TierTable; 4] {
+        [&mut self.light, &mut self.standard, &mut self.heavy, &mut self.max]
+    }
 }
 
 impl AgentTable {
@@ -329,6 +388,7 @@ impl Default for SettingValues {
             limits: LimitSettings::default(),
             agent_tables: AgentTables::default(),
             roles: BTreeMap::new(),
+            tiers: TierSettings::default(),
             pipelines: BTreeMap::new(),
             secrets: SecretSettings::default(),
             workspace: WorkspaceSettings::default(),

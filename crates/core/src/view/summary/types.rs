@@ -7,6 +7,7 @@ use crate::{
     Time,
     event::Colour,
     money::{Cost, Money},
+    routing::Route,
 };
 
 use crate::view::{
@@ -292,6 +293,9 @@ pub struct CallView {
     /// The models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
+    /// The tier, effort and thinking that the agent was asked for, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<Route>,
     pub end: CallEnd,
     /// The id of the agent's session.
     #[serde(default, skip_serializing_if = "Option::is_none")]

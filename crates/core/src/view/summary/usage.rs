@@ -93,6 +93,7 @@ fn view(run: &Run, call: &EndedCall) -> CallView {
         role: role.unwrap_or_default(),
         agent: used.map(|used| used.agent.clone()).unwrap_or_default(),
         models: models.into_iter().map(str::to_owned).collect(),
+        route: call.route,
         end: CallEnd::from_ending(&call.ending),
         session: call.session.clone(),
         took_ms: call.took_ms,
