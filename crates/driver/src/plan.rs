@@ -45,7 +45,7 @@ use crate::{
         workspace_worker::{operation_result, read_order},
     },
     run_id::short_id,
-    trusted_folders::foreign_files_notice,
+    trusted_folders::{foreign_files_notice, try_folder},
 };
 
 /// How often one driver does work on a checkout again that failed, was killed, or lost its keeper. It
@@ -251,32 +251,32 @@ impl Plan<'_> {
             let order = order.take().expect("one step is due at a time");
             Ok(StepKind::Operation(Box::new(order()?)))
         };
-        let mut ours = 0;
-        let mut tries = self.step_attempts(name).peekable();
-        while let Some(path) = tries.next() {
-            let folder = AttemptFolder::at(path.clone());
-            let failure = match self.step(path.clone(), on_stop, &mut what) {
+        let (trusted, first) = (self.context.trusted, self.steps().join(name));
+        // A try was over before the next one was prepared, whatever a loss of power left of it.
+        for again in trusted.last_try(&first).unwrap_or(0)..TRIES_MAX {
+            let failure = match self.step(try_folder(&first, again), on_stop, &mut what) {
                 Err(Pending::KeeperDied(folder)) => {
                     // Whoever is left of it must not work beside the next one.
-                    if tries.peek().is_some_and(|next| !self.context.trusted.knows(next)) {
-                        let swept = self.context.executor.sweep(&folder);
-                        swept.map_err(|error| Error::file(&folder.path, &error))?;
-                    }
+                    let swept = self.context.executor.sweep(&folder);
+                    swept.map_err(|error| Error::file(&folder.path, &error))?;
                     WorkspaceError::from_message("the checkout job lost its process")
                 }
                 Err(pending) => return Err(pending),
-                Ok(ending) => match self.operation_result(&folder, &ending)? {
-                    Ok(made) => return Ok(Ok(made)),
-                    Err(None) => return Err(self.interrupted()),
-                    Err(Some(failure)) => failure,
-                },
+                Ok(ending) => {
+                    let folder = AttemptFolder::at(try_folder(&first, again));
+                    match self.operation_result(&folder, &ending)? {
+                        Ok(made) => return Ok(Ok(made)),
+                        Err(None) => return Err(self.interrupted()),
+                        Err(Some(failure)) => failure,
+                    }
+                }
             };
             match failure.cause {
                 FailureCause::Checkout => return Ok(Err(failure.to_string())),
                 FailureCause::Surroundings => {}
             }
-            ours += usize::from(self.context.trusted.order(&path).is_some());
-            if ours > AGAIN_MAX {
+            let is_ours = |again: &u32| trusted.order(&try_folder(&first, *again)).is_some();
+            if (0..=again).filter(is_ours).count() > AGAIN_MAX {
                 return Err(Error::from(failure).into());
             }
         }
@@ -314,9 +314,8 @@ impl Plan<'_> {
 
     /// The order that was given to a step of the worker.
     pub fn ordered(&self, name: &str) -> Result<Operation, Error> {
-        let last =
-            self.step_attempts(name).take_while(|path| self.context.trusted.knows(path)).last();
-        let folder = last.unwrap_or_else(|| self.steps().join(name));
+        let first = self.steps().join(name);
+        let folder = try_folder(&first, self.context.trusted.last_try(&first).unwrap_or(0));
         if let Some(order) = self.context.trusted.order(&folder) {
             return Ok(order);
         }
@@ -324,16 +323,6 @@ impl Plan<'_> {
         let state = self.state(&folder).map_err(|error| Error::file(&folder.path, &error))?;
         let ending = if let StepState::Ended(ending) = &state { Some(ending) } else { None };
         read_order(self.context.executor, self.context.disk, &folder, ending)
-    }
-
-    /// The folders of a step that may be done again, one for each try.
-    fn step_attempts(&self, name: &str) -> impl Iterator<Item = PathBuf> {
-        let steps = self.steps();
-        let name = name.to_owned();
-        (0..TRIES_MAX).map(move |again| match again {
-            0 => steps.join(&name),
-            again => steps.join(format!("{name}-again-{again}")),
-        })
     }
 
     /// How a step of this call stands.

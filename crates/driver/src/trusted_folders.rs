@@ -36,6 +36,18 @@ use crate::{
 /// What is put aside of a run lies here, beside the folders of its calls.
 const ASIDE: &str = "aside";
 
+/// Between the name of a step and the number of a try after the first.
+const AGAIN: &str = "-again-";
+
+/// Returns the folder of a try of a step that may be done again, of which the first try has this folder.
+pub fn try_folder(first: &Path, number: u32) -> PathBuf {
+    let name = first.file_name().expect("a step has a name").to_string_lossy();
+    match number {
+        0 => first.to_owned(),
+        number => first.with_file_name(format!("{name}{AGAIN}{number}")),
+    }
+}
+
 /// What this driver knows of the folders of one run.
 pub struct TrustedFolders {
     /// The folders of all calls.
@@ -89,6 +101,20 @@ impl TrustedFolders {
     /// Whether the folder of this step is trusted.
     pub fn knows(&self, folder: &Path) -> bool {
         self.known.borrow().steps.contains(folder)
+    }
+
+    /// The number of the last try of a step that was ever prepared.
+    pub fn last_try(&self, first: &Path) -> Option<u32> {
+        let name = first.file_name()?.to_str()?;
+        let known = self.known.borrow();
+        let names = known.steps.range(first.to_owned()..);
+        let names = names.take_while(|step| step.parent() == first.parent());
+        let rests = names.map_while(|step| step.file_name()?.to_str()?.strip_prefix(name));
+        let number = |rest: &str| match rest {
+            "" => Some(0),
+            rest => rest.strip_prefix(AGAIN)?.parse().ok(),
+        };
+        rests.filter_map(number).max()
     }
 
     /// Whether any step of a call was ever prepared.
@@ -321,6 +347,18 @@ mod tests {
         assert_eq!(notices.ok().map(|notices| notices.len()), Some(1));
         assert!(!seven.exists());
         assert!(eight.exists(), "nobody has given that number yet");
+    }
+
+    #[test]
+    fn the_last_try_is_known_without_those_before_it() {
+        let (_home, trusted) = trusted_folders();
+        let first = trusted.attempts.join("0001/steps/open");
+        assert_eq!(trusted.last_try(&first), None);
+        for number in [2, 11] {
+            prepared(&trusted, &try_folder(&first, number));
+        }
+        prepared(&trusted, &first.with_file_name("opened"));
+        assert_eq!(trusted.last_try(&first), Some(11));
     }
 
     #[test]

@@ -172,6 +172,16 @@ fn work_on_checkouts_that_keeps_failing_stops_drivers_and_costs_no_call() {
 }
 
 #[test]
+fn a_try_that_a_loss_of_power_forgot_does_not_open_a_checkout_again() {
+    // Without the first try, which its keeper lost, the second one has to be known for what it was.
+    let faults =
+        [Fault::JobKeeperDies, Fault::KeeperDiesEarly, Fault::CrashBeforeWrite, Fault::BaseMoves];
+    let case = Case::new(11_348_531_593_448_710_759, Flow::Change, &faults);
+    let simulated = simulate(&Template::new(Flow::Change), &case);
+    assert_eq!(simulated.broken, [] as [String; 0]);
+}
+
+#[test]
 fn no_fault_breaks_a_promise_in_any_flow() {
     let began = Instant::now();
     let (runs, seed) = (number("SIMULATION_RUNS", 1_000), number("SIMULATION_SEED", 1));

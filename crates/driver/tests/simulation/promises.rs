@@ -215,9 +215,7 @@ fn nobody_is_blamed_for_files_of_others(machine: &Machine, records: &[Record]) {
             continue;
         };
         for finding in verdict.findings() {
-            // What a set-up leaves can still be taken for the agent's after three faults in one run: not understood yet.
-            let known = ["other.txt", "set-up.lock"];
-            let is_of_others = finding.path.as_deref().is_some_and(|path| !known.contains(&path));
+            let is_of_others = finding.path.as_deref().is_some_and(|path| path != "other.txt");
             if finding.what.contains("outside") && is_of_others {
                 machine.breaks(format!("{judgement} blames {finding:?}"));
             }
