@@ -211,32 +211,54 @@ pub struct Route {
     pub model_from: ModelOrigin,
 }
 
+impl WishReason {
+    /// Whether it is where a call is usually: at its role, and for nothing special.
+    const fn is_usual(self) -> bool {
+        match self {
+            Self::Role | Self::Default => true,
+            Self::Run
+            | Self::Item
+            | Self::Complexity
+            | Self::Docs
+            | Self::Risk
+            | Self::Flow
+            | Self::Settings
+            | Self::Tier => false,
+        }
+    }
+}
+
 impl Wish {
-    /// Returns tier, effort and thinking, each with its reason. A default is left out, so that there may be none.
-    fn phrases(self) -> Vec<String> {
+    /// Returns tier, effort and thinking, each with its reason.
+    fn phrases(self) -> [Option<String>; 3] {
         let Self { tier, effort, thinking } = self;
-        let is_said = tier.why != WishReason::Default;
-        let tier = is_said.then(|| format!("tier {} ({})", tier.is.as_str(), tier.why.as_words()));
         let effort = effort.map(|effort| phrase("effort", effort, Effort::as_str));
         let thinking = thinking.map(|thinking| phrase("thinking", thinking, Thinking::as_str));
-        [tier, effort, thinking].into_iter().flatten().collect()
+        [Some(phrase("tier", tier, Tier::as_str)), effort, thinking]
     }
 
-    /// Returns the same as the rest of a sentence.
+    /// Returns what is special about it as the rest of a sentence. There may be nothing.
     pub fn to_words(self) -> String {
-        self.phrases().iter().fold(String::new(), |words, phrase| words + ", " + phrase)
+        let [tier, effort, thinking] = self.phrases();
+        let tier = tier.filter(|_| !self.tier.why.is_usual());
+        let phrases = [tier, effort, thinking].into_iter().flatten();
+        phrases.fold(String::new(), |words, phrase| words + ", " + &phrase)
     }
 }
 
 impl Route {
-    /// Returns tier, effort, thinking and the origin of the model, each with its reason. A default is left out, so that it may
-    /// be empty.
+    /// Returns tier, effort, thinking and the origin of the model, each with its reason. Nothing, if the agent takes its own model and
+    /// nothing special was asked for.
     pub fn to_words(self) -> String {
-        let mut phrases = self.wish.phrases();
-        if self.model_from != ModelOrigin::Own {
-            phrases.push(format!("model {}", self.model_from.as_words()));
-        }
-        phrases.join(", ")
+        let [tier, effort, thinking] = self.wish.phrases();
+        let model = (self.model_from != ModelOrigin::Own)
+            .then(|| format!("model {}", self.model_from.as_words()));
+        let is_said = model.is_some()
+            || effort.is_some()
+            || thinking.is_some()
+            || !self.wish.tier.why.is_usual();
+        let tier = tier.filter(|_| is_said);
+        [tier, effort, thinking, model].into_iter().flatten().collect::<Vec<String>>().join(", ")
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct LogArgs {
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "json")]
     lines: Option<usize>,
     /// Print each phase: verdict, time, tokens and cost
-    #[arg(long, conflicts_with_all = ["follow", "verbose"])]
+    #[arg(long, conflicts_with = "follow")]
     phases: bool,
     /// Do not use a pager
     #[arg(long)]

@@ -32,7 +32,7 @@ fn roles_of_two_tiers_get_the_models_of_the_settings_and_a_person_sees_why() {
     assert_eq!(asked(&world), ["writer usual", "reviewer big"]);
     let run = world.latest();
     let why = "tier heavy (the role), model by the settings of the tier";
-    has(&world.ok(&["log", &run, "--phases"]), &[why, "tier standard (the role)"]);
+    has(&world.ok(&["log", &run, "--phases", "-v"]), &[why, "tier standard (the role)"]);
     has(&world.ok(&["watch", &run, "write#1/review#1"]), &["mine · big", why]);
     let facts = serde_json::to_string(&world.facts(&run)).unwrap();
     has(&facts, &[r#""wish":{"tier":{"is":"heavy","why":"role"}}"#, r#""model_from":"tier""#]);
@@ -70,7 +70,7 @@ fn a_tier_can_be_another_agent() {
     let said = world.run("draft", &["--auto"]);
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(asked(&world), ["writer none", "reviewer theirs"]);
-    has(&world.ok(&["log", &world.latest(), "--phases"]), &["reviewer/other"]);
+    has(&world.ok(&["log", &world.latest(), "--phases"]), &["other theirs"]);
     fs::remove_file(&path).unwrap();
     let refused = world.refused(&["run", "--flow", "draft", "do it"]);
     has(&refused, &["the agent `other` needs the program"]);

@@ -1,7 +1,8 @@
-/* Notes each sync and each rename of a process, in their order, in the file that SYNC_LOG names. */
+/* Notes each sync, each rename and each new file of a process, in their order, in the file that SYNC_LOG names. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,4 +40,14 @@ int fdatasync(int file) {
 int rename(const char *from, const char *to) {
     note("rename", to);
     return ((int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename"))(from, to);
+}
+
+/* This is how Rust opens files. */
+int open64(const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    unsigned mode = va_arg(rest, unsigned);
+    va_end(rest);
+    if (flags & O_CREAT && flags & O_EXCL) note("create", path);
+    return ((int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open64"))(path, flags, mode);
 }

@@ -715,10 +715,10 @@ fn the_journal_of_version_6_can_be_read_and_folded_for_ever() {
         format!("{call}{}", wish.map(Wish::to_words).unwrap_or_default())
     };
     let said = [
-        "split#1, tier standard (the role)",
+        "split#1",
         "build.A/plan#1, tier max (the item is risky), effort max (the item is risky)",
         "build.A/make#1",
-        "build.A/make#1/critic#1, tier heavy (the role), effort high (the role), thinking adaptive (the flow says so)",
+        "build.A/make#1/critic#1, effort high (the role), thinking adaptive (the flow says so)",
         "build.A/make#2",
     ];
     assert_eq!(wishes.iter().map(words).collect::<Vec<_>>(), said);

@@ -47,11 +47,12 @@ pub struct Explained {
 }
 
 impl Settings {
-    /// Returns all keys, with the values and layers that count. Of tables that a person names, those that are
-    /// set.
+    /// Returns all keys, with the values and layers that count. Of tables that a person names, and of tiers, those that are set.
     pub fn list(&self) -> Vec<SettingRow> {
         let keys = SettingKey::all(self).into_iter();
-        let listed = keys.filter(|key| key.is_fixed() || self.layers.winner(&key.path).is_some());
+        let is_always_listed = |key: &SettingKey| key.is_fixed() && !key.path.starts_with("tiers.");
+        let is_set = |key: &SettingKey| self.layers.winner(&key.path).is_some();
+        let listed = keys.filter(|key| is_always_listed(key) || is_set(key));
         listed.map(|key| self.row(&key)).collect()
     }
 
