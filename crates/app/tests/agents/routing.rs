@@ -33,7 +33,9 @@ fn roles_of_two_tiers_get_the_models_of_the_settings_and_a_person_sees_why() {
     let run = world.latest();
     let why = "tier heavy (the role), model by the settings of the tier";
     has(&world.ok(&["log", &run, "--phases", "-v"]), &[why, "tier standard (the role)"]);
-    has(&world.ok(&["watch", &run, "write#1/review#1"]), &["mine · big", why]);
+    let watched = world.ok(&["watch", &run, "write#1/review#1"]);
+    let watched = watched.split_whitespace().collect::<Vec<&str>>().join(" ");
+    has(&watched, &["mine · big", why]);
     let facts = serde_json::to_string(&world.facts(&run)).unwrap();
     has(&facts, &[r#""wish":{"tier":{"is":"heavy","why":"role"}}"#, r#""model_from":"tier""#]);
     let dry = world.ok(&["run", "--flow", "draft", "do it", "--dry-run"]);
