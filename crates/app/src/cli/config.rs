@@ -355,7 +355,8 @@ fn approve(flow: Option<&str>) -> Result<ExitCode, Error> {
     let base = forge.home.repository.head();
     let settings = forge.settings_at(base.as_deref())?;
     let flow = flow.unwrap_or(&settings.flow);
-    let found = Catalog::from_commit(&forge.home.repository, base.as_deref()).flow(flow)?;
+    let catalog = Catalog::from_commit(&forge.home.repository, base.as_deref());
+    let found = catalog.with_pipelines(&settings.pipelines).flow(flow)?;
     let unapproved = forge.unapproved(&settings, &found)?;
     if unapproved.is_empty() {
         terminal_output::print(if trust::commands(&settings, &found).is_empty() {

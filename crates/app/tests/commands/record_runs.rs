@@ -213,6 +213,7 @@ fn a_task_goes_through_the_pipeline_that_it_names() {
     assert!(!log.contains("plan#1") && !log.contains("validate"), "{log}");
     has(&world.ok(&["task", "list"]), &["ACME-S01-T01  committed  Greet"]);
     has(&world.ok(&["flow", "show", "hotfix"]), &["implement", "review-code", "commit"]);
+    has(&world.ok(&["config", "allow", "--flow", "hotfix"]), &["allowed already"]);
 }
 
 #[test]

@@ -335,6 +335,22 @@ fn files_that_come_by_pull_are_taken_in_with_their_author_and_stay_as_they_are()
 }
 
 #[test]
+fn what_a_merge_brings_is_its_authors_before_it_is_committed() {
+    let world = planned();
+    world.commit();
+    let clone = world.beside("clone");
+    world.git(&["clone", "--quiet", ".", clone.to_str().unwrap()]);
+    let there = ["-C", clone.to_str().unwrap()];
+    world.ok(&[&there[..], &["task", "set", "ACME-S01-T01", "title=Parse it"]].concat());
+    let commit =
+        ["commit", "--quiet", "--all", "--author=Bob Clone <bob@example.org>", "-m", "title"];
+    world.git(&[&there[..], &commit].concat());
+    world.git(&["fetch", "--quiet", clone.to_str().unwrap(), "HEAD"]);
+    world.git(&["merge", "--quiet", "--no-commit", "--no-ff", "FETCH_HEAD"]);
+    has(&world.forge(&["task", "list"]).err, &["was changed by Bob Clone"]);
+}
+
+#[test]
 fn no_file_is_written_through_a_link_and_the_record_is_kept() {
     let world = planned();
     let outside = world.beside("outside");

@@ -24,6 +24,11 @@ fn a_new_test_that_passes_without_the_change_sends_the_work_back() {
 }
 
 #[test]
+fn a_change_without_the_new_test_that_was_promised_goes_back() {
+    proofs::refuse_a_missing_test(&SH);
+}
+
+#[test]
 fn a_python_project_is_found_and_goes_from_red_to_green() {
     proofs::prove(&PYTHON);
 }

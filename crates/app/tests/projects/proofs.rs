@@ -144,6 +144,23 @@ pub(crate) fn refuse_an_empty_proof(language: &Language) {
     landed(&world, &run, language);
 }
 
+/// A change without a test is sent back; the next one brings it.
+pub(crate) fn refuse_a_missing_test(language: &Language) {
+    let Some(world) = project(language) else { return };
+    world.write("forge.toml", "[verify]\ncommands = [\"sh test.sh\"]\n");
+    world.flow("proved", PROVED);
+    world.write(".forge/roles/implementer.md", "+++\ncode = \"writes\"\n+++\nYou build it.\n");
+    world.commit();
+    world.approve("proved");
+    let scenario = play("attempt = 1\n", &language.files(&[Part::Green]))
+        + &play("", &language.files(&[Part::Test, Part::Green]));
+    let run = run(&world, "proved", &[], &scenario);
+    has(&world.brief(&run, "build#2"), &["no test is new or changed"]);
+    assert_eq!(sent_back(&world, &run), [("build".to_owned(), "new-tests".to_owned())]);
+    is_proved(&world, &run, language);
+    landed(&world, &run, language);
+}
+
 /// Fails unless the gate noted what the new test proves.
 fn is_proved(world: &World, run: &str, language: &Language) {
     let facts = world.facts(run);

@@ -3,7 +3,7 @@
 //!
 //! The checks are run three times: on the change, on what it is compared with, and on that with
 //! nothing but the changed test files added. A test that passes there proves nothing, and at least one must prove
-//! something.
+//! something. Without any new test it does not pass: whoever asks for this gate has been told that there are some.
 
 use std::collections::BTreeMap;
 
@@ -51,16 +51,21 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         .map(|change| change.path.clone())
         .collect();
     let mut receipt = plan.receipt_at(0);
-    if paths.is_empty() {
-        receipt.notes.push("no test is new or changed".to_owned());
-        return Ok(plan.judged(ruling(Vec::new()), receipt));
-    }
     if context.frozen.verify.commands.is_empty() {
+        if paths.is_empty() {
+            receipt.notes.push("no test is new or changed".to_owned());
+            return Ok(plan.judged(ruling(Vec::new()), receipt));
+        }
         let what = "the project has no checks that could run its tests".to_owned();
         return Ok(plan.judged(Ruling::Unverified { what, found: Vec::new() }, receipt));
     }
     let with = said(plan, "with-", &span.to)?;
     let before = said(plan, "before-", &span.from)?;
+    if paths.is_empty() {
+        let path = changes.first().map(|change| change.path.as_str());
+        let findings = beside_code(&with, &before, path, &mut receipt.notes);
+        return Ok(plan.judged(ruling(findings), receipt));
+    }
     let of_change =
         |path: &String| OverlayFile::From { commit: span.to.clone(), path: path.clone() };
     let only_tests =
@@ -112,6 +117,31 @@ pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         nameless(&with, &without, &paths, &mut receipt.notes, &mut findings);
     }
     Ok(plan.judged(ruling(findings), receipt))
+}
+
+/// Where no file of tests is changed, new tests can only be in files with other code, and cannot be tried without it.
+fn beside_code(
+    with: &Said,
+    before: &Said,
+    path: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Vec<Finding> {
+    let is_new = |(test, outcome): &(&String, &TestOutcome)| {
+        **outcome == TestOutcome::Passed && !before.tests.contains_key(*test)
+    };
+    let new = with.tests.iter().filter(is_new).take(TESTS_MAX);
+    let said = new.map(|(test, _)| {
+        format!(
+            "`{test}` is beside code that changed: nothing says whether it fails without the change"
+        )
+    });
+    let n_before = notes.len();
+    notes.extend(said);
+    if notes.len() > n_before {
+        return Vec::new();
+    }
+    let what = "no test is new or changed; one that fails without the change is asked for";
+    vec![finding(Severity::Major, path, what.to_owned(), None)]
 }
 
 /// Where the runner names no new test, the commands as a whole are compared.

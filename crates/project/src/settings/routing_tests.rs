@@ -8,7 +8,7 @@ use super::{
     Player, Settings,
     sources::{SourceFile, Sources},
 };
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Code};
 
 fn read_with(text: &str, models: &[(&str, &str)]) -> Settings {
     let repo = Some(SourceFile { name: "forge.toml".to_owned(), text: text.to_owned() });
@@ -233,4 +233,12 @@ fn a_role_with_a_word_that_is_no_tier_is_refused_and_read_where_a_run_froze_it()
     );
     let frozen = crate::catalog::Role::read_frozen("writer", text).unwrap();
     assert_eq!((frozen.hints, frozen.prompt.as_str()), (Hints::default(), "You write."));
+}
+
+#[test]
+fn the_header_of_a_role_counts_whatever_the_line_endings_are() {
+    let text = "+++\r\ntier = \"heavy\"\r\ncode = \"writes\"\r\n+++\r\nYou write.\r\nWell.\r\n";
+    let role = crate::catalog::Role::parse("writer", text).unwrap();
+    assert_eq!(role.hints.tier, Some(Tier::Heavy));
+    assert_eq!((role.code, role.prompt.as_str()), (Code::Writes, "You write.\nWell."));
 }

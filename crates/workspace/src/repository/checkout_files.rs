@@ -87,11 +87,12 @@ impl Repository {
     /// Returns the commit that brought a file of the checkout, if it is exactly as it was committed.
     pub fn commit_of_file(&self, path: &str, content: &[u8]) -> Option<FileCommit> {
         let top = self.top.as_deref()?;
-        let committed = Git::in_folder(top).args(["cat-file", "blob"]).arg(format!("HEAD:{path}"));
-        if committed.run().ok()? != content {
-            return None;
-        }
-        let log = Git::in_folder(top).args(["log", "-1", "--format=%H %an", "HEAD", "--", path]);
+        // What a merge brought is there before it is committed.
+        let head = ["HEAD", "MERGE_HEAD"].into_iter().find(|head| {
+            let committed = Git::in_folder(top).args(["cat-file", "blob"]);
+            committed.arg(format!("{head}:{path}")).run().is_ok_and(|found| found == content)
+        })?;
+        let log = Git::in_folder(top).args(["log", "-1", "--format=%H %an", head, "--", path]);
         let line = log.run_line().ok()?;
         let (commit, author) = line.split_once(' ')?;
         Some(FileCommit { commit: commit.to_owned(), author: author.to_owned() })
