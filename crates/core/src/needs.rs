@@ -94,6 +94,10 @@ pub fn artifact_bytes_min(stage: &Stage, name: &str) -> u64 {
     sizes.max().unwrap_or(0)
 }
 
+/// How a file of the project comes to a run that has begun.
+const OWN_CODE: &str =
+    "a run has its own copy of the code, to which `forge open` and `forge edit --code` bring it";
+
 impl NeedsSubject<'_> {
     fn artifact(&self, path: &str, bytes_min: u64, world: &dyn NeedsWorld) -> Option<UnmetNeed> {
         let found = match run_artifact(path) {
@@ -111,7 +115,10 @@ impl NeedsSubject<'_> {
         match found {
             Err(what) => Some(UnmetNeed::misconfigured(path, what)),
             Ok((subject, None)) => {
-                let got = self.document_hint(path).unwrap_or_default();
+                let is_of_project = self.unit.is_some() && run_artifact(path).is_none();
+                let hint = self.document_hint(path);
+                let hint = hint.or_else(|| is_of_project.then(|| OWN_CODE.to_owned()));
+                let got = hint.unwrap_or_default();
                 missing(UnmetKind::ArtifactMissing, subject, got)
             }
             Ok((subject, Some(bytes))) if bytes < bytes_min => {

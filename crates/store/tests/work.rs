@@ -119,7 +119,8 @@ fn count(fact: &LoggedFact) -> Option<u64> {
 #[test]
 #[ignore = "not a test: the process that the test above starts four times"]
 fn the_child_that_writes_one_record() {
-    let text = env::var(CHILD).expect("the test above starts it");
+    // Who runs all tests that are ignored gives it nothing to write.
+    let Ok(text) = env::var(CHILD) else { return };
     let mut words = text.splitn(3, ' ');
     let mut next = || words.next().unwrap().to_owned();
     let (who, n_writes) = (next(), next().parse::<u64>().unwrap());

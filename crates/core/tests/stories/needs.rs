@@ -274,8 +274,14 @@ fn every_directive_holds_or_says_what_there_is() {
         (format!("{plan} min=10"), ""),
         (format!("{plan} min=11"), "PLAN.md has 10 bytes; at least 11 are needed"),
         (plan.replace("PLAN", "NO"), "NO.md is missing"),
-        ("artifact docs/{sprint}/x.md".into(), "docs/A-S01/x.md is missing"),
-        ("artifact {engineering}/x.md".into(), "engineering/x.md is missing"),
+        (
+            "artifact docs/{sprint}/x.md".into(),
+            "docs/A-S01/x.md is missing; a run has its own copy of the code, to which `forge open` and `forge edit --code` bring it",
+        ),
+        (
+            "artifact {engineering}/x.md".into(),
+            "engineering/x.md is missing; a run has its own copy of the code, to which `forge open` and `forge edit --code` bring it",
+        ),
         ("artifact docs/{bug}.md".into(), "docs/{bug}.md: `A-S01-T01` is a task, which has no bug"),
         (
             "artifact {engineering}/bugs/{bug}/PLAN.md".into(),
@@ -317,7 +323,7 @@ fn all_that_is_missing_is_named_files_first() {
     assert_eq!(
         looked(&world, Some("A-S01-T01"), &outside, lines),
         [
-            "no.md is missing",
+            "no.md is missing; a run has its own copy of the code, to which `forge open` and `forge edit --code` bring it",
             "the status of the task must be draft, and is blocked",
             "the status of the task is blocked",
             "approve has no verdict yet; approved is needed",

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
@@ -11,7 +13,6 @@ use crate::journal::connection::unsigned;
 use crate::journal::error::JournalFault;
 use crate::journal::filesystem::check_file_system;
 use crate::journal::hash_chain::seal;
-
 use crate::journal::schema::{address, connect, create_database, refuse_cut};
 use crate::journal::{GENESIS, StoreError};
 
@@ -83,7 +84,7 @@ impl WorkStore {
     fn connect(file: PathBuf, options: &str, flags: OpenFlags) -> Result<Self, WorkError> {
         refuse_cut(&file)?;
         let opened = (|| {
-            let connection = connect(&address(&file, options)?, flags)?;
+            let mut connection = connect(&address(&file, options)?, flags)?;
             let pragma =
                 |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
             let (application, found) = (pragma("application_id")?, pragma("user_version")?);
@@ -98,6 +99,7 @@ impl WorkStore {
             if flags.contains(OpenFlags::SQLITE_OPEN_READ_WRITE) {
                 let flag = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
                 connection.set_db_config(flag, false)?;
+                connection.busy_handler(Some(waits))?;
             }
             Ok(connection)
         })();
@@ -135,6 +137,13 @@ impl WorkStore {
         })();
         result.map_err(|fault: JournalFault| WorkError::from(fault.at(&self.file, None)))?
     }
+}
+
+/// Waits a moment for other writers, for half a minute in all. Longer pauses would let those who write without a pause go first for ever.
+fn waits(n_pauses: i32) -> bool {
+    const PAUSE: Duration = Duration::from_millis(2);
+    thread::sleep(PAUSE);
+    n_pauses < 15_000
 }
 
 /// The end of the log, and how many records there are. It keeps its form in every later version.
