@@ -142,11 +142,15 @@ fn who_is_not_logged_in_starts_no_run_if_an_agent_looks_at_the_request_first() {
 
 /// The second part of a call is asked for in the session of the first, and knows what was done there.
 pub(crate) fn goes_on(before: &[ModelRequest], after: &[ModelRequest]) {
+    same_session(before, after);
+    has(&after[0].messages.to_string(), &["I begin.", "You began this work in this session"]);
+}
+
+fn same_session(before: &[ModelRequest], after: &[ModelRequest]) {
     let first = before[0].session.as_deref().expect("it tells its session");
     for request in before.iter().chain(after) {
         assert_eq!(request.session.as_deref(), Some(first), "it goes on in its session");
     }
-    has(&after[0].messages.to_string(), &["I begin.", "You began this work in this session"]);
 }
 
 #[test]
@@ -232,5 +236,7 @@ fn a_provider_that_falls_silent_for_longer_than_it_may_is_left_and_tried_again_i
     assert_eq!(running.end().code, INTERRUPTED);
     assert_eq!(stage.left_over(), [], "nobody is left");
     let requests = stage.key.finish();
-    goes_on(&requests[..2], &requests[2..]);
+    same_session(&requests[..2], &requests[2..]);
+    // It left nothing, so it is told once more what it must leave.
+    has(&requests[2].messages.to_string(), &["I begin.", "This was tried before"]);
 }
