@@ -38,8 +38,8 @@ use serde::{Serialize, Serializer};
 
 /// The setting that names the agent of all roles.
 const AGENT_KEY: &str = "agent";
-/// How long a program may take to say its version.
-const VERSION_WAIT: Duration = Duration::from_secs(5);
+/// How long a program may take to say its version. On a busy machine some need more than ten seconds.
+const VERSION_WAIT: Duration = Duration::from_secs(20);
 /// The most bytes of what it says that are looked at.
 const VERSION_BYTES_MAX: usize = 4 * 1024;
 /// What a program gets of the environment that is only asked for its version.
