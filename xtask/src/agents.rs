@@ -58,11 +58,11 @@ const AGENTS: &[Agent] = &[
         variable: "FORGE_TEST_CODEX",
     },
     Agent {
-        name: "opencode",
-        version: "1.18.33",
-        package: "opencode-ai",
-        program: "opencode",
-        variable: "FORGE_TEST_OPENCODE",
+        name: "gemini-cli",
+        version: "0.61.0",
+        package: "@google/gemini-cli",
+        program: "gemini",
+        variable: "FORGE_TEST_GEMINI",
     },
 ];
 

@@ -35,7 +35,7 @@ use crate::signal::{
     WHAT_CHARACTERS_MAX, Word, first_line, truncate,
 };
 use crate::variables::ACP_COMMAND;
-use lines::AcpLine;
+pub(crate) use lines::AcpLine;
 
 const PROVIDER: &str = "acp";
 
@@ -87,7 +87,7 @@ impl Agent for AcpAgent {
 }
 
 /// Says how `forge __acp` is started: the arguments after those words.
-fn start(turn: &TurnRequest<'_>) -> Launch {
+pub(crate) fn start(turn: &TurnRequest<'_>) -> Launch {
     let mut argv = vec!["--access".to_owned(), word_for(turn.access).to_owned()];
     if let Some(model) = turn.model {
         argv.extend(["--model".to_owned(), model.to_owned()]);
@@ -105,6 +105,7 @@ fn start(turn: &TurnRequest<'_>) -> Launch {
         env: tmp.into_iter().collect(),
         pass: PASSED_TO_ALL.to_vec(),
         pass_with: &[],
+        where_unset: &[],
         stdout: Stdout::Pipe,
         stderr: Stderr::Apart,
     }
@@ -119,7 +120,7 @@ const fn word_for(access: CodeAccess) -> &'static str {
 
 /// State of the reader between two lines.
 #[derive(Debug)]
-struct AcpStream {
+pub(crate) struct AcpStream {
     model: String,
     /// The total of the session so far, in millionths of a dollar.
     total_micros: u64,
@@ -142,7 +143,7 @@ enum CostTold {
 }
 
 impl AcpStream {
-    fn new(earlier: &Earlier) -> Self {
+    pub(crate) fn new(earlier: &Earlier) -> Self {
         let total_micros = earlier.uses.iter().filter_map(|one| one.cost.micros()).sum();
         Self {
             model: NO_MODEL.to_owned(),
@@ -152,7 +153,7 @@ impl AcpStream {
         }
     }
 
-    fn signal(&mut self, line: AcpLine) -> Signal {
+    pub(crate) fn signal(&mut self, line: AcpLine) -> Signal {
         match line {
             AcpLine::Began { session, model, version, paid_micros } => {
                 self.turn = TurnState::UnderWay;
@@ -182,7 +183,7 @@ impl AcpStream {
                 };
                 self.spent(cost, Some(tokens))
             }
-            AcpLine::Alive | AcpLine::Kept { .. } => Signal::Unknown,
+            AcpLine::Alive | AcpLine::Added { .. } | AcpLine::Kept { .. } => Signal::Unknown,
             AcpLine::Ended { class, what } => {
                 let word = match class {
                     None => Word::Well,

@@ -210,6 +210,8 @@ pub struct Launch {
     /// More such names, each passed on only where the variable before it is set: a program that does
     /// not use a cloud does not get its keys.
     pub pass_with: &'static [(&'static str, &'static [&'static str])],
+    /// Variables with the values that they get where the user has none.
+    pub where_unset: &'static [(&'static str, &'static str)],
     pub stdout: Stdout,
     pub stderr: Stderr,
 }

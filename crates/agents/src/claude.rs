@@ -230,7 +230,8 @@ fn start(turn: &TurnRequest<'_>) -> Launch {
     }
     let pass = PASSED_TO_ALL.iter().chain(PASSED).copied().collect();
     let pass_with = PASSED_WITH;
-    Launch { argv, env, pass, pass_with, stdout: Stdout::Pipe, stderr: Stderr::Apart }
+    let (stdout, stderr) = (Stdout::Pipe, Stderr::Apart);
+    Launch { argv, env, pass, pass_with, where_unset: &[], stdout, stderr }
 }
 
 const fn mode(access: CodeAccess) -> &'static str {

@@ -155,6 +155,7 @@ fn start(turn: &TurnRequest<'_>) -> Launch {
         env: tmp.into_iter().collect(),
         pass: PASSED_TO_ALL.iter().chain(PASSED).copied().collect(),
         pass_with: &[],
+        where_unset: &[],
         stdout: Stdout::Pipe,
         stderr: Stderr::Apart,
     }
@@ -267,8 +268,7 @@ impl CodexStream {
                     Some(message) => why(message),
                     None => self.limit.take().unwrap_or_else(|| why("it failed without a reason")),
                 };
-                // Who is turned away at the door has used nothing.
-                let is_free = self.answering == Answering::NotYet && is_turned_away(why.class);
+                let is_free = self.answering == Answering::NotYet && why.class.turns_away();
                 Some(ended(Word::Badly(why), is_free.then(Vec::new)))
             }
         }
@@ -301,18 +301,6 @@ impl StreamReader for CodexStream {
 
 fn ended(word: Word, uses: Option<Vec<Use>>) -> Signal {
     Signal::Ended(Box::new(Ended { word, uses, answer: None, session: None }))
-}
-
-const fn is_turned_away(class: ErrorClass) -> bool {
-    matches!(
-        class,
-        ErrorClass::Auth
-            | ErrorClass::Permission
-            | ErrorClass::NoModel
-            | ErrorClass::RateLimit
-            | ErrorClass::UsageWindow
-            | ErrorClass::Overflow
-    )
 }
 
 fn used_tool(item: &Value) -> Option<Signal> {

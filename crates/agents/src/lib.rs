@@ -10,6 +10,7 @@ mod acp;
 pub mod agent;
 mod claude;
 mod codex;
+mod gemini;
 pub mod line_reader;
 pub mod models;
 pub mod monitor;

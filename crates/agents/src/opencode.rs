@@ -149,6 +149,7 @@ fn start(turn: &TurnRequest<'_>) -> Launch {
         env,
         pass: PASSED_TO_ALL.iter().chain(PASSED).copied().collect(),
         pass_with: &[],
+        where_unset: &[],
         stdout: Stdout::Pipe,
         stderr: Stderr::Apart,
     }

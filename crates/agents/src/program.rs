@@ -61,6 +61,7 @@ pub(crate) fn start(turn: &TurnRequest<'_>) -> Launch {
         env,
         pass: PASSED_TO_ALL.to_vec(),
         pass_with: &[],
+        where_unset: &[],
         stdout: Stdout::Pipe,
         stderr: Stderr::Together,
     }

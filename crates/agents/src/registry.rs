@@ -11,13 +11,21 @@ use crate::acp::AcpAgent;
 use crate::agent::Agent;
 use crate::claude::ClaudeCode;
 use crate::codex::Codex;
+use crate::gemini::GeminiCli;
 use crate::opencode::OpenCode;
 use crate::program::AnyProgram;
 use crate::scripted::ScriptedAgent;
 
 /// Every agent program, in the order in which they are listed.
-pub const ALL: [AgentKind; 6] =
-    [SCRIPTED, AgentKind(&ClaudeCode), AgentKind(&Codex), AgentKind(&OpenCode), ACP, PROGRAM];
+pub const ALL: [AgentKind; 7] = [
+    SCRIPTED,
+    AgentKind(&ClaudeCode),
+    AgentKind(&Codex),
+    AgentKind(&OpenCode),
+    AgentKind(&GeminiCli),
+    ACP,
+    PROGRAM,
+];
 
 /// The player of scenarios that is part of Forge.
 pub const SCRIPTED: AgentKind = AgentKind(&ScriptedAgent);
@@ -98,7 +106,7 @@ mod tests {
         assert_eq!(AgentKind::find("claudius"), None);
         assert_eq!(
             ALL.map(|kind| kind.name()),
-            ["scripted", "claude", "codex", "opencode", "acp", "program"]
+            ["scripted", "claude", "codex", "opencode", "gemini", "acp", "program"]
         );
     }
 }

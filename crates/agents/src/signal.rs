@@ -228,6 +228,19 @@ impl ErrorClass {
     pub const fn passes(self) -> bool {
         matches!(self, Self::RateLimit | Self::UsageWindow | Self::Network | Self::Server)
     }
+
+    /// Returns true if who was turned away so before any part of an answer has used nothing.
+    pub(crate) const fn turns_away(self) -> bool {
+        matches!(
+            self,
+            Self::Auth
+                | Self::Permission
+                | Self::NoModel
+                | Self::RateLimit
+                | Self::UsageWindow
+                | Self::Overflow
+        )
+    }
 }
 
 /// The end of a call, from its stream and its process.

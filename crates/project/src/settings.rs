@@ -44,7 +44,7 @@ pub use glob::PathGlobs;
 pub use layers::{Layer, SaidRow};
 pub use renamed_keys::{RenamedKeys, rename_keys};
 pub use repository_commands::NotifierKind;
-pub use resolve::{RESERVED, Settings};
+pub use resolve::Settings;
 pub use schema::schema;
 pub use snapshot::{
     AgentChoice, Frozen, FrozenAgent, PassedVariables, Player, RoleAgent, SecretsTable, Sessions,

@@ -3,13 +3,18 @@
 mod anthropic;
 mod chat;
 pub(crate) mod format;
+mod gemini;
 mod responses;
 
 use format::{RequestPurpose, WireFormat};
 
 /// All formats.
-const FORMATS: &[&dyn WireFormat] =
-    &[&anthropic::MessagesFormat, &responses::ResponsesFormat, &chat::ChatFormat];
+const FORMATS: &[&dyn WireFormat] = &[
+    &anthropic::MessagesFormat,
+    &responses::ResponsesFormat,
+    &chat::ChatFormat,
+    &gemini::GeminiFormat,
+];
 
 /// Returns the format that a path below the key belongs to.
 pub(crate) fn format_for_path(path: &str) -> Option<(&'static dyn WireFormat, RequestPurpose)> {

@@ -38,6 +38,8 @@ const RUBBISH_LINES_MAX: u32 = 200;
 const KEPT_LINES_MAX: u32 = 200;
 /// The most characters of such a line.
 const KEPT_CHARACTERS_MAX: usize = 2_000;
+/// The most bytes of what an agent adds in its own words.
+const META_BYTES_MAX: usize = 16 * 1024;
 /// The most models that are named to a person.
 const MODELS_SHOWN_MAX: usize = 20;
 
@@ -338,6 +340,9 @@ impl AcpConversation {
         if tokens != TokenCounts::default() {
             acts.push(AcpAct::Print(AcpLine::Tokens { tokens }));
         }
+        if ended.meta.is_object() && ended.meta.to_string().len() <= META_BYTES_MAX {
+            acts.push(AcpAct::Print(AcpLine::Added { meta: ended.meta.clone() }));
+        }
         let (class, what) = match ended.stop_reason.as_str() {
             "end_turn" => (None, ""),
             "max_tokens" => {
@@ -360,13 +365,14 @@ impl AcpConversation {
         let is_login = known == Some(ErrorClass::Auth);
         let (class, what) = match step {
             AcpStep::Cancel => (ErrorClass::Stopped, "the turn was cancelled".to_owned()),
+            // Who is not let in with it is told so of a new one.
+            AcpStep::Open if self.task.resume.is_some() => (ErrorClass::NoSession, told),
             AcpStep::Initialize | AcpStep::Open | AcpStep::SetModel | AcpStep::Prompt
                 if is_login =>
             {
                 (ErrorClass::Auth, self.how_to_log_in(&told))
             }
             AcpStep::Initialize => (ErrorClass::Unusable, format!("the agent refuses: {told}")),
-            AcpStep::Open if self.task.resume.is_some() => (ErrorClass::NoSession, told),
             AcpStep::Open => (
                 known.unwrap_or(ErrorClass::Unusable),
                 format!("the agent opens no session: {told}"),

@@ -195,10 +195,13 @@ fn a_session_is_loaded_where_that_is_possible_and_what_it_repeats_is_not_said_ag
     let mut told = Told::new(resume.clone());
     told.answer(json!({"protocolVersion": 1}));
     assert_eq!(told.ended().0, Some(ErrorClass::NoSession));
-    let mut told = Told::new(resume);
-    told.answer(able());
-    told.refuse(-32002, "no such session");
-    assert_eq!(told.ended(), (Some(ErrorClass::NoSession), "no such session"));
+    // Who needs a login for it is told so of a new one, if that needs it, too.
+    for (code, why) in [(-32002, "no such session"), (-32000, "Authentication required")] {
+        let mut told = Told::new(resume.clone());
+        told.answer(able());
+        told.refuse(code, why);
+        assert_eq!(told.ended(), (Some(ErrorClass::NoSession), why));
+    }
 }
 
 #[test]
@@ -260,6 +263,19 @@ fn every_reason_to_stop_has_its_class() {
         told.answer(json!({"stopReason": reason}));
         assert_eq!(told.ended().0, class, "{reason}");
     }
+}
+
+#[test]
+fn what_an_agent_adds_in_its_own_words_is_passed_on_unless_it_is_long() {
+    let added = |meta: Value| {
+        let mut told = Told::prompted(task());
+        told.answer(json!({"stopReason": "end_turn", "_meta": meta}));
+        let added = |line| if let AcpLine::Added { meta } = line { Some(meta) } else { None };
+        told.printed.into_iter().find_map(added)
+    };
+    assert_eq!(added(json!({"quota": 3})), Some(json!({"quota": 3})));
+    assert_eq!(added(Value::Null), None);
+    assert_eq!(added(json!({"long": "x".repeat(META_BYTES_MAX)})), None);
 }
 
 #[test]

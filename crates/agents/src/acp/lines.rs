@@ -3,13 +3,14 @@
 //! Who writes them and who reads them share this type.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::signal::{ErrorClass, TokenCounts};
 
 /// One thing that matters of a conversation.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum AcpLine {
+pub(crate) enum AcpLine {
     /// The agent is up and has a session; the next thing is the prompt.
     Began {
         /// Its name, if the agent can open it again.
@@ -38,6 +39,10 @@ pub(super) enum AcpLine {
     /// Tokens of the turn, when it has ended.
     Tokens {
         tokens: TokenCounts,
+    },
+    /// What the agent adds to the end of its turn, in its own words.
+    Added {
+        meta: Value,
     },
     /// The agent is at work: it says something that has no line of its own.
     Alive,

@@ -107,6 +107,9 @@ pub(super) struct PromptEnded {
     pub(super) stop_reason: String,
     #[serde(deserialize_with = "lenient")]
     pub(super) usage: Option<TurnUsage>,
+    /// Fields that are the agent's own, outside of the protocol.
+    #[serde(rename = "_meta")]
+    pub(super) meta: Value,
 }
 
 /// Tokens of a turn. Not yet part of the protocol, but told by many.

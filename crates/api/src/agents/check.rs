@@ -203,7 +203,7 @@ impl Probe<'_> {
     fn without_a_call(&self, state: ProbeState, what: String, next: String) -> Probed {
         Probed {
             agent: self.name.to_owned(),
-            kind: ListedKind::Known(self.kind()),
+            kind: ListedKind(self.kind()),
             version: None,
             model: self.model.map(str::to_owned),
             state,
@@ -237,7 +237,7 @@ impl Probe<'_> {
         let is_kept = !matches!(state, ProbeState::Ready | ProbeState::Interrupted);
         Ok(Probed {
             agent: self.name.to_owned(),
-            kind: ListedKind::Known(self.kind()),
+            kind: ListedKind(self.kind()),
             version,
             model: summary.model.clone().or(self.model.map(str::to_owned)),
             state,

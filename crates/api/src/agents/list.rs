@@ -23,7 +23,7 @@ use forge_driver::{
 use forge_project::{
     executables::in_path,
     personal_dirs::state_dir,
-    settings::{AgentTable, RESERVED, Settings, edit::EditedFile},
+    settings::{AgentTable, Settings, edit::EditedFile},
     suggest::nearest,
     trust::Trust,
 };
@@ -38,8 +38,8 @@ use serde::{Serialize, Serializer};
 
 /// The setting that names the agent of all roles.
 const AGENT_KEY: &str = "agent";
-/// How long a program may take to say its version.
-const VERSION_WAIT: Duration = Duration::from_secs(5);
+/// How long a program may take to say its version. On a busy machine some need more than ten seconds.
+const VERSION_WAIT: Duration = Duration::from_secs(20);
 /// The most bytes of what it says that are looked at.
 const VERSION_BYTES_MAX: usize = 4 * 1024;
 /// What a program gets of the environment that is only asked for its version.
@@ -83,11 +83,7 @@ pub struct AgentRow {
 
 /// The protocol that Forge speaks with a listed agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListedKind {
-    Known(AgentKind),
-    /// A program that this Forge knows only by name.
-    Unsupported,
-}
+pub struct ListedKind(pub AgentKind);
 
 /// Something that an agent supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -103,18 +99,9 @@ pub enum Ability {
     OwnCap,
 }
 
-impl ListedKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Known(kind) => kind.name(),
-            Self::Unsupported => "unsupported",
-        }
-    }
-}
-
 impl Serialize for ListedKind {
     fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
-        output.serialize_str(self.as_str())
+        output.serialize_str(self.0.name())
     }
 }
 
@@ -125,11 +112,8 @@ impl JsonSchema for ListedKind {
 
     fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
         let kinds = registry::ALL.map(|kind| (kind.description(), kind.name()));
-        let unsupported =
-            ("A program that this Forge knows only by name.", Self::Unsupported.as_str());
         let one_of: Vec<Schema> = kinds
             .into_iter()
-            .chain([unsupported])
             .map(|(description, name)| {
                 json_schema!({ "description": description, "type": "string", "const": name })
             })
@@ -188,11 +172,9 @@ impl Roster {
         Self { settings, top: repository.top.clone(), trust }
     }
 
-    /// Returns all agents, by name; then programs that are here and that this Forge knows only by name.
+    /// Returns all agents, by name.
     pub fn rows(&self) -> Vec<AgentRow> {
-        let set_up = self.settings.agents.iter().map(|(name, table)| self.row(name, table));
-        let unknown = RESERVED.iter().filter(|name| !self.settings.agents.contains_key(**name));
-        set_up.chain(unknown.filter_map(|name| unsupported(name))).collect()
+        self.settings.agents.iter().map(|(name, table)| self.row(name, table)).collect()
     }
 
     /// Returns the names of all agents that can be used, without looking at their programs.
@@ -204,12 +186,6 @@ impl Roster {
     pub(crate) fn agent(&self, name: &str) -> Result<&AgentTable, Error> {
         if let Some(table) = self.settings.agents.get(name) {
             return Ok(table);
-        }
-        if RESERVED.contains(&name) {
-            return Err(Error::usage(
-                format!("agent `{name}` is not supported yet"),
-                format!("forge config set agents.{name}.command '[\"PROGRAM\"]'"),
-            ));
         }
         let near = nearest(name, self.settings.agents.keys().map(String::as_str));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -232,7 +208,7 @@ impl Roster {
         let program = self.program(name, table);
         let mut row = AgentRow {
             name: name.to_owned(),
-            kind: ListedKind::Known(kind),
+            kind: ListedKind(kind),
             command: command(table),
             path: None,
             version: None,
@@ -361,27 +337,6 @@ pub(crate) fn command(table: &AgentTable) -> Vec<String> {
 pub(crate) fn too_old(kind: AgentKind, version: &str) -> Option<String> {
     let oldest = kind.oldest_version().filter(|oldest| is_older(version, oldest))?;
     Some(format!("version {version} is too old: Forge needs {oldest} or newer"))
-}
-
-fn unsupported(name: &str) -> Option<AgentRow> {
-    let path = in_path(name)?;
-    Some(AgentRow {
-        name: name.to_owned(),
-        kind: ListedKind::Unsupported,
-        command: vec![name.to_owned()],
-        path: Some(path.to_string_lossy().into_owned()),
-        version: None,
-        tested_version: None,
-        model: None,
-        can: Vec::new(),
-        is_default: false,
-        roles: Vec::new(),
-        wrong: Some("this version does not support it yet".to_owned()),
-        next: Some(format!(
-            "use it as a program that reads a brief and leaves a result: `[agents.{name}] command \
-             = [\"…\"]`"
-        )),
-    })
 }
 
 /// Asks the program of an agent for its version, if programs of its kind have one.

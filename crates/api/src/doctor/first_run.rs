@@ -13,7 +13,7 @@ use forge_workspace::Repository;
 
 use super::finding::{HealthFinding, bad, good, note};
 use crate::{
-    agents::list::{AgentRow, ListedKind, Roster},
+    agents::list::{AgentRow, Roster},
     start::help_to_install_agent,
 };
 
@@ -23,10 +23,7 @@ const FREE_BYTES_MIN: u64 = 2 << 30;
 /// Looks at the agents: the one that is set, or those that are installed.
 pub(super) fn agents(roster: &Roster) -> Vec<HealthFinding> {
     let rows = roster.rows();
-    let is_model = |row: &&AgentRow| match row.kind {
-        ListedKind::Known(kind) => !kind.plays_scenario(),
-        ListedKind::Unsupported => false,
-    };
+    let is_model = |row: &&AgentRow| !row.kind.0.plays_scenario();
     if let Some(row) = rows.iter().find(|row| row.is_default) {
         return one_agent(row);
     }
@@ -56,9 +53,7 @@ fn one_agent(row: &AgentRow) -> Vec<HealthFinding> {
     let path = row.path.as_deref().map(|path| format!(", {path}"));
     let (version, path) = (version.unwrap_or_default(), path.unwrap_or_default());
     let mut findings = vec![good(format!("agent {name}{version}{path}"))];
-    if let ListedKind::Known(kind) = row.kind {
-        findings.extend(login(name, kind));
-    }
+    findings.extend(login(name, row.kind.0));
     findings
 }
 

@@ -7,7 +7,7 @@ use forge_api::{
     Error,
     agents::{
         check::{CheckPlan, ProbeState, Probed},
-        list::{AgentRow, ListedKind, Roster},
+        list::{AgentRow, Roster},
     },
     start::Allowed,
 };
@@ -180,7 +180,7 @@ fn list_text(rows: &[AgentRow], width: usize) -> String {
 fn description(row: &AgentRow) -> String {
     let version = row.version.as_deref().unwrap_or("version unknown");
     let path = row.path.as_deref().unwrap_or("not found");
-    let ListedKind::Known(kind) = row.kind else { return format!("found, {path}") };
+    let kind = row.kind.0;
     match (kind.title(), &row.path) {
         _ if kind.plays_scenario() => format!("part of Forge {version}; follows a script"),
         (Some(title), Some(path)) => format!("{title} {version}, {path}"),

@@ -38,7 +38,7 @@ fn world(agents: &[&str]) -> World {
 fn forge(world: &World, args: &[&str]) -> Command {
     let mut command = world.command_as_it_is(args);
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let known = ["claude", "codex", "opencode"];
+    let known = ["claude", "codex", "opencode", "gemini"];
     let without = std::env::split_paths(&path)
         .filter(|folder| !known.iter().any(|name| folder.join(name).exists()));
     command.env("PATH", std::env::join_paths(without).unwrap_or_else(|_| OsString::new()));

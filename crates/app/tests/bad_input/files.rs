@@ -262,7 +262,6 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
             "[agents.scripted]\nscenrio = \"x\"",
             &["line 2", "did you mean `agents.scripted.scenario`?"],
         ),
-        ("agent = \"gemini\"", &["line 1: agent `gemini` is not supported yet"]),
         ("agent = \"mine\"\n[agents.mine]\nmodel = \"x\"", &["agent `mine` has no command"]),
         ("[agents.claude]\ncomand = []", &["line 2", "did you mean `agents.claude.command`?"]),
         (

@@ -67,6 +67,8 @@ pub(crate) struct Player {
     /// The variable and the folder by which it is found.
     pub(crate) found_by: (&'static str, &'static str),
     pub(crate) model: &'static str,
+    /// What it remembers of a turn that was ended in the middle of a tool, beside its brief.
+    pub(crate) remembers: &'static [&'static str],
     /// Tells it, in the world's home, where its model is. Returns the variables that do the rest.
     pub(crate) equip: fn(&World, &str) -> Vec<(&'static str, String)>,
 }

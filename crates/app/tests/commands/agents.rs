@@ -66,7 +66,7 @@ fn agents_are_listed_with_their_programs_their_roles_and_what_is_wrong() {
     let mine = world.program("mine.sh", READY);
     world.program("claude", "#!/bin/sh\necho '2.1.325 (Claude Code)'\n");
     world.program("codex", "#!/bin/sh\necho 'codex-cli 0.166.0'\n");
-    world.program("gemini", "#!/bin/sh\ntouch $HOME/gemini-was-started\n");
+    world.program("gemini", "#!/bin/sh\necho 0.61.0\n");
     world.write(
         "forge.local.toml",
         format!(
@@ -88,12 +88,10 @@ fn agents_are_listed_with_their_programs_their_roles_and_what_is_wrong() {
             "help: install it, or fix agents.gone.command",
             "scripted    part of Forge",
             "codex       Codex 0.166.0",
-            "gemini      found",
-            "this version does not support it yet",
+            "gemini      Gemini CLI 0.61.0",
         ],
     );
     assert!(said.out.lines().all(|line| line.chars().count() <= 120), "{said}");
-    assert!(!world.beside("gemini-was-started").exists());
     let settings = fs::read_to_string(world.repo.join("forge.local.toml")).unwrap();
     world.write("forge.local.toml", settings.replace("agent = \"mine\"", "agent = \"gone\""));
     let said = finish(&mut world.agents(&[]));
@@ -106,7 +104,7 @@ fn agents_are_listed_with_their_programs_their_roles_and_what_is_wrong() {
     assert_eq!(claude["wrong"], Value::Null);
     assert_eq!(row(&said, "codex")["can"], json!(["resume"]));
     assert_eq!(row(&said, "mine")["roles"], json!(["reviewer"]));
-    assert_eq!(row(&said, "gemini")["kind"], "unsupported");
+    assert_eq!(row(&said, "gemini")["kind"], "gemini");
     assert!(world.is_untouched());
 }
 
@@ -217,7 +215,6 @@ fn a_result_that_cannot_be_used_is_shown_with_its_flaw_and_what_was_printed_is_k
     assert_eq!(said.code, WRONG, "{said}");
     has(&said.out, &["claude is not installed", "help: npm install -g @anthropic-ai/claude-code"]);
     has(&finish(&mut world.agents(&["check", "mime"])).err, &["unknown agent `mime`", "`mine`?"]);
-    has(&finish(&mut world.agents(&["check", "gemini"])).err, &["is not supported yet"]);
     assert_eq!(world.left_behind().len(), 3, "what was not called leaves nothing");
 }
 

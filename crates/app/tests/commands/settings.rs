@@ -141,7 +141,7 @@ fn the_schema_of_the_file_takes_what_is_right_and_refuses_what_is_not() {
         json!({"agents": {"scripted": {"command": ["x"]}}}),
         json!({"agents": {"mine": {"command": []}}}),
         json!({"agents": {"mine": {"command": "x"}}}),
-        json!({"agents": {"mine": {"like": "gemini"}}}),
+        json!({"agents": {"mine": {"like": "goose"}}}),
         json!({"agents": {"mine": {"model": "-x"}}}),
         json!({"agents": {"mine": {"pass": ["A=B"]}}}),
         json!({"roles": {"a b": {}}}),

@@ -11,6 +11,7 @@ pub(crate) static CODEX: Player = Player {
     name: "codex",
     found_by: ("FORGE_TEST_CODEX", "codex-0.166.0"),
     model: "gpt-5.5",
+    remembers: &["mkfifo", "I begin."],
     equip: |world, url| {
         // Its own provider asks by a socket of another kind, and again for long.
         let settings = format!(
@@ -30,6 +31,7 @@ pub(crate) static OPENCODE: Player = Player {
     name: "opencode",
     found_by: ("FORGE_TEST_OPENCODE", "opencode-1.18.33"),
     model: "scripted/model-1",
+    remembers: &["mkfifo", "I begin."],
     equip: |world, url| {
         let model = json!({
             "tool_call": true, "limit": {"context": 200_000, "output": 8192},
@@ -51,5 +53,25 @@ pub(crate) static OPENCODE: Player = Player {
         // In a new home it would ask the registry of npm for its plugins; a tool of the agent would be offline, too.
         fs::write(world.beside(".npmrc"), "offline=true\n").unwrap();
         vec![("OPENCODE_API_KEY", API_KEY.to_owned())]
+    },
+};
+
+/// Gemini CLI.
+pub(crate) static GEMINI: Player = Player {
+    name: "gemini",
+    found_by: ("FORGE_TEST_GEMINI", "gemini-cli-0.61.0"),
+    model: "gemini-2.5-pro",
+    // A tool is kept when it has ended.
+    remembers: &["I begin."],
+    equip: |world, url| {
+        // It would tell its vendor that it was used.
+        let settings = json!({
+            "privacy": {"usageStatisticsEnabled": false},
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+        });
+        let folder = world.beside(".gemini");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("settings.json"), settings.to_string()).unwrap();
+        vec![("GEMINI_API_KEY", API_KEY.to_owned()), ("GOOGLE_GEMINI_BASE_URL", url.to_owned())]
     },
 };

@@ -10,7 +10,7 @@ use scripted_model::{AnswerEnding, Script, ScriptStep, ToolCall};
 use serde_json::{Value, json};
 
 use crate::{
-    players::{CODEX, OPENCODE},
+    players::{CODEX, GEMINI, OPENCODE},
     processes::{kept, signal},
     stage::{API_KEY, Player, Stage, answer, note},
     world::{DONE, FORGE, INTERRUPTED, Running, WAITS, finish, has, until},
@@ -53,6 +53,7 @@ fn works(player: &'static Player) {
     stage.world.write("AGENTS.md", "Words of the tree.\n");
     stage.world.write(".codex/config.toml", "model = \"gpt-of-the-tree\"\n");
     stage.world.write("opencode.json", "{\"model\": \"scripted/of-the-tree\"}\n");
+    stage.world.write("GEMINI.md", "Words of the tree.\n");
     stage.world.write(".gemini/settings.json", "{\"model\": {\"name\": \"of-the-tree\"}}\n");
     stage.world.git(&["add", "."]);
     stage.world.git(&["commit", "--quiet", "-m", "more"]);
@@ -124,7 +125,7 @@ fn waiting(player: &'static Player) -> Option<Stage> {
 }
 
 /// The second attempt went on where the first one was stopped.
-fn went_on(stage: Stage, run: &str) {
+fn went_on(stage: Stage, run: &str, player: &Player) {
     let ended = stage.ended(run);
     assert_eq!(ended.len(), 2, "{ended:#?}");
     assert_eq!(ended[1]["outcome"], "done", "{ended:#?}");
@@ -137,7 +138,8 @@ fn went_on(stage: Stage, run: &str) {
     assert_eq!(stage.left_over(), [], "nobody is left");
     let requests = stage.key.finish();
     let history = requests.last().unwrap().messages.to_string();
-    has(&history, &["mkfifo", "I begin.", "You began this work in this session"]);
+    has(&history, &["You began this work in this session"]);
+    has(&history, player.remembers);
 }
 
 fn goes_on_after_a_kill(player: &'static Player) {
@@ -156,7 +158,7 @@ fn goes_on_after_a_kill(player: &'static Player) {
     let said = stage.forge(&["resume", &run]);
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(stage.ended(&run)[0]["outcome"], "lost");
-    went_on(stage, &run);
+    went_on(stage, &run, player);
 }
 
 fn goes_on_after_ctrl_c(player: &'static Player) {
@@ -170,7 +172,7 @@ fn goes_on_after_ctrl_c(player: &'static Player) {
     assert_eq!(stage.ended(&run)[0]["outcome"], "interrupted");
     let said = stage.forge(&["resume", &run]);
     assert_eq!(said.code, DONE, "{said}");
-    went_on(stage, &run);
+    went_on(stage, &run, player);
 }
 
 fn leaves_nobody(player: &'static Player) {
@@ -435,3 +437,45 @@ plays!(
         ),
     ]
 );
+
+plays!(
+    gemini,
+    &GEMINI,
+    // What it asks for again for minutes is in its recorded streams alone.
+    [
+        (status(401, "no such key"), "no_access", "no such key"),
+        (status(400, "API key not valid. Please pass a valid API key."), "no_access", "not valid"),
+        (status(403, "not here"), "no_access", "not here"),
+        (
+            status(404, "models/gemini-9 is not found for API version v1beta"),
+            "no_access",
+            "is not found"
+        ),
+        (
+            status(
+                429,
+                "You have exhausted your capacity on this model. Your quota will reset after 2h3m4s."
+            ),
+            "limited",
+            "will reset"
+        ),
+        (ScriptStep::overflow(3, 2), "context_overflow", "maximum number of tokens"),
+        (ScriptStep::default().ending(AnswerEnding::Refusal), "model_refusal", "declines"),
+        (ScriptStep::say("x").ending(AnswerEnding::Cut), "limited", "terminated"),
+    ]
+);
+
+#[test]
+#[ignore = "in full size only"]
+fn a_file_of_variables_in_the_tree_sets_nothing_for_gemini() {
+    let tell = ScriptStep::call(ToolCall::bash("echo \"[$GOOGLE_CLOUD_PROJECT]\" > project.txt"));
+    let Some(stage) = Stage::of_player(script([tell, note()]), &GEMINI) else { return };
+    stage.world.write(".env", "GOOGLE_CLOUD_PROJECT=of-the-tree\n");
+    stage.world.git(&["add", "--force", ".env"]);
+    stage.world.git(&["commit", "--quiet", "-m", "variables"]);
+    let said = stage.run(&[]);
+    assert_eq!(said.code, DONE, "{said}");
+    let head = stage.world.view(&stage.world.latest())["head"].as_str().unwrap().to_owned();
+    assert_eq!(stage.world.git(&["show", &format!("{head}:project.txt")]), "[]");
+    stage.key.finish();
+}

@@ -43,6 +43,9 @@ pub fn passed_on(start: &forge_agents::Launch, pass: &[String]) -> Vec<(OsString
     };
     let mut env: Vec<(OsString, OsString)> =
         std::env::vars_os().filter(|(name, _)| passes(name)).collect();
+    let is_unset = |name: &str| !env.iter().any(|(set, _)| set == name);
+    let unset: Vec<_> = start.where_unset.iter().filter(|(name, _)| is_unset(name)).collect();
+    env.extend(unset.into_iter().map(|(name, value)| (name.into(), value.into())));
     env.push(("TERM".into(), "dumb".into()));
     env.extend(start.env.iter().map(|(name, value)| (name.into(), value.into())));
     env

@@ -16,6 +16,8 @@ fn a_stream_means_the_same_in_any_pieces_and_never_ends_well_by_accident() {
         "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1}}\n",
         "{\"type\":\"turn.failed\",\"error\":{\"message\":\"x\"}}\n",
         "{\"type\":\"step_finish\",\"sessionID\":\"s\",\"part\":{\"reason\":\"stop\",\"cost\":0.1}}\n",
+        "{\"type\":\"added\",\"meta\":{\"quota\":{\"model_usage\":[]}}}\n",
+        "{\"type\":\"ended\",\"class\":null,\"what\":\"retry in 5h3ms\"}\n",
         "is_error",
         "usage",
         "model_usage_since_last_result",

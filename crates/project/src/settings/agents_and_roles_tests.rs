@@ -43,12 +43,6 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
             "forge agents",
         ),
         (
-            "agent = \"gemini\"",
-            "line 1: agent `gemini` is not supported yet",
-            "forge config set agents.gemini.command '[\"PROGRAM\"]'",
-        ),
-        ("agent = \"gemini\"", "agent `gemini` is not supported", "forge config set agents."),
-        (
             "agent = \"mine\"\n[agents.mine]\nmodel = \"x\"",
             "line 1: the agent `mine` has no command",
             "agents.mine.command",
@@ -65,11 +59,9 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
     let sources = Sources { environment: variable("FORGE_AGENT", "mne"), ..repo(MINE) };
     let trouble = Settings::from_sources(&sources).unwrap_err();
     assert_eq!(trouble.what, "the variable FORGE_AGENT: unknown agent `mne`; did you mean `mine`?");
-    // What is set up halfway is no trouble as long as nobody plays with it, and a name of a later
-    // Forge is as good as any other.
+    // What is set up halfway is no trouble as long as nobody plays with it.
     for text in [
         "[agents.mine]\nmodel = \"x\"",
-        "agent = \"gemini\"\n[agents.gemini]\ncommand = [\"gemini\"]",
         "agent = \"work\"\n[agents.work]\nlike = \"claude\"",
         "agent = \"claude\"\n[roles.reviewer]\nagent = \"scripted\"",
         "agent = \"claude\"\n[agents.claude]\n",
@@ -84,7 +76,7 @@ fn whoever_is_named_is_there_and_can_be_started_or_it_is_said_who_is_near() {
 #[test]
 fn a_table_is_like_its_name_or_what_it_says_or_a_program() {
     let settings = read(&format!(
-        "{MINE}[agents.work]\nlike = \"claude\"\nmodel = \"opus\"\n[agents.claude]\nmodel = \"haiku\"\n[agents.gemini]\ncommand = [\"gemini\"]"
+        "{MINE}[agents.work]\nlike = \"claude\"\nmodel = \"opus\"\n[agents.claude]\nmodel = \"haiku\""
     ))
     .unwrap();
     let like = |name: &str| settings.agents[name].like;
@@ -93,14 +85,14 @@ fn a_table_is_like_its_name_or_what_it_says_or_a_program() {
         (like("claude"), like("work")),
         (AgentKind::find("claude").unwrap(), AgentKind::find("claude").unwrap())
     );
-    assert_eq!((like("mine"), like("gemini")), (registry::PROGRAM, registry::PROGRAM));
+    assert_eq!(like("mine"), registry::PROGRAM);
     assert_eq!(settings.agents["claude"].model.as_deref(), Some("haiku"));
     let other = read("[agents.claude]\nlike = \"program\"\ncommand = [\"x\"]").unwrap();
     assert_eq!(other.agents["claude"].like, registry::PROGRAM);
     let nothing = Settings::default();
     assert_eq!(
         nothing.agents.keys().collect::<Vec<_>>(),
-        ["claude", "codex", "opencode", "scripted"]
+        ["claude", "codex", "gemini", "opencode", "scripted"]
     );
 }
 
@@ -134,8 +126,8 @@ fn an_agent_that_speaks_acp_needs_one_setting_and_no_second_one() {
 fn values_of_tables_that_cannot_be_are_refused_with_their_line() {
     for (text, expected) in [
         (
-            "[agents.a]\nlike = \"gemini\"",
-            "agents.a.like: unknown variant `gemini`; expected \"claude\" or \"codex\" or \"opencode\" or \"program\"",
+            "[agents.a]\nlike = \"goose\"",
+            "agents.a.like: unknown variant `goose`; expected \"claude\" or \"codex\" or \"opencode\" or \"gemini\" or \"program\"",
         ),
         ("[agents.a]\nlike = \"scripted\"", "agents.a.like: unknown variant `scripted`"),
         (

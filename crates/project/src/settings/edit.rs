@@ -422,7 +422,6 @@ mod tests {
             ("", "agents.mine.command", "./a --fast", "expected a list of a program and its"),
             ("", "agents.mine.command", "[]", "agents.mine.command: it is empty; expected"),
             ("", "agent", "mine", "line 1: unknown agent `mine`"),
-            ("", "roles.reviewer.agent", "gemini", "agent `gemini` is not supported yet"),
             ("", "workspace.root", "../x", "is a personal setting"),
         ] {
             fs::write(&path, text).unwrap();

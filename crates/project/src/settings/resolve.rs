@@ -22,9 +22,6 @@ use super::{
 };
 use crate::{Error, suggest::nearest};
 
-/// Agents that a later Forge will know.
-pub const RESERVED: &[&str] = &["gemini"];
-
 /// The values that count, which can be read as fields, and the layers that they come from.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -248,12 +245,6 @@ impl Settings {
     /// Does the same for one agent that was named at this place.
     pub(super) fn check_agent(&self, name: &str, place: &str) -> Result<(), Error> {
         let Some(table) = self.agents.get(name) else {
-            if RESERVED.contains(&name) {
-                return Err(Error::usage(
-                    format!("{place}: agent `{name}` is not supported yet"),
-                    format!("forge config set agents.{name}.command '[\"PROGRAM\"]'"),
-                ));
-            }
             let near = nearest(name, self.agents.keys().map(String::as_str));
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             return Err(Error::usage(
