@@ -6,7 +6,7 @@ use forge_core::{
     Command, Refusal, Run,
     event::{Blob, Edit, End, Event},
     flow::REQUEST,
-    id::{Scope, UnitId},
+    id::{Scope, UnitId, is_meant},
     inbox::artifacts,
     rewind::rewind,
     run::Phase,
@@ -22,6 +22,7 @@ use forge_driver::{
     secrets::{guard, redacted, redacted_text, table},
     signals::Signals,
 };
+use forge_project::suggest::nearest;
 use forge_store::{
     journal::{RunLock, Store},
     records::{body, fold_facts, row},
@@ -90,7 +91,11 @@ impl Forge {
             for (artifact, blob) in &state.artifacts {
                 let full = known(&unit, artifact);
                 // `design` means `design.md`.
-                let exact = name == full || name == format!("{}/{artifact}", unit.scope);
+                let is_task = |task: &str| unit.scope.item().is_some_and(|id| is_meant(id, task));
+                let is_in_task = |(task, own): (&str, &str)| own == artifact && is_task(task);
+                let exact = name == full
+                    || name == format!("{}/{artifact}", unit.scope)
+                    || name.split_once('/').is_some_and(is_in_task);
                 if exact || artifact == name || artifact.strip_suffix(".md") == Some(name) {
                     found.push((unit.clone(), artifact.clone(), full, blob.clone(), exact));
                 }
@@ -231,6 +236,11 @@ impl Forge {
                 .map(|(unit, _, _)| unit.label())
                 .collect();
             let (id, unit) = (short_id(id), unit.label());
+            if let Some(near) = nearest(&unit, tried.iter().map(String::as_str)) {
+                let what = format!("{id} has not started `{unit}`; did you mean `{near}`?");
+                let near = near.replace(' ', "/");
+                return Err(Error::usage(what, format!("forge rewind {id} {near}")));
+            }
             return Err(Error::usage(
                 format!("{id} has not started `{unit}`; started: {}", tried.join(", ")),
                 format!("forge rewind {id} STAGE"),

@@ -29,7 +29,9 @@ use serde::Serialize;
 use crate::{
     forge::Forge,
     start::record::{pipeline_or_kind, step_before_run},
-    verdict::{FoundPhase, PhaseQuery, VerdictTarget, has_verdict, waits_for},
+    verdict::{
+        AskedPhase, FoundPhase, PhaseQuery, VerdictTarget, find_phase, has_verdict, waits_for,
+    },
 };
 
 /// `forge gate check --json`.
@@ -102,7 +104,15 @@ impl Forge {
     ) -> Result<PhaseGates, Error> {
         let (run, _) = self.fold(id)?;
         let query = PhaseQuery { command: COMMAND, target, task, phase };
-        let FoundPhase { unit, gate, .. } = query.find(&run, id)?;
+        let FoundPhase { unit, gate, .. } = match query.find(&run, id)? {
+            AskedPhase::Found(found) => found,
+            AskedPhase::NotBegun { record, needs, .. } => {
+                let folder = self.frozen(&run)?.engineering;
+                let unmet = self.unmet(None, record, folder, &needs);
+                let next = format!("forge status {}", short_id(id));
+                return Ok(PhaseGates { needs, unmet, next, waits_for: waits_for(&run, id) });
+            }
+        };
         let stage = run.stage(&unit);
         let position = gate.as_deref().and_then(|gate| stage.gate(gate));
         let needs = position.map_or(&stage.needs, |position| &stage.gates[position].needs).clone();
@@ -186,17 +196,6 @@ impl Forge {
         let engineering = Some(engineering(folder));
         unmet(&NeedsSubject { unit, record, engineering }, needs, &world)
     }
-}
-
-/// Returns what a phase needs, the first one of the name in reading order.
-fn find_phase<'s>(stages: &'s [Stage], phase: &str) -> Option<&'s [Directive]> {
-    stages.iter().find_map(|stage| {
-        if stage.name == phase {
-            return Some(stage.needs.as_slice());
-        }
-        let gate = stage.gates.iter().find(|gate| gate.name == phase);
-        gate.map(|gate| gate.needs.as_slice()).or_else(|| find_phase(stage.inner(), phase))
-    })
 }
 
 fn collect_names(stages: &[Stage], names: &mut Vec<String>) {

@@ -533,12 +533,8 @@ impl Forge {
             });
             return match needs {
                 None => Ok(()),
-                Some((stage, _)) => Err(Error::usage(
-                    format!(
-                        "this repository has no commit yet, and stage `{}` needs one to start \
-                         from",
-                        stage.name
-                    ),
+                Some(_) => Err(Error::usage(
+                    "this repository has no commit yet; a run starts from a commit",
                     "git add . && git commit -m \"first\"",
                 )),
             };
@@ -639,7 +635,7 @@ fn run_tier(request: &Request) -> Result<Option<Tier>, Error> {
     Tier::parse(word).map(Some).ok_or_else(|| {
         let known: Vec<&str> = Tier::ALL.iter().map(|tier| tier.as_str()).collect();
         let near = nearest(word, known.iter().copied()).unwrap_or(Tier::Heavy.as_str());
-        let what = format!("--tier {word}: possible: {}", known.join(", "));
+        let what = format!("`{word}` is not a valid --tier; use {}", known.join(", "));
         Error::usage(what, request.said_again(&[("--tier", near)], &[]))
     })
 }

@@ -4,18 +4,18 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use forge_core::{
     Run,
-    flow::{Check, Gate, Stage},
-    id::{UnitId, gate_label},
+    flow::{Check, Directive, Gate, Stage, Work},
+    id::{Scope, UnitId, gate_label, is_meant},
     needs::record_of_unit,
     phase_verdict::phase_verdict,
-    run::State,
+    run::{State, Unit},
     verdict::PhaseVerdict,
     work::{WorkId, WorkKind, WorkRecord},
 };
 use forge_driver::{Error, run_id::short_id};
 use forge_project::suggest::nearest;
 
-use crate::forge::Forge;
+use crate::{forge::Forge, start::quoted};
 
 /// The most phases that an error names.
 const NAMED_MAX: usize = 12;
@@ -43,6 +43,20 @@ pub(crate) struct FoundPhase {
     pub name: String,
 }
 
+/// What a person means by the name of a phase.
+pub(crate) enum AskedPhase {
+    Found(FoundPhase),
+    /// A phase of a task that is in the list of the run, and that the run has not begun.
+    NotBegun {
+        task: String,
+        record: Option<WorkId>,
+        needs: Vec<Directive>,
+    },
+}
+
+/// A unit or a gate of it, in a list of them.
+type PhasePlace = (UnitId, Option<String>);
+
 impl Forge {
     /// Returns the verdict of a phase: a review or another gate by its name, or a stage.
     pub fn verdict(&self, target: &str, phase: &str) -> Result<RecordedVerdict, Error> {
@@ -50,10 +64,14 @@ impl Forge {
         match self.target(target)? {
             VerdictTarget::Run { id, task } => {
                 let (run, _) = self.fold(&id)?;
-                let question =
-                    PhaseQuery { command: "verdict", target, task: task.as_deref(), phase };
-                let found = question.find(&run, &id)?;
-                Ok(recorded(&run, &id, &found))
+                let query = PhaseQuery { command: "verdict", target, task: task.as_deref(), phase };
+                match query.find(&run, &id)? {
+                    AskedPhase::Found(found) => Ok(recorded(&run, &id, &found)),
+                    AskedPhase::NotBegun { task, .. } => Ok(RecordedVerdict {
+                        verdict: PhaseVerdict::Unknown,
+                        why: Some(format!("{task} has not begun")),
+                    }),
+                }
             }
             VerdictTarget::Record(record) => {
                 let next = format!("forge run {}", record.id);
@@ -143,49 +161,33 @@ pub(crate) struct PhaseQuery<'q> {
 
 impl PhaseQuery<'_> {
     /// Returns the only phase that is meant.
-    pub(crate) fn find(&self, run: &Run, id: &str) -> Result<FoundPhase, Error> {
+    pub(crate) fn find(&self, run: &Run, id: &str) -> Result<AskedPhase, Error> {
         let (parts, name) = match self.phase.rsplit_once('/') {
             Some((parts, name)) => (parts.split('/').collect::<Vec<&str>>(), name),
             None => (Vec::new(), self.phase),
         };
-        let units = run.units();
-        let units = units
-            .iter()
-            .filter(|(unit, ..)| self.task.is_none_or(|task| is_of_task(run, unit, task)));
-        let (mut found, mut skipped, mut names) = (Vec::new(), Vec::new(), Vec::new());
-        for (unit, stage, state) in units {
-            names.push(stage.name.as_str());
-            names.extend(
-                stage.gates.iter().filter(|gate| has_verdict(gate)).map(|gate| gate.name.as_str()),
-            );
-            let gate = gate_named(stage, name);
-            let is_work = gate.is_none() && stage.name == name;
-            if (gate.is_none() && !is_work) || !parts.iter().all(|part| is_around(run, unit, part))
-            {
-                continue;
-            }
-            // A task that goes through a pipeline of the settings skips the phases of its flow.
-            let is_skipped = state.state == State::Skipped;
-            let place = if is_skipped { &mut skipped } else { &mut found };
-            place.push((unit.clone(), gate.map(|gate| gate.name.clone())));
+        let units: Vec<(UnitId, &Stage, &Unit)> = run
+            .units()
+            .into_iter()
+            .filter(|(unit, ..)| self.task.is_none_or(|task| is_of_task(run, unit, task)))
+            .filter(|(unit, ..)| parts.iter().all(|part| is_around(run, unit, part)))
+            .collect();
+        if units.is_empty()
+            && let Some(task) = self.task.or(parts.first().copied())
+            && let Some((task, record)) = task_not_begun(run, task)
+            && let Some(needs) = find_phase(&run.definition().flow.stages, name)
+        {
+            return Ok(AskedPhase::NotBegun { task, record, needs: needs.to_vec() });
         }
-        if found.is_empty() {
-            found = skipped;
-        }
-        // Of a gate and a stage around it with the same name, the gate has the verdict.
-        if found.iter().any(|(_, gate)| gate.is_some()) {
-            found.retain(|(_, gate)| gate.is_some());
-        }
-        let forms = |(unit, gate): &(UnitId, Option<String>)| {
-            short_name(run, unit, gate.as_deref(), &found)
-        };
+        let found = places(&units, name);
+        let forms = |(unit, gate): &PhasePlace| self.short_name(run, unit, gate.as_deref(), &found);
         match found.as_slice() {
             [one] => {
                 let name = forms(one);
                 let (unit, gate) = one.clone();
-                Ok(FoundPhase { unit, gate, name })
+                Ok(AskedPhase::Found(FoundPhase { unit, gate, name }))
             }
-            [] => Err(self.unknown(id, name, names)),
+            [] => Err(self.unknown(run, id, name, &units)),
             [first, ..] => {
                 let near = forms(first);
                 let all = found.iter().map(forms);
@@ -195,22 +197,118 @@ impl PhaseQuery<'_> {
         }
     }
 
-    fn unknown(&self, id: &str, name: &str, mut names: Vec<&str>) -> Error {
+    fn unknown(
+        &self,
+        run: &Run,
+        id: &str,
+        name: &str,
+        around: &[(UnitId, &Stage, &Unit)],
+    ) -> Error {
+        let all = run.units();
+        // Where no task has the name, one of this phase is suggested with its own.
+        let units = if around.is_empty() { &all } else { around };
         let mut seen = BTreeSet::new();
-        names.retain(|name| seen.insert(*name));
+        let names = units.iter().flat_map(|(_, stage, _)| phase_names(stage));
+        let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
         let what = format!("`{}` has no phase `{}`", self.target, self.phase);
-        match nearest(name, names.iter().copied()) {
-            Some(near) => Error::usage(format!("{what}; did you mean `{near}`?"), self.help(near)),
-            None => Error::usage(
-                format!("{what}; phases: {}", list(names.iter().map(|name| (*name).to_owned()))),
-                format!("forge status {}", short_id(id)),
-            ),
+        if let Some(near) = nearest(name, names.iter().copied()) {
+            let found = places(units, near);
+            let form = found
+                .first()
+                .map(|(unit, gate)| self.short_name(run, unit, gate.as_deref(), &found));
+            let near = form.unwrap_or_else(|| near.to_owned());
+            return Error::usage(format!("{what}; did you mean `{near}`?"), self.help(&near));
         }
+        Error::usage(
+            format!("{what}; phases: {}", list(names.iter().map(|name| (*name).to_owned()))),
+            format!("forge status {}", short_id(id)),
+        )
     }
 
     fn help(&self, phase: &str) -> String {
-        format!("forge {} {} {phase}", self.command, self.target)
+        format!("forge {} {} {}", self.command, self.target, quoted(phase))
     }
+
+    /// Returns the shortest name that only one of these phases has. The task that was named as the target is not repeated.
+    fn short_name(
+        &self,
+        run: &Run,
+        unit: &UnitId,
+        gate: Option<&str>,
+        all: &[PhasePlace],
+    ) -> String {
+        let last = gate.map_or(unit.stage.as_str(), gate_label);
+        let item = run.definition().flow.item_scope(&unit.scope);
+        let item = item.as_ref().and_then(|scope| scope.item()).filter(|_| self.task.is_none());
+        let others = |is_same: &dyn Fn(&UnitId) -> bool| {
+            all.iter()
+                .filter(|(other, own)| is_same(other) && (other != unit || own.as_deref() != gate))
+                .count()
+        };
+        let task = item.map(|item| format!("{item}/")).unwrap_or_default();
+        let in_task = |other: &UnitId| {
+            run.definition().flow.item_scope(&other.scope)
+                == run.definition().flow.item_scope(&unit.scope)
+        };
+        if others(&|_| true) == 0 || (others(&in_task) == 0 && item.is_some()) {
+            format!("{task}{last}")
+        } else {
+            format!("{task}{}/{last}", unit.stage)
+        }
+    }
+}
+
+/// Returns the names by which people know the phases of a stage.
+fn phase_names(stage: &Stage) -> impl Iterator<Item = &str> {
+    let gates = stage.gates.iter().filter(|gate| has_verdict(gate));
+    [stage.name.as_str()].into_iter().chain(gates.map(|gate| gate.name.as_str()))
+}
+
+/// Returns the phases of a name among units. Those that were skipped count only if there are no others.
+fn places(units: &[(UnitId, &Stage, &Unit)], name: &str) -> Vec<PhasePlace> {
+    let (mut found, mut skipped) = (Vec::new(), Vec::new());
+    for (unit, stage, state) in units {
+        let gate = gate_named(stage, name);
+        if gate.is_none() && stage.name != name {
+            continue;
+        }
+        // A task that goes through a pipeline of the settings skips the phases of its flow.
+        let is_skipped = state.state == State::Skipped;
+        let place = if is_skipped { &mut skipped } else { &mut found };
+        place.push((unit.clone(), gate.map(|gate| gate.name.clone())));
+    }
+    if found.is_empty() {
+        found = skipped;
+    }
+    // Of a gate and a stage around it with the same name, the gate has the verdict.
+    if found.iter().any(|(_, gate)| gate.is_some()) {
+        found.retain(|(_, gate)| gate.is_some());
+    }
+    found
+}
+
+/// Returns what a phase needs, the first one of the name in reading order.
+pub(crate) fn find_phase<'s>(stages: &'s [Stage], phase: &str) -> Option<&'s [Directive]> {
+    stages.iter().find_map(|stage| {
+        if stage.name == phase {
+            return Some(stage.needs.as_slice());
+        }
+        let gate = stage.gates.iter().find(|gate| gate.name == phase);
+        gate.map(|gate| gate.needs.as_slice()).or_else(|| find_phase(stage.inner(), phase))
+    })
+}
+
+/// Returns the id and the record of a task that is in a list of the run, if the run has not begun it.
+fn task_not_begun(run: &Run, name: &str) -> Option<(String, Option<WorkId>)> {
+    run.definition().flow.stages.iter().find_map(|stage| {
+        let Work::Each { list, .. } = &stage.work else { return None };
+        let group = Scope::root().unit(&stage.name);
+        let scopes = run.items(&group, list)?.iter().map(|item| group.item(&item.id));
+        let scope = scopes.into_iter().find(|scope| is_task_of(run, scope, name))?;
+        let has_begun = run.units().iter().any(|(unit, ..)| unit.scope.within(&scope));
+        let id = scope.item()?.to_owned();
+        (!has_begun).then(|| (id, record_of_unit(run, &scope)))
+    })
 }
 
 /// Returns the verdict of a phase, and why it has none.
@@ -248,7 +346,7 @@ fn why_unknown(run: &Run, id: &str, FoundPhase { unit, name, .. }: &FoundPhase) 
 /// Says which question a run waits for, if it does.
 pub(crate) fn waits_for(run: &Run, id: &str) -> Option<String> {
     let question = run.questions().next()?;
-    let (number, unit) = (question.id, &question.unit);
+    let (number, unit) = (question.id, question.unit.label());
     Some(format!("{} waits for your answer to {number}, about {unit}", short_id(id)))
 }
 
@@ -277,37 +375,8 @@ pub(crate) fn has_verdict(gate: &Gate) -> bool {
 
 /// Returns true if a part of a name is a stage or a task around a phase, or the record of that.
 fn is_around(run: &Run, unit: &UnitId, part: &str) -> bool {
-    let is_step = |(stage, item): (&str, &str)| {
-        stage == part || item.eq_ignore_ascii_case(part) || format!("{stage}.{item}") == part
-    };
+    let is_step = |(stage, item): (&str, &str)| stage == part || format!("{stage}.{item}") == part;
     unit.stage == part || unit.scope.steps().any(is_step) || is_of_task(run, unit, part)
-}
-
-/// Returns the shortest name that only one of these phases has.
-fn short_name(
-    run: &Run,
-    unit: &UnitId,
-    gate: Option<&str>,
-    all: &[(UnitId, Option<String>)],
-) -> String {
-    let last = gate.map_or(unit.stage.as_str(), gate_label);
-    let item = run.definition().flow.item_scope(&unit.scope);
-    let item = item.as_ref().and_then(|scope| scope.item());
-    let others = |is_same: &dyn Fn(&UnitId) -> bool| {
-        all.iter()
-            .filter(|(other, own)| is_same(other) && (other != unit || own.as_deref() != gate))
-            .count()
-    };
-    let task = item.map(|item| format!("{item}/")).unwrap_or_default();
-    let in_task = |other: &UnitId| {
-        run.definition().flow.item_scope(&other.scope)
-            == run.definition().flow.item_scope(&unit.scope)
-    };
-    if others(&|_| true) == 0 || (others(&in_task) == 0 && item.is_some()) {
-        format!("{task}{last}")
-    } else {
-        format!("{task}{}/{last}", unit.stage)
-    }
 }
 
 fn list(names: impl Iterator<Item = String>) -> String {
@@ -327,8 +396,14 @@ fn sprint_of(task: &WorkRecord) -> Option<WorkId> {
 /// Returns true if a unit is of the item that a task is.
 fn is_of_task(run: &Run, unit: &UnitId, task: &str) -> bool {
     let Some(scope) = run.definition().flow.item_scope(&unit.scope) else { return false };
+    is_task_of(run, &scope, task)
+}
+
+/// Returns true if the item of a scope is the task of this name: by its id in the run, or by that of its record.
+fn is_task_of(run: &Run, scope: &Scope, task: &str) -> bool {
     let Some(item) = scope.item() else { return false };
-    let record = record_of_unit(run, &unit.scope);
-    item.eq_ignore_ascii_case(task)
-        || record.is_some_and(|record| record.as_str().eq_ignore_ascii_case(task))
+    match record_of_unit(run, scope) {
+        Some(record) => item.eq_ignore_ascii_case(task) || is_meant(record.as_str(), task),
+        None => is_meant(item, task),
+    }
 }

@@ -180,6 +180,9 @@ impl WorkRecords<'_> {
                 }
             }
         }
+        for (name, value) in &mut fields {
+            self.resolve_ends(&typed, name, value)?;
+        }
         self.refuse_unknown_pipeline(&fields)?;
         self.refuse_blocked_folder(kind)?;
         let prefix = self.prefix()?;
@@ -196,13 +199,63 @@ impl WorkRecords<'_> {
         let id = self.settle(kind, id)?;
         let typed = TypedChange { assigned: assigned.to_vec(), ..TypedChange::known(kind, &id) };
         let changes = assigned.iter().map(|text| assignments::parse(&typed, text));
-        let changes = changes.collect::<Result<Vec<(String, FieldChange)>, Error>>()?;
+        let mut changes = changes.collect::<Result<Vec<(String, FieldChange)>, Error>>()?;
+        for (name, change) in &mut changes {
+            match change {
+                FieldChange::Set(value) => self.resolve_ends(&typed, name, value)?,
+                FieldChange::Add(entries) | FieldChange::Remove(entries) => {
+                    for text in entries {
+                        self.resolve_end(&typed, name, text)?;
+                    }
+                }
+                FieldChange::Clear => {}
+            }
+        }
         let set = changes.iter().filter_map(|(name, change)| match change {
             FieldChange::Set(value) => Some((name.clone(), value.clone())),
             FieldChange::Clear | FieldChange::Add(_) | FieldChange::Remove(_) => None,
         });
         self.refuse_unknown_pipeline(&set.collect())?;
         self.change(&WorkCommand::Set { kind, id, changes }, &typed)
+    }
+
+    /// Replaces ends of ids in the value of a field that names records by the whole ids.
+    fn resolve_ends(
+        &self,
+        typed: &TypedChange,
+        field: &str,
+        value: &mut FieldValue,
+    ) -> Result<(), Error> {
+        match value {
+            FieldValue::Text(text) => self.resolve_end(typed, field, text),
+            FieldValue::List(entries) => {
+                entries.iter_mut().try_for_each(|one| self.resolve_ends(typed, field, one))
+            }
+            FieldValue::Flag(_) | FieldValue::Count(_) | FieldValue::Table(_) => Ok(()),
+        }
+    }
+
+    fn resolve_end(
+        &self,
+        typed: &TypedChange,
+        field: &str,
+        text: &mut String,
+    ) -> Result<(), Error> {
+        let Some(rule) = rule(typed.kind, field) else { return Ok(()) };
+        let (FieldShape::Record(named) | FieldShape::Records(named)) = rule.shape else {
+            return Ok(());
+        };
+        // What is no id at all is refused with the other rules of the field.
+        if text.parse::<WorkId>().is_err() {
+            return Ok(());
+        }
+        let with = |id: &WorkId| {
+            let values = typed.values(field).map(|one| if one == text { id.as_str() } else { one });
+            let values = values.collect::<Vec<&str>>().join(",");
+            typed.with(field, &format!("{}={values}", rule.label()))
+        };
+        *text = self.resolve_for(named, text, &with)?.to_string();
+        Ok(())
     }
 
     fn refuse_unknown_pipeline(&self, fields: &Fields) -> Result<(), Error> {
@@ -241,7 +294,8 @@ impl WorkRecords<'_> {
 
     /// Shows a record.
     pub fn show(&mut self, kind: WorkKind, id: &str) -> Result<WorkView, Error> {
-        if let Err(error) = self.settle(kind, id) {
+        let meant = self.resolve(kind, id)?;
+        if let Err(error) = self.settle(kind, meant.as_str()) {
             // A wrong file does not hide the record.
             self.notes.push(error.what);
         }
@@ -301,7 +355,13 @@ impl WorkRecords<'_> {
         let is_unknown =
             |text: &&str| text.parse().is_ok_and(|id: WorkId| matches!(self.row(&id), Ok(None)));
         let Some(wrong) = typed.values(field).find(is_unknown) else { return explained };
-        let Some(near) = self.near(named, wrong) else { return explained };
+        let Some(near) = self.near(named, wrong) else {
+            let all = self.all().unwrap_or_default();
+            if all.iter().any(|row| row.record.kind == named) {
+                return explained;
+            }
+            return Error::usage(explained.what, format!("forge {named} new \"TITLE\""));
+        };
         let values: Vec<&str> =
             typed.values(field).map(|one| if one == wrong { near.as_str() } else { one }).collect();
         let next = typed.with(field, &format!("{}={}", rule.label(), values.join(",")));

@@ -4,7 +4,7 @@ use std::{
     env, fs,
     io::{self, IsTerminal as _},
     path::Path,
-    process::Command,
+    process::{Command, ExitStatus},
 };
 
 use forge_api::Error;
@@ -29,9 +29,15 @@ pub(crate) fn edit_file(editor: &str, path: &Path) -> Result<(), Error> {
     let line = format!("{editor} \"$1\"");
     match Command::new("/bin/sh").args(["-c", &line, "sh"]).arg(path).status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(Error::usage("the editor failed; nothing is changed", editor)),
+        Ok(status) => Err(editor_failed(status, "nothing is changed")),
         Err(error) => Err(Error::file(Path::new("/bin/sh"), &error)),
     }
+}
+
+/// Builds the error for an editor that did not end well.
+pub(crate) fn editor_failed(status: ExitStatus, so: &str) -> Error {
+    let how = status.code().map(|code| format!(" (exit code {code})")).unwrap_or_default();
+    Error::usage(format!("the editor failed{how}; {so}"), "export EDITOR=vi")
 }
 
 /// Opens `content` in the user's editor and returns the edited text; `otherwise` is the error where that cannot be.

@@ -182,6 +182,22 @@ impl JudgementId {
     }
 }
 
+/// Returns true if a person means this id of a task or another record: by all of it, or by whole parts at its end that end with a
+/// number, whatever zeros their numbers begin with. `t01` and `T1` mean `T01`, and `ACME-S01-T01`.
+pub fn is_meant(id: &str, wanted: &str) -> bool {
+    let plain = |text: &str| {
+        let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let letters = &text[..text.len() - digits.len()];
+        (letters.to_ascii_uppercase(), digits.trim_start_matches('0').to_owned())
+    };
+    let last = wanted.rsplit('-').next().unwrap_or_default();
+    let number = last.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let is_end = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let (mut parts, mut ends) = (id.rsplit('-'), wanted.rsplit('-'));
+    id.eq_ignore_ascii_case(wanted)
+        || (is_end && ends.all(|end| parts.next().is_some_and(|part| plain(part) == plain(end))))
+}
+
 /// Returns the name of a gate on screens: Forge's own have names of the engine, all others those of their flow.
 pub fn gate_label(gate: &str) -> &str {
     match gate {

@@ -33,7 +33,7 @@ pub use friction::{FrictionRow, FrictionView, friction, friction_markdown};
 pub use log_level::LogLevel;
 pub use open_findings::open_findings;
 pub use phase_events::{
-    PhaseAction, PhaseEvent, PhaseTotal, TokenSource, phase_events, phase_total,
+    PhaseAction, PhaseEvent, PhaseTotal, REQUEST_CHECK, TokenSource, phase_events, phase_total,
     statistics_markdown,
 };
 pub use phases::PhasesView;

@@ -41,7 +41,13 @@ impl Forge {
         let (Some(id), None) = (id, &request.about) else { return Ok(request.clone()) };
         let Some(mut records) = self.work_to_read()? else { return Ok(request.clone()) };
         let findings = records.take_all()?;
-        let Some(record) = records.known(&id)? else {
+        let command = |id: &WorkId| format!("forge run {id}");
+        let known = match records.known(&id)? {
+            Some(record) => Some(record),
+            None if !is_end_of_id(id.as_str()) => None,
+            None => records.find_by_end_for(id.as_str(), &command)?,
+        };
+        let Some(record) = known else {
             if !looks_like_id(&id) {
                 return Ok(request.clone());
             }
@@ -49,7 +55,7 @@ impl Forge {
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             return Err(Error::usage(
                 format!("there is no record `{id}`{near}"),
-                "forge task list",
+                format!("forge {} list", kind_of_id(&id)),
             ));
         };
         if let Some(holder) = record.run.clone().filter(|holder| self.is_open(holder)) {
@@ -212,6 +218,27 @@ fn looks_like_id(id: &WorkId) -> bool {
         && has(char::is_ascii_digit)
         && !has(char::is_ascii_lowercase)
         && id.as_str().contains(['-', '_'])
+}
+
+/// Returns true if a word can be the end of the id of a task, sprint or bug: `T01`, `S01-T01`, `BUG-001`.
+fn is_end_of_id(word: &str) -> bool {
+    let last = word.rsplit('-').next().unwrap_or(word);
+    let number = last.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns the kind of record that an id has the form of.
+fn kind_of_id(id: &WorkId) -> WorkKind {
+    let id = id.as_str().to_ascii_uppercase();
+    let last = id.rsplit('-').next().unwrap_or(&id);
+    let is_sprint = last.strip_prefix('S').is_some_and(|number| number.parse::<u32>().is_ok());
+    if id.contains("BUG-") {
+        WorkKind::Bug
+    } else if is_sprint {
+        WorkKind::Sprint
+    } else {
+        WorkKind::Task
+    }
 }
 
 /// Returns the flow that a record goes through: its pipeline, or that of its kind.

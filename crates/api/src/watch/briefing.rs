@@ -200,7 +200,11 @@ impl Forge {
             let names = briefing.inbox.iter().map(|file| file.name.as_str());
             let near = forge_project::suggest::nearest(name, names);
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            let what = format!("the inbox of {} has no `{name}`{near}", briefing.call);
+            let all: Vec<&str> = briefing.inbox.iter().map(|file| file.name.as_str()).collect();
+            let there = if near.is_empty() { format!("; it has {}", all.join(", ")) } else { near };
+            let call: Option<CallId> = briefing.call.parse().ok();
+            let call = call.map_or_else(|| briefing.call.clone(), |call| call.label());
+            let what = format!("the inbox of {call} has no `{name}`{there}");
             return Err(Error::usage(what, next));
         };
         let path = Path::new(folder).join(&found.name);
@@ -271,7 +275,7 @@ fn chosen(
             let attempt = selector.attempt.map(|n| format!(" at attempt {n}")).unwrap_or_default();
             let gate =
                 selector.gate.as_ref().map(|gate| format!(" for `{gate}`")).unwrap_or_default();
-            let what = format!("no agent was started for {unit}{attempt}{gate} yet");
+            let what = format!("no agent was started for {}{attempt}{gate} yet", unit.label());
             Error::usage(what, format!("forge status {}", short_id(id)))
         })
 }

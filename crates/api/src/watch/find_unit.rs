@@ -5,7 +5,7 @@
 use forge_core::{
     Run,
     flow::Work,
-    id::{CallId, UnitId},
+    id::{CallId, UnitId, is_meant},
 };
 use forge_driver::{Error, run_id::short_id};
 use forge_project::suggest::nearest;
@@ -77,7 +77,7 @@ pub(crate) fn find(
         [one] => Ok(Target::Unit(units[*one].clone())),
         several => {
             // The name on screens is that of the stage in which the task is worked on.
-            let is_shown = |at: &&usize| units[**at].label().eq_ignore_ascii_case(name);
+            let is_shown = |at: &&usize| is_meant(&units[**at].label(), name);
             match several.iter().filter(is_shown).collect::<Vec<_>>().as_slice() {
                 [one] => Ok(Target::Unit(units[**one].clone())),
                 _ => {
@@ -146,9 +146,9 @@ fn fit(name: &[&str], wanted: &[&str]) -> Option<Fit> {
     })
 }
 
-/// Returns true if a part is meant, in upper or lower case. One without a number fits every number.
+/// Returns true if a part is meant, in upper or lower case, and a task also by the end of its id. One without a number fits every number.
 fn fits(part: &str, wanted: &str) -> bool {
-    let is = |part: &str| part.eq_ignore_ascii_case(wanted);
+    let is = |part: &str| is_meant(part, wanted);
     is(part) || part.split_once('#').is_some_and(|(name, _)| is(name))
 }
 
@@ -204,11 +204,22 @@ mod tests {
             ("T1", vec!["build.T1/implement"]),
             ("T2", vec!["build.T2/implement", "build.T2/plan"]),
             ("T2/implement", vec!["build.T2/implement"]),
+            ("T01", vec!["build.T1/implement"]),
+            ("t02/plan", vec!["build.T2/plan"]),
             ("T3", vec![]),
             ("mplement", vec![]),
         ] {
             assert_eq!(found(&units, wanted), expected, "{wanted}");
         }
+    }
+
+    #[test]
+    fn a_task_is_meant_by_the_end_of_its_id() {
+        let units = ["tasks.ACME-S01-T01/implement", "tasks.ACME-S01-T03/implement/review-code"];
+        assert_eq!(found(&units, "T03"), [units[1]]);
+        assert_eq!(found(&units, "s01-t1"), [units[0]]);
+        assert_eq!(found(&units, "T03/review-code"), [units[1]]);
+        assert!(found(&units, "code").is_empty(), "a stage has no numbers at its end");
     }
 
     #[test]

@@ -142,12 +142,10 @@ impl WorkRecords<'_> {
         let files = std::mem::take(&mut self.refreshed);
         let more = match files.len() {
             0 => return,
-            1 => " was behind its record and is written again".to_owned(),
-            several => {
-                format!(" and {} more were behind their records and are written again", several - 1)
-            }
+            1 => "; commit it".to_owned(),
+            several => format!(" and {} more; commit them", several - 1),
         };
-        self.notes.push(format!("{}{more}; commit with your code", files[0]));
+        self.notes.push(format!("updated {}{more}", files[0]));
     }
 
     /// Takes in all files. Those that name others are tried again after them.
@@ -252,7 +250,8 @@ impl WorkRecords<'_> {
         let read = match read_file(kind, &content) {
             Ok(read) if read.id.as_str() == id.as_str() => read,
             Ok(read) => {
-                let what = format!("`{}` is `{}`, unlike the file", kind.id_key(), read.id);
+                let what =
+                    format!("`{}` is `{}`, unlike the name of the file", kind.id_key(), read.id);
                 return Ok(Err(WorkFinding::new(&path, known, what)));
             }
             Err(flaw) => return Ok(Err(WorkFinding::new(&path, known, flaw.to_string()))),
@@ -267,7 +266,8 @@ impl WorkRecords<'_> {
         match self.submit(&by, &command) {
             Ok((row, is_changed)) => {
                 if is_changed {
-                    self.notes.push(format!("{path} was changed by {}; it is taken in", by.who()));
+                    self.notes
+                        .push(format!("{path} was changed by {}; its record is updated", by.who()));
                 }
                 self.replace_file(&row.record, &content)?;
                 Ok(Ok(()))

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use forge_core::work::{WorkAuthor, WorkCommand, WorkId, WorkKind, WorkRecord, WorkState};
+use forge_core::{
+    id::is_meant,
+    work::{WorkAuthor, WorkCommand, WorkId, WorkKind, WorkRecord, WorkState},
+};
 use forge_driver::{
     Error,
     clock::{file_time, now},
@@ -13,6 +16,9 @@ use forge_store::work::{WorkError, WorkMoment, WorkRow, WorkStore};
 
 use super::refusals;
 use crate::forge::Forge;
+
+/// The most commands that an error names.
+const COMMANDS_MAX: usize = 6;
 
 /// The records of a repository.
 pub struct WorkRecords<'a> {
@@ -69,6 +75,16 @@ impl WorkRecords<'_> {
 
     /// Returns the record that a person means by its id, or by the end of it if no other record of the kind ends so.
     pub(super) fn resolve(&self, kind: WorkKind, text: &str) -> Result<WorkId, Error> {
+        self.resolve_for(kind, text, &|id| format!("forge {kind} show {id}"))
+    }
+
+    /// Returns the record that is meant; for each of several the error has a command with it.
+    pub(super) fn resolve_for(
+        &self,
+        kind: WorkKind,
+        text: &str,
+        command: &dyn Fn(&WorkId) -> String,
+    ) -> Result<WorkId, Error> {
         let id = refusals::parse_id(kind, text)?;
         if self.row(&id)?.is_some() {
             return Ok(id);
@@ -78,20 +94,30 @@ impl WorkRecords<'_> {
         match ends.as_slice() {
             [] => Ok(id),
             [one] => Ok(one.clone()),
-            [first, ..] => {
-                let names: Vec<&str> = ends.iter().map(WorkId::as_str).collect();
+            several => {
+                let names: Vec<&str> = several.iter().map(WorkId::as_str).collect();
                 let folder = kind.folder();
                 let what = format!("several {folder} end with `{text}`: {}", names.join(", "));
-                Err(Error::usage(what, format!("forge {kind} show {first}")))
+                let commands = several.iter().take(COMMANDS_MAX).map(command);
+                Err(Error::usage(what, commands.collect::<Vec<String>>().join("\n   or: ")))
             }
         }
     }
 
     /// Returns the record of any kind that a person means by its id or the end of it.
     pub fn find_by_end(&self, text: &str) -> Result<Option<WorkRecord>, Error> {
+        self.find_by_end_for(text, &|id| format!("forge verdict {id} PHASE"))
+    }
+
+    /// Returns the record that is meant; for each of several the error has a command with it.
+    pub(crate) fn find_by_end_for(
+        &self,
+        text: &str,
+        command: &dyn Fn(&WorkId) -> String,
+    ) -> Result<Option<WorkRecord>, Error> {
         let mut found = None;
         for kind in WorkKind::ALL {
-            let meant = self.resolve(kind, text)?;
+            let meant = self.resolve_for(kind, text, command)?;
             found = found.or(self.row(&meant)?);
         }
         Ok(found.map(|row| row.record))
@@ -105,7 +131,7 @@ impl WorkRecords<'_> {
             .filter(|row| row.record.kind == kind)
             .map(|row| row.record.id.as_str())
             .collect();
-        let mut ends = own.iter().copied().filter(|id| has_numbers_of(id, text));
+        let mut ends = own.iter().copied().filter(|id| is_meant(id, text));
         let end = ends.next().filter(|_| ends.next().is_none());
         end.or_else(|| nearest(&text.to_ascii_uppercase(), own.iter().copied())).map(str::to_owned)
     }
@@ -171,17 +197,6 @@ fn ends_with(id: &WorkId, end: &str) -> bool {
     id.as_bytes()[place] == b'-' && id[place + 1..].eq_ignore_ascii_case(end)
 }
 
-/// Returns true if an id ends with these parts, whatever zeros their numbers begin with: `S1` in `ACME-S01`.
-fn has_numbers_of(id: &str, end: &str) -> bool {
-    let plain = |text: &str| {
-        let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
-        let letters = &text[..text.len() - digits.len()];
-        (letters.to_ascii_uppercase(), digits.trim_start_matches('0').to_owned())
-    };
-    let (mut parts, mut wanted) = (id.rsplit('-'), end.rsplit('-'));
-    wanted.all(|wanted| parts.next().is_some_and(|part| plain(part) == plain(wanted)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,7 +209,5 @@ mod tests {
         {
             assert_eq!(ends_with(&id, end), is_end, "{end}");
         }
-        assert!(has_numbers_of("ACME-S01", "S1") && has_numbers_of("ACME-S01-T02", "S1-T2"));
-        assert!(!has_numbers_of("ACME-S01", "S2") && !has_numbers_of("ACME-S01", "T1"));
     }
 }

@@ -184,8 +184,10 @@ fn help_with_field(typed: &TypedChange, field: &str, label: &str) -> String {
         Some((FieldShape::Record(named) | FieldShape::Records(named), _)) => {
             format!("forge {named} list")
         }
-        Some((FieldShape::Choice([first, ..]), _)) => {
-            typed.with(label, &format!("{label}={first}"))
+        Some((FieldShape::Choice(known @ [first, ..]), _)) => {
+            let value = typed.values(field).next().unwrap_or_default().to_lowercase();
+            let near = nearest(&value, known.iter().copied()).unwrap_or(first);
+            typed.with(label, &format!("{label}={near}"))
         }
         Some((_, FieldOwner::Required | FieldOwner::Optional)) if label == "title" => {
             match &typed.subject {

@@ -211,7 +211,7 @@ impl RecordPlace {
         let read = read_file(kind, content).map_err(|flaw| self.refused(&flaw.to_string()))?;
         if read.id.as_str() != self.name {
             return Err(self.refused(&format!(
-                "`{}` is `{}`, unlike the file",
+                "`{}` is `{}`, unlike the name of the file",
                 kind.id_key(),
                 read.id
             )));

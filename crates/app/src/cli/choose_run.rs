@@ -24,6 +24,7 @@ use crate::{
     picker::{self, pick},
     terminal_info,
     text::{
+        answer_text::{none_of, offers},
         run_list::list_line,
         state_words::{DrivenBy, listed_mark},
         status_text::next_command,
@@ -204,6 +205,10 @@ fn pick_run(forge: &Forge, rows: &[&RunRow], action: RunAction) -> Result<String
     let now = now();
     let mut rows = rows.to_vec();
     rows.sort_by_cached_key(|row| need_order(forge, row));
+    let needing = rows.len();
+    if let RunAction::Decide { choice } = action {
+        rows = offering_runs(forge, rows, choice)?;
+    }
     let width = terminal_info::terminal_width().saturating_sub(picker::MARK_WIDTH);
     let line = |row: &&RunRow| run_line(forge, row, &BTreeSet::new(), now, width);
     let lines: Vec<String> = rows.iter().map(line).collect();
@@ -223,7 +228,10 @@ fn pick_run(forge: &Forge, rows: &[&RunRow], action: RunAction) -> Result<String
             format!("{command}   # {}", format::one_line(&sanitize(&row.title), TITLE_MAX))
         });
         let commands = commands.collect::<Vec<String>>().join("\n   or: ");
-        let what = format!("{} runs need you; name one", rows.len());
+        let what = match rows.as_slice() {
+            [_] => format!("{needing} runs need you, and one offers {}; name it", choice.command()),
+            _ => format!("{needing} runs need you; name one"),
+        };
         return Err(Error::usage(what, commands));
     }
     let mut listed: Vec<String> =
@@ -235,6 +243,30 @@ fn pick_run(forge: &Forge, rows: &[&RunRow], action: RunAction) -> Result<String
         format!("{} runs can be {past_participle}; name one", rows.len()),
         format!("{command}, where RUN is one of\n{}", listed.join("\n")),
     ))
+}
+
+/// Returns the runs with a question that offers an answer. If there are none, they are named with the command that shows theirs.
+fn offering_runs<'r>(
+    forge: &Forge,
+    rows: Vec<&'r RunRow>,
+    choice: Choice,
+) -> Result<Vec<&'r RunRow>, Error> {
+    let number = rows.len();
+    let shown = rows.iter().take(LISTED_MAX);
+    let shown = shown.map(|row| format!("forge status {}", format::short_id(&row.run)));
+    let next = shown.collect::<Vec<String>>().join("\n   or: ");
+    let mut offering = Vec::new();
+    for row in rows {
+        if forge.view(&row.run)?.asked.iter().any(|asked| offers(asked, choice)) {
+            offering.push(row);
+        }
+    }
+    if offering.is_empty() {
+        let what =
+            format!("{number} runs need you, and {} offers {}", none_of(number), choice.command());
+        return Err(Error::usage(what, next));
+    }
+    Ok(offering)
 }
 
 /// Returns a command as it was typed, with a run behind its name.

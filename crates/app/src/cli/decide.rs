@@ -31,7 +31,8 @@ use crate::{
     picker::pick,
     terminal_output,
     text::answer_text::{
-        AnswerOption, OpenQuestions, answer_options, not_offered, override_reason,
+        AnswerOption, OpenQuestions, answer_commands, answer_options, none_of, not_offered, offers,
+        override_reason,
     },
 };
 
@@ -229,27 +230,41 @@ impl DecideArgs {
                 Error::usage(what, format!("forge status {id}"))
             });
         }
-        let line = |one: &QuestionView| {
+        let line = |one: &&QuestionView| {
             format!("{}  {}: {}", one.question, format::unit_label(&one.unit), one.text)
         };
+        let offering: Vec<&QuestionView> =
+            asked.iter().filter(|one| offers(one, verb.choice())).collect();
         match asked {
             [one] => Ok(one),
             [] => {
                 let what = format!("{id} has no open question");
                 Err(Error::usage(what, format!("forge status {id}")))
             }
-            several if can_ask() => {
-                let lines: Vec<String> = several.iter().map(line).collect();
+            several if offering.is_empty() => {
+                let (number, none) = (several.len(), none_of(several.len()));
+                let what = format!(
+                    "{id} has {number} open questions, and {none} offers {}",
+                    verb.command()
+                );
+                let commands = several
+                    .iter()
+                    .map(|one| answer_commands(id, one, OpenQuestions::Several))
+                    .collect::<Vec<String>>();
+                Err(Error::usage(what, commands.join("\n   or: ")))
+            }
+            _ if can_ask() => {
+                let lines: Vec<String> = offering.iter().map(line).collect();
                 let command = verb.command();
                 let picked = pick(&format!("Which question do you {command}?"), &lines, &[]);
-                picked.map(|picked| &several[picked.line]).ok_or_else(Error::left)
+                picked.map(|picked| offering[picked.line]).ok_or_else(Error::left)
             }
             several => {
-                let command = |one: &QuestionView| {
+                let command = |one: &&QuestionView| {
                     format!("forge {} {id} --question {}", verb.command(), one.question)
                 };
                 let what = format!("{id} has {} open questions; name one", several.len());
-                let commands: Vec<String> = several.iter().map(command).collect();
+                let commands: Vec<String> = offering.iter().map(command).collect();
                 Err(Error::usage(what, commands.join("\n   or: ")))
             }
         }

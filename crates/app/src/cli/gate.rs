@@ -19,6 +19,9 @@ pub(crate) struct GateArgs {
 #[derive(Subcommand)]
 enum GateSubcommand {
     /// Check the gates of a phase, and say what is missing
+    #[command(
+        after_help = "Exit codes: 0 all gates hold, 1 something is missing, 2 one cannot be read."
+    )]
     Check {
         /// Name a run, or a task, sprint or bug
         #[arg(value_name = "RUN|ID")]

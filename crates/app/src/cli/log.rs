@@ -16,7 +16,9 @@ use forge_core::{
     routing::Route,
     run::Phase,
     verdict::PhaseVerdict,
-    view::{LogLevel, LogLine, PhaseAction, PhaseEvent, phase_total, sanitize, span},
+    view::{
+        LogLevel, LogLine, PhaseAction, PhaseEvent, REQUEST_CHECK, phase_total, sanitize, span,
+    },
 };
 
 use super::common::{json_line, named_or_latest, open_forge};
@@ -222,24 +224,29 @@ struct PhaseLine {
 
 impl PhaseLine {
     fn new(event: &PhaseEvent) -> Self {
-        let place = match (&event.task, &event.sprint) {
-            (Some(task), Some(sprint)) => {
+        let call: Option<CallId> = event.call.as_ref().and_then(|call| call.parse().ok());
+        let phase = gate_label(&event.phase);
+        let place = match (&event.task, &event.sprint, &call) {
+            (Some(task), Some(sprint), call) => {
+                let item = call.as_ref().and_then(|call| call.unit().scope.steps().next());
+                let item = item.map(|(_, item)| item).filter(|item| item != task);
                 let own = task.strip_prefix(sprint.as_str()).and_then(|own| own.strip_prefix('-'));
-                format!("{} {}", own.unwrap_or(task), gate_label(&event.phase))
+                format!("{} {phase}", item.or(own).unwrap_or(task))
             }
-            (Some(_), None) => gate_label(&event.phase).to_owned(),
-            (None, _) => {
-                let call = event.call.as_ref().and_then(|call| call.parse().ok());
-                call.map_or_else(|| gate_label(&event.phase).to_owned(), |call| place(&call))
-            }
+            (None, _, Some(call)) if phase != REQUEST_CHECK => place(call),
+            (_, _, _) => phase.to_owned(),
         };
         let iteration =
             if event.iteration > 1 { format!(" {}", event.iteration) } else { String::new() };
         let names = [&event.agent, &event.model];
-        let names = names.into_iter().map(String::as_str).filter(|name| !name.is_empty());
+        let names = names.into_iter().map(String::as_str);
+        let names = names.filter(|name| !name.is_empty() && *name != UNKNOWN_MODEL);
         let is_call = event.is_call();
-        let said =
-            if event.summary.is_empty() { event.notes.join("; ") } else { event.summary.clone() };
+        let said = match blocked_by(event) {
+            Some(what) => what.to_owned(),
+            None if event.summary.is_empty() => event.notes.join("; "),
+            None => event.summary.clone(),
+        };
         Self {
             date: format::date(event.at),
             time: format::clock_time(event.at),
@@ -264,6 +271,11 @@ fn place(call: &CallId) -> String {
     call.gate().map_or(unit.clone(), |gate| format!("{unit} {}", gate_label(gate)))
 }
 
+/// Returns what blocks an agent, if it said so.
+fn blocked_by(event: &PhaseEvent) -> Option<&str> {
+    event.notes.first()?.strip_prefix("blocked: ")
+}
+
 /// Says what came of a phase, in the words of screens.
 fn result_text(event: &PhaseEvent) -> &'static str {
     let begins = |word: &str| event.notes.first().is_some_and(|note| note.starts_with(word));
@@ -277,10 +289,11 @@ fn result_text(event: &PhaseEvent) -> &'static str {
         },
         PhaseAction::GateFailed => "failed",
         PhaseAction::SubagentRetry => "no result, again",
+        PhaseAction::SubagentEscalated if blocked_by(event).is_some() => "blocked",
         PhaseAction::SubagentEscalated => "no result",
         PhaseAction::VerdictMalformed => "unreadable",
         PhaseAction::Escalated if begins("failed: ") => "failed",
-        PhaseAction::Escalated if begins("blocked: ") => "blocked",
+        PhaseAction::Escalated if blocked_by(event).is_some() => "blocked",
         PhaseAction::Escalated => "needs you",
         PhaseAction::TaskSkipped => "not finished",
     }
@@ -288,6 +301,14 @@ fn result_text(event: &PhaseEvent) -> &'static str {
 
 /// The longest name in the column of phases.
 const PHASE_WIDTH_MAX: usize = 34;
+/// The width to which names of phases are cut before other columns are left out.
+const PHASE_WIDTH_MIN: usize = 16;
+/// The width of a time.
+const TIME_WIDTH: usize = 8;
+/// The space between columns.
+const GAP: &str = "  ";
+/// The name of a model that no program has told.
+const UNKNOWN_MODEL: &str = "unknown";
 /// The spaces before what is said of a phase.
 const SAID_INDENT: &str = "          ";
 
@@ -297,18 +318,39 @@ fn phase_lines(rows: &[PhaseLine], width: usize) -> Vec<String> {
         let cells = rows.iter().map(|row| text_width::width(cell(row)));
         cells.max().unwrap_or_default().max(heading.len())
     };
-    let phase = longest(|row| &row.phase, "PHASE").min(PHASE_WIDTH_MAX);
+    let longest_phase = longest(|row| &row.phase, "PHASE").min(PHASE_WIDTH_MAX);
     let result = longest(|row| &row.result, "RESULT");
     let took = longest(|row| &row.took, "TOOK");
     let tokens = longest(|row| &row.tokens, "TOKENS");
     let cost = longest(|row| &row.cost, "COST");
+    let agent = longest(|row| &row.agent, "AGENT");
+    // Where there is no room, names of phases are cut; then tokens, and then agents are left out. The cost stays.
+    let room_without = |other: usize| {
+        let fixed = TIME_WIDTH + result + took + cost + 4 * GAP.len() + other;
+        width.saturating_sub(fixed)
+    };
+    let needed = longest_phase.min(PHASE_WIDTH_MIN);
+    let (with_agent, with_both) = (agent + GAP.len(), agent + tokens + 2 * GAP.len());
+    let (room, has_tokens, has_agent) = if room_without(with_both) >= needed {
+        (room_without(with_both), true, true)
+    } else if room_without(with_agent) >= needed {
+        (room_without(with_agent), false, true)
+    } else {
+        (room_without(0), false, false)
+    };
+    let phase = longest_phase.min(room.max(needed));
     let line = |cells: [&str; 7]| {
         let [time, name, what, time_at_work, used, price, agent] = cells;
-        let name = text_width::pad(&text_width::cut_middle(name, phase), phase);
-        let line = format!(
-            "{time:<8}  {name}  {what:<result$}  {time_at_work:>took$}  {used:>tokens$}  {price:>cost$}  {agent}"
-        );
-        format::cut_end(line.trim_end(), width)
+        let mut cells = vec![
+            format!("{time:<TIME_WIDTH$}"),
+            text_width::pad(&text_width::cut_middle(name, phase), phase),
+            format!("{what:<result$}"),
+            format!("{time_at_work:>took$}"),
+        ];
+        cells.extend(has_tokens.then(|| format!("{used:>tokens$}")));
+        cells.push(format!("{price:>cost$}"));
+        cells.extend(has_agent.then(|| agent.to_owned()));
+        format::cut_end(cells.join(GAP).trim_end(), width)
     };
     let headings = ["TIME", "PHASE", "RESULT", "TOOK", "TOKENS", "COST", "AGENT"];
     let (mut lines, mut day) = (vec![line(headings)], today());
@@ -331,4 +373,42 @@ fn phase_lines(rows: &[PhaseLine], width: usize) -> Vec<String> {
 
 fn today() -> String {
     format::date(now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(phase: &str) -> PhaseLine {
+        let text = |text: &str| text.to_owned();
+        PhaseLine {
+            date: today(),
+            time: text("10:00:00"),
+            phase: text(phase),
+            result: text("changes requested"),
+            took: text("2m34s"),
+            tokens: text("148k"),
+            cost: text("$0.04"),
+            agent: text("claude claude-opus-4-8"),
+            said: String::new(),
+            route: String::new(),
+        }
+    }
+
+    #[test]
+    fn where_there_is_no_room_names_are_cut_and_tokens_and_agents_are_left_out_but_never_costs() {
+        let rows = [row("T1 implement protected-file check"), row("T1 plan")];
+        for (width, headings) in [
+            (120, "TIME PHASE RESULT TOOK TOKENS COST AGENT"),
+            (92, "TIME PHASE RESULT TOOK TOKENS COST AGENT"),
+            (84, "TIME PHASE RESULT TOOK COST AGENT"),
+            (60, "TIME PHASE RESULT TOOK COST"),
+        ] {
+            let lines = phase_lines(&rows, width);
+            let found: Vec<&str> = lines[0].split_whitespace().collect();
+            assert_eq!(found.join(" "), headings, "{width}");
+            assert!(lines[1].contains("$0.04"), "{width}: {}", lines[1]);
+            assert!(lines.iter().all(|line| text_width::width(line) <= width), "{lines:?}");
+        }
+    }
 }

@@ -19,7 +19,10 @@ use forge_core::{
     },
 };
 
-use super::common::{open_forge, print_json};
+use super::{
+    common::{open_forge, print_json},
+    usage_errors::nearest,
+};
 use crate::{format, terminal_info, terminal_output, verbosity::Verbosity};
 
 /// Records that cannot be blocked.
@@ -306,8 +309,17 @@ fn list(kind: WorkKind, state: Option<&str>, json: bool) -> Result<ExitCode, Err
     if let Some(wrong) = state.filter(|wanted| kind.states().all(|known| known.as_str() != *wanted))
     {
         let known: Vec<&str> = kind.states().map(WorkState::as_str).collect();
-        let what = format!("a {kind} has no state `{wrong}`; states: {}", known.join(", "));
-        return Err(Error::usage(what, format!("forge {kind} list")));
+        let what = format!("a {kind} has no state `{wrong}`");
+        return Err(match nearest(wrong, known.iter().copied()) {
+            Some(near) => Error::usage(
+                format!("{what}; did you mean `{near}`?"),
+                format!("forge {kind} list --state {near}"),
+            ),
+            None => Error::usage(
+                format!("{what}; states: {}", known.join(", ")),
+                format!("forge {kind} list"),
+            ),
+        });
     }
     let forge = open_forge()?;
     let mut lines = Vec::new();
@@ -510,7 +522,7 @@ fn next_steps(view: &WorkView) -> Vec<(&'static str, String)> {
     });
     match (status, taken) {
         (WorkState::Escalated, Some(run)) => {
-            vec![("to continue", format!("forge status {run}")), ("if that run is over", unblock)]
+            vec![("to continue", format!("forge status {run}")), ("after that run", unblock)]
         }
         (status, _) if status.is_stop() => vec![("to continue", unblock)],
         (_, _) => Vec::new(),
@@ -545,7 +557,7 @@ fn sentence(event: &WorkEvent) -> String {
             let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
             format!("moved from {from} to {to}{why}")
         }
-        WorkFact::Taken { run } => return format!("taken on by {}", format::short_id(run)),
+        WorkFact::Taken { run } => return format!("work began in {}", format::short_id(run)),
         WorkFact::FileTaken { to, fields, .. } => {
             let state = to.map(|to| format!("state to {to}"));
             let fields = Some(names(fields)).filter(|names| !names.is_empty());

@@ -16,9 +16,10 @@ use forge_api::{Error, start::quoted};
 const RUN: &str = "run";
 
 /// Names that people know from other programs, and the command that does it here.
-const COMMAND_HABITS: [(&str, &str); 27] = [
+const COMMAND_HABITS: [(&str, &str); 28] = [
     ("accept", "approve"),
     ("begin", "run"),
+    ("checkout", "open"),
     ("continue", "resume"),
     ("cost", "stats"),
     ("create", "run"),
@@ -430,7 +431,7 @@ fn strings(error: &clap::Error, kind: ContextKind) -> Vec<String> {
 }
 
 /// Returns the word that was probably meant: one that begins like that, or that differs in at most a third of its letters.
-fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = wrong.trim_start_matches('-').chars().count();
     let most = (length / 3).max(1);
     let near = known.filter_map(|known| {

@@ -11,6 +11,7 @@ use crate::terminal_output;
 
 /// Print the verdict of a phase: approved, revision, n/a or unknown
 #[derive(Args)]
+#[command(after_help = "Exit codes: 0 approved, 1 any other verdict, 2 no such run or phase.")]
 pub(crate) struct VerdictArgs {
     /// Name a run, or a task, sprint or bug
     #[arg(value_name = "RUN|ID")]

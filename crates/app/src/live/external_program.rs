@@ -16,7 +16,7 @@ use forge_api::Error;
 use rustix::process::{Signal, getpid, kill_process};
 
 use super::signals::{ScreenSignal, ScreenSignals};
-use crate::editor::text_editor;
+use crate::editor::{editor_failed, text_editor};
 
 /// How often a program is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
@@ -77,7 +77,7 @@ pub(crate) fn run_editor(so_far: &str, signals: &mut ScreenSignals) -> Result<St
     let _ = fs::remove_file(&path);
     match status {
         Ok(status) if status.success() => text,
-        Ok(_) => Err(Error::usage("the editor failed; nothing was written", editor)),
+        Ok(status) => Err(editor_failed(status, "nothing was sent")),
         Err(error) => Err(Error::file(Path::new("/bin/sh"), &error)),
     }
 }

@@ -376,10 +376,12 @@ fn question_lines(
         OpenQuestions::One => String::new(),
         OpenQuestions::Several => format!(" ({} of {})", at + 1, asked.len()),
     };
+    // It is wrapped with its place among the open ones.
+    let question =
+        &QuestionView { question: format!("{}{place}", question.question), ..question.clone() };
     let with = |lines: usize| {
         let layout = QuestionLayout::Screen { lines };
         let text = question_text(run, question, layout, columns.saturating_sub(2));
-        let text = text.replacen(" · ", &format!("{place} · "), 1);
         wrap(&text, columns.saturating_sub(1)).iter().map(|text| format!(" {text}")).collect()
     };
     let (mut fits, mut too_many) = (PROOF_LINES, room.max(PROOF_LINES) + 1);

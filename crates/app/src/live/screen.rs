@@ -130,7 +130,7 @@ pub(super) struct LiveScreen<'a> {
     pub(super) terminal: Option<RawTerminal>,
     pub(super) painter: Painter,
     features: TerminalFeatures,
-    keys: KeyReader,
+    pub(super) keys: KeyReader,
     pub(super) mode: ScreenMode,
     /// The selected unit of the tree.
     pub(super) chosen: Option<String>,

@@ -14,11 +14,12 @@ use super::{
     external_program,
     frame::key_help,
     input_box::InputResult,
-    keys::KeyPress,
+    keys::{KeyPress, KeyReader},
     question::DialogResult,
     screen::{LiveScreen, ScreenExit, ScreenMode, find_question},
     signals::ScreenSignals,
     status_message::StatusMessage,
+    terminal,
 };
 use crate::{
     document, terminal_info,
@@ -271,7 +272,7 @@ impl LiveScreen<'_> {
         }
     }
 
-    /// Gives the terminal to another program, which gets Ctrl-C meanwhile.
+    /// Gives the terminal to another program, which gets Ctrl-C meanwhile. What was typed before it ended was for that program.
     fn with_released_terminal<T>(
         &mut self,
         run: impl FnOnce(&mut ScreenSignals) -> Result<T, Error>,
@@ -279,6 +280,8 @@ impl LiveScreen<'_> {
         self.terminal = None;
         let done = run(&mut self.signals);
         self.signals.received();
+        self.keys = KeyReader::default();
+        terminal::discard_input();
         done
     }
 }

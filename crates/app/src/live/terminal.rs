@@ -10,7 +10,9 @@ use std::{
 };
 
 use forge_api::Error;
-use rustix::termios::{self, LocalModes, OptionalActions, SpecialCodeIndex, Termios};
+use rustix::termios::{
+    self, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios,
+};
 
 use super::{
     line::ScreenSize,
@@ -80,6 +82,11 @@ pub(crate) fn restore() {
         write(LEAVE.as_bytes());
         let _gone = termios::tcsetattr(io::stdin(), OptionalActions::Now, &before);
     }
+}
+
+/// Drops what was typed and not read yet.
+pub(crate) fn discard_input() {
+    let _gone = termios::tcflush(io::stdin(), QueueSelector::IFlush);
 }
 
 /// Writes to the terminal. Its loss is reported by a signal.

@@ -2,7 +2,7 @@
 
 use forge_api::Error;
 use forge_core::{
-    event::Answer,
+    event::{Answer, Choice},
     id::gate_label,
     view::{AnswerWords, OptionView, QuestionView},
 };
@@ -117,6 +117,16 @@ pub(crate) fn answer_commands(id: &str, question: &QuestionView, open: OpenQuest
     let options = answer_options(question);
     let commands = options.iter().map(|one| answer_command(id, &question.question, one, open));
     commands.collect::<Vec<_>>().join("\n   or: ")
+}
+
+/// Returns true if a question offers an answer.
+pub(crate) fn offers(question: &QuestionView, choice: Choice) -> bool {
+    answer_options(question).iter().any(|option| option.answer.choice() == choice)
+}
+
+/// Returns how none of so many is said.
+pub(crate) const fn none_of(number: usize) -> &'static str {
+    if number == 2 { "neither" } else { "none" }
 }
 
 /// Builds the error for an answer that a question does not offer; it names those that it does.

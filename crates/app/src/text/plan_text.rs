@@ -21,7 +21,8 @@ pub(crate) fn plan_text(plan: &StartPlan, width: usize) -> String {
         row("Checks", &checks_text(&plan.checks, from));
     }
     if let Some((effort, why)) = &plan.effort {
-        row("Size", &format!("{effort} ({why}; change it with --effort)"));
+        let change = if why.contains("--effort") { "" } else { "; change it with --effort" };
+        row("Size", &format!("{effort} ({why}{change})"));
     }
     if let Some(budget) = budget_text(plan) {
         row("Budget", &budget);
@@ -98,7 +99,7 @@ pub(crate) fn estimate_text(estimate: &Estimate) -> String {
         parts.push(money_range(*least, *most));
     }
     let basis = match earlier_runs {
-        0 => "rough, no earlier runs here".to_owned(),
+        0 => "rough, no earlier runs of this flow".to_owned(),
         1 => "from 1 earlier run".to_owned(),
         n => format!("from {n} earlier runs"),
     };

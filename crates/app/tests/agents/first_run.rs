@@ -62,7 +62,7 @@ fn a_request_alone_is_a_run_with_the_only_agent_the_found_checks_and_the_default
             "Checks   make test (found in the project)",
             "Budget   stops at $10 or after 60 calls of unknown price (default; change it",
             "Estimate 2 calls",
-            "(rough, no earlier runs here)",
+            "(rough, no earlier runs of this flow)",
         ],
     );
     let run = world.latest();

@@ -57,7 +57,7 @@ fn a_tier_for_the_run_and_settings_of_a_role_outweigh_what_the_role_says() {
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(asked(&world), ["writer one", "reviewer one"]);
     let refused = world.refused(&["run", "--flow", "draft", "do it", "--tier", "strong"]);
-    has(&refused, &["--tier strong: possible: light, standard, heavy, max"]);
+    has(&refused, &["`strong` is not a valid --tier; use light, standard, heavy, max"]);
 }
 
 #[test]

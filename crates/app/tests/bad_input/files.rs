@@ -176,7 +176,7 @@ fn a_repository_without_a_commit_is_no_place_for_code_but_for_anything_else() {
     let run = [&["run", "do it", "--flow", "change"], scenario.as_slice()].concat();
     has(
         &world.refused(&run),
-        &["this repository has no commit yet", "stage `implement`", "help: git add"],
+        &["this repository has no commit yet", "a run starts from a commit", "help: git add"],
     );
     assert_eq!(world.ids().len(), 1);
 }

@@ -119,7 +119,7 @@ fn an_agent_that_leaves_nothing_gets_a_simplified_brief_and_then_the_task_is_esc
             "escalated",
             "The agent failed twice",
             "to continue            forge status ",
-            "if that run is over    forge task unblock ACME-S01-T02 \"WHY\"",
+            "after that run         forge task unblock ACME-S01-T02 \"WHY\"",
         ],
     );
 }

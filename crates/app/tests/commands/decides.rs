@@ -140,11 +140,16 @@ fn an_answer_goes_to_no_run_only_because_the_others_do_not_offer_it() {
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let second = world.latest();
     let records = [&first, &second].map(|run| world.records(run));
-    for answer in ["approve", "retry", "reject"] {
+    let command = |answer: &str, run: &str| format!("forge {answer} {}", short(run));
+    for (answer, offers, other) in [("approve", &first, &second), ("retry", &second, &first)] {
         let refused = world.refused(&[answer]);
-        let commands = [&second, &first].map(|run| format!("forge {answer} {}", short(run)));
-        has(&refused, &["2 runs need you; name one", &commands[0], &commands[1]]);
+        let what = format!("2 runs need you, and one offers {answer}; name it");
+        has(&refused, &[&what, &command(answer, offers)]);
+        assert!(!refused.contains(&command(answer, other)), "{refused}");
     }
+    let refused = world.refused(&["reject"]);
+    let both = [&second, &first].map(|run| command("reject", run));
+    has(&refused, &["2 runs need you; name one", &both[0], &both[1]]);
     assert_eq!([&first, &second].map(|run| world.records(run)), records);
 }
 

@@ -76,7 +76,7 @@ fn a_write_that_would_be_a_valid_record_is_allowed_and_any_other_is_refused_with
         ),
         ("\"Parse the header\"", "7", "`title` must be a text, not a number"),
         ("{\n  \"taskId\"", "{{\n  \"taskId\"", "line 1 is not JSON"),
-        ("ACME-S01-T01", "ACME-S01-T02", "`taskId` is `ACME-S01-T02`, unlike the file"),
+        ("ACME-S01-T01", "ACME-S01-T02", "`taskId` is `ACME-S01-T02`, unlike the name of the file"),
         ("\"rev\": 1", "\"other\": 1", "`forge.other` is not a field here"),
     ] {
         let said = ask(&world, "Edit", &edit(&path, old, new));

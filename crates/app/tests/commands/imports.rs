@@ -316,7 +316,7 @@ fn what_breaks_a_rule_is_reported_with_file_field_and_rule_and_the_rest_is_impor
         ("tasks/P1", "`writes` has the path `../../etc`"),
         ("tasks/S1", "a task has no state `bananas`"),
         ("tasks/N1", "`taskId` is wrong: `../../N1` is not the name of a record"),
-        ("tasks/N2", "`taskId` is `T-9`, unlike the file"),
+        ("tasks/N2", "`taskId` is `T-9`, unlike the name of the file"),
         ("tasks/..x", "`taskId` is wrong"),
         ("tasks/B1", "line 3 is not JSON"),
         ("tasks/B2", "line 1 is not JSON"),

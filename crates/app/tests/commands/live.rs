@@ -479,6 +479,22 @@ fn an_editor_and_a_pager_have_the_terminal_for_a_while_and_progress_is_the_lates
 }
 
 #[test]
+fn what_is_typed_before_an_editor_fails_answers_nothing() {
+    let world = World::new();
+    world.scenario(CONTENT);
+    let _ = world.command(&RUN);
+    let words = [&["env", "EDITOR=sleep 1; false", FORGE], &RUN[..]].concat();
+    let mut person = Person::with(&world, &words.iter().map(OsString::from).collect::<Vec<_>>());
+    person.until_sees("Is this the document you want?");
+    person.press("ehello\r");
+    person.until_sees("the editor failed (exit code 1); nothing was sent");
+    let view = world.view(&run_of(&world));
+    assert_eq!(view["asked"][0]["question"], "Q1", "{view}");
+    person.press(CTRL_C);
+    assert_eq!(person.end(), WAITS, "{}", person.screen());
+}
+
+#[test]
 fn without_colours_and_on_a_dumb_terminal_nothing_is_coloured() {
     let world = World::new();
     world.scenario(CONTENT);

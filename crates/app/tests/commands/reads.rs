@@ -94,7 +94,7 @@ fn a_run_is_named_by_any_beginning_that_is_its_own() {
     assert!(!said.contains("other"), "{said}");
     let (most, last) = find("other").split_at(find("other").len() - 1);
     let near = format!("{most}{}", if last == "x" { "y" } else { "x" });
-    has(&world.refused(&["status", &near]), &["no run `", find("other")]);
+    has(&world.refused(&["status", &near]), &["no run `", short(find("other"))]);
     for (command, wrong) in [
         ("status", "nothing-like-it"),
         ("log", "nope"),

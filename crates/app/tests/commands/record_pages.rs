@@ -234,6 +234,6 @@ fn friction_is_kept_shown_and_given_to_the_retrospective_and_a_flaw_of_it_fails_
     assert_eq!((of("ACME-S01-T01"), of("ACME-S01-T02")), (6, 6));
     has(
         &world.ok(&["log", &id, "--phases"]),
-        &["PHASE ", "TOKENS", " AGENT", "  T01 implement  ", "  T01 review-code  approved "],
+        &["PHASE ", "TOKENS", " AGENT", "  T1 implement  ", "  T1 review-code  approved "],
     );
 }

@@ -57,7 +57,7 @@ fn a_task_is_run_by_its_id_and_its_record_follows() {
         &world.ok(&["task", "show", "ACME-S01-T01", "-v"]),
         &[
             "state                  committed",
-            "taken on by",
+            "work began in",
             "moved from draft to planned",
             "moved from approved to committed",
         ],
@@ -67,6 +67,28 @@ fn a_task_is_run_by_its_id_and_its_record_follows() {
     let said = run(&world, "ACME-S01-T01", &[]);
     assert_eq!(said.code, WRONG, "{said}");
     has(&said.err, &["`ACME-S01-T01` is committed, so no run can work on it"]);
+}
+
+#[test]
+fn the_unique_end_of_an_id_is_enough_for_a_run_and_in_values() {
+    let world = project("", &[("implement", "src/greet")]);
+    world.ok(&["sprint", "new", "First"]);
+    world.ok(&["task", "new", "Greet", "sprint=s01", "writes=src/greet"]);
+    world.ok(&["task", "new", "Part", "sprint=S01", "dependencies=T01"]);
+    let shown = world.ok(&["task", "show", "T02"]);
+    has(&shown, &["ACME-S01-T01", "ACME-S01\n"]);
+    let said = run(&world, "t01", &[]);
+    assert_eq!(said.code, DONE, "{said}");
+    world.ok(&["sprint", "new", "Second"]);
+    world.ok(&["task", "new", "Other", "sprint=S02"]);
+    let each = ["forge run ACME-S01-T01", "or: forge run ACME-S02-T01"];
+    has(&run(&world, "T01", &[]).err, &["several tasks end with `T01`", each[0], each[1]]);
+    let said = world.refused(&["task", "show", "T01"]);
+    has(&said, &["forge task show ACME-S01-T01", "or: forge task show ACME-S02-T01"]);
+    assert!(!said.contains("note:"), "{said}");
+    let said = world.refused(&["task", "set", "S02-T01", "dependencies=T01"]);
+    has(&said, &["forge task set ACME-S02-T01 dependencies=ACME-S01-T01"]);
+    has(&world.refused(&["task", "list", "--state", "dratf"]), &["did you mean `draft`?"]);
 }
 
 #[test]
@@ -134,6 +156,7 @@ fn a_sprint_plans_its_tasks_and_is_done_without_one_that_was_given_up() {
         ("ACME-S01-T01", "review-code", "revision", FAILED),
         ("ACME-S01-T01", "approve", "unknown", FAILED),
         ("ACME-S01-T03", "plan", "n/a", FAILED),
+        ("ACME-S01-T02", "review-code", "unknown", FAILED),
         ("ACME-S01", "scope", "approved", DONE),
     ] {
         let said = world.forge(&["verdict", id, phase]);
@@ -156,12 +179,22 @@ fn a_sprint_plans_its_tasks_and_is_done_without_one_that_was_given_up() {
         (&*run, "T3/review-code"),
         (&*run, "ACME-S01-T03/review-code"),
         (&*run, "tasks.T3/implement/review-code"),
+        (&*run, "T03/review-code"),
+        (&*run, "s01-t03/review-code"),
         ("T3/review-code", "acme-s01"),
         ("t03", "review-code"),
     ] {
         let said = world.forge(&["verdict", one, other]);
         assert_eq!((said.out.trim(), said.code), ("approved", DONE), "{one} {other}: {said}");
     }
+    let diff = world.ok(&["diff", &run, "T03"]);
+    assert_eq!(diff, world.ok(&["diff", &run, "T3"]));
+    has(&world.refused(&["verdict", &run, "T01/review-cod"]), &["did you mean `T1/review-code`?"]);
+    let several = world.refused(&["verdict", "T03", "file check"]);
+    has(&several, &["forge verdict T03 'plan/file check'"]);
+    let gates = world.forge(&["gate", "check", "T02", "review-code"]);
+    assert_eq!(gates.code, FAILED, "a task that the sprint has not begun: {gates}");
+    has(&gates.err, &["review-code has not begun: "]);
     let unknown = world.forge(&["verdict", "ACME-S01-T01", "approve"]);
     has(&unknown.err, &["note: ", "Q"]);
     let refused = world.refused(&["verdict", &run, "nothing-like-it"]);
@@ -345,7 +378,7 @@ fn what_a_person_has_moved_is_not_moved_back_for_a_reason_of_before() {
     let rewound = world.forge(&["rewind", &id, "implement"]);
     assert_eq!(rewound.code, WAITS, "it is sent back again: {rewound}");
     let history = world.ok(&["task", "show", "ACME-S01-T01", "-v"]);
-    assert_eq!(history.matches("taken on by").count(), 2, "{history}");
+    assert_eq!(history.matches("work began in").count(), 2, "{history}");
 }
 
 #[test]

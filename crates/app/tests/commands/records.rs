@@ -225,7 +225,7 @@ fn a_valid_edit_of_a_file_is_taken_in_with_the_name_of_the_person() {
     edit(&task(&world), "\"draft\"", "\"planned\"");
     let said = world.forge(&["task", "set", "ACME-S01-T01", "estimate=L"]);
     assert_eq!(said.code, DONE, "{said}");
-    has(&said.err, &["tasks/ACME-S01-T01.json was changed by Ann Editor; it is taken in"]);
+    has(&said.err, &["tasks/ACME-S01-T01.json was changed by Ann Editor; its record is updated"]);
     let shown = world.ok(&["task", "show", "ACME-S01-T01"]);
     has(
         &shown,
@@ -259,7 +259,7 @@ fn an_edit_that_breaks_a_rule_is_left_alone_until_it_is_fixed_or_restored() {
         ("\"ACME-S01\"", "\"ACME-S09\"", "`sprintId` names `ACME-S09`, which is not a sprint here"),
         ("\"Parse the header\"", "7", "`title` must be a text, not a number"),
         ("{\n", "<<<<<<< HEAD\n{\n", "line 1 begins a merge conflict"),
-        ("ACME-S01-T01", "ACME-S01-T02", "`taskId` is `ACME-S01-T02`, unlike the file"),
+        ("ACME-S01-T01", "ACME-S01-T02", "`taskId` is `ACME-S01-T02`, unlike the name of the file"),
     ] {
         fs::write(&path, &written).unwrap();
         edit(&path, from, to);
@@ -323,7 +323,7 @@ fn files_that_come_by_pull_are_taken_in_with_their_author_and_stay_as_they_are()
             "ACME-S01-T03  draft         Write the rows",
         ],
     );
-    has(&said.err, &["was changed by Bob Clone; it is taken in"]);
+    has(&said.err, &["was changed by Bob Clone; its record is updated"]);
     assert_eq!(world.git(&["status", "--porcelain"]), "", "what came stays as it is");
     let shown = json(&world.ok(&["task", "show", "ACME-S01-T01", "--json"]));
     let by = &shown["history"][1]["by"]["file"];
@@ -421,6 +421,6 @@ fn a_file_that_a_reading_command_brings_up_to_date_is_named() {
     world.ok(&["task", "set", "T01", "estimate=L"]);
     fs::write(task(&world), old).unwrap();
     let said = world.forge(&["task", "list"]);
-    has(&said.err, &["tasks/ACME-S01-T01.json was behind its record and is written again"]);
+    has(&said.err, &["note: updated ", "tasks/ACME-S01-T01.json; commit it"]);
     assert_eq!(world.forge(&["task", "list"]).err, "");
 }

@@ -75,6 +75,10 @@ fn where_several_runs_could_be_meant_they_are_listed_and_nothing_is_done() {
     let said = world.refused(&["revise", "say less"]);
     let [newer, older] = [&second, &first].map(|run| format!("forge revise {} ", short(run)));
     has(&said, &["2 runs need you; name one", &newer, &older, " 'say less'   # do it"]);
+    let said = world.refused(&["retry"]);
+    let [newer, older] = [&second, &first].map(|run| format!("forge status {}", short(run)));
+    has(&said, &["2 runs need you, and neither offers retry", &newer, &older]);
+    assert!(!said.contains("forge retry"), "{said}");
     assert_eq!([&first, &second].map(|run| world.records(run)), records);
     world.ok(&["abandon", "--yes", &first]);
     has(&world.ok(&["abandon", "-y"]), &[&format!("{} is abandoned", short(&second))]);

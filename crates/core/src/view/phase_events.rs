@@ -41,6 +41,8 @@ use crate::{
     work::WorkKind,
 };
 
+/// The name of the phase in which the request itself is checked.
+pub const REQUEST_CHECK: &str = "request check";
 /// The most characters of a note.
 const NOTE_CHARS_MAX: usize = 300;
 
@@ -245,7 +247,8 @@ impl EventReader<'_> {
             let notes = vec![format!("{word}: {reason}")];
             let event = self.about_unit(PhaseAction::Escalated, at, unit);
             let (iteration, role) = self.last_call(unit, &unit.stage);
-            self.events.push(PhaseEvent { iteration, role, notes, ..event });
+            let call = self.last_name(unit, &unit.stage);
+            self.events.push(PhaseEvent { call, iteration, role, notes, ..event });
         } else if let Event::RunHeld { hold: Hold::Escalated { what } } = fact {
             let event = self.event(PhaseAction::Escalated, at, &Scope::root(), "run");
             self.events.push(PhaseEvent { notes: vec![what.clone()], ..event });
@@ -348,7 +351,8 @@ impl EventReader<'_> {
         let event = self.event(PhaseAction::Escalated, at, &unit.scope, phase);
         let notes = vec![format!("{}: {}", question.id, question_text(question))];
         let (iteration, role) = self.last_call(unit, phase);
-        self.events.push(PhaseEvent { iteration, role, notes, ..event });
+        let call = self.last_name(unit, phase);
+        self.events.push(PhaseEvent { call, iteration, role, notes, ..event });
     }
 
     /// Returns iteration and role of the last call in a phase of a unit.
@@ -356,6 +360,16 @@ impl EventReader<'_> {
         let mut events = self.events.iter().rev();
         let last = events.find(|event| is_call_of(event, unit) && event.phase == phase);
         last.map(|event| (event.iteration, event.role.clone())).unwrap_or_default()
+    }
+
+    /// Returns the name of the last call in a phase of a unit, by an agent or not.
+    fn last_name(&self, unit: &UnitId, phase: &str) -> Option<String> {
+        let is_of = |call: &CallId| call.unit() == unit;
+        let mut events = self.events.iter().rev().filter(|event| event.phase == phase);
+        let is_own = |event: &&PhaseEvent| {
+            event.call.as_ref().is_some_and(|call| call.parse().is_ok_and(|call| is_of(&call)))
+        };
+        events.find(is_own)?.call.clone()
     }
 
     fn role(&self, call: &CallId) -> Option<String> {
@@ -486,7 +500,7 @@ fn is_call_of(event: &PhaseEvent, unit: &UnitId) -> bool {
 fn phase(call: &CallId) -> String {
     match call.gate() {
         Some(gate) => gate.to_owned(),
-        None if call.unit().stage == COHERENCE => "request check".to_owned(),
+        None if call.unit().stage == COHERENCE => REQUEST_CHECK.to_owned(),
         None => call.unit().stage.clone(),
     }
 }
@@ -502,7 +516,9 @@ fn came_to(ending: &CallEnding) -> (PhaseAction, Option<PhaseVerdict>, Option<St
             Outcome::Partial { note: left } => {
                 (Complete, unknown, Some(format!("partly done: {left}")))
             }
-            Outcome::Blocked { what, .. } => (SubagentEscalated, unknown, note(what)),
+            Outcome::Blocked { what, .. } => {
+                (SubagentEscalated, unknown, Some(format!("blocked: {what}")))
+            }
             Outcome::Fault { what, .. } | Outcome::Deferred { what, .. } => {
                 (SubagentRetry, unknown, note(what))
             }
@@ -528,7 +544,9 @@ fn came_to(ending: &CallEnding) -> (PhaseAction, Option<PhaseVerdict>, Option<St
             Ruling::Fault { what, .. } | Ruling::Unverified { what, .. } => {
                 (SubagentRetry, unknown, note(what))
             }
-            Ruling::Blocked { what, .. } => (SubagentEscalated, unknown, note(what)),
+            Ruling::Blocked { what, .. } => {
+                (SubagentEscalated, unknown, Some(format!("blocked: {what}")))
+            }
             Ruling::Limited { what, .. } => {
                 (SubagentRetry, unknown, Some(format!("a limit was reached: {what}")))
             }

@@ -519,7 +519,17 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
                 let how_long =
                     if found.is_empty() { "" } else { ", as long as its checks stay the same" };
                 let is = gate_does(gate, "is", "are");
-                format!("{is} overridden in your name for all of this run{how_long}, and {then}")
+                let open: Vec<String> = run
+                    .questions()
+                    .filter(|other| other.id != question.id && other.gate == question.gate)
+                    .map(|other| format!("{} ({})", other.id, other.unit.label()))
+                    .collect();
+                let what = match open.as_slice() {
+                    [] => "for all of this run".to_owned(),
+                    [one] => format!("for what comes next ({one} stays open)"),
+                    several => format!("for what comes next ({} stay open)", several.join(", ")),
+                };
+                format!("{is} overridden in your name {what}{how_long}, and {then}")
             } else {
                 format!("{} overridden in your name, and {then}", gate_does(gate, "is", "are"))
             }

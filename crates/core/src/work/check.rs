@@ -170,7 +170,7 @@ fn list(states: &[WorkState]) -> String {
 
 fn next(legal: &[WorkState]) -> String {
     if legal.is_empty() {
-        "it stays so".to_owned()
+        "no state can follow".to_owned()
     } else {
         format!("it can become {}", list(legal))
     }

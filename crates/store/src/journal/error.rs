@@ -70,7 +70,7 @@ pub enum StoreError {
     )]
     NetworkFileSystem { dir: PathBuf, kind: String },
     /// No run has this id, or an id that begins with it.
-    #[error("no run `{run}`{}", nearest.as_ref().map_or(String::new(), |nearest| format!("; did you mean `{nearest}`?")))]
+    #[error("no run `{run}`{}", nearest.as_ref().map_or(String::new(), |nearest| format!("; did you mean `{}`?", short(nearest))))]
     NoSuchRun { run: String, nearest: Option<String> },
     /// Several ids begin with the prefix.
     #[error("several runs begin with `{prefix}`: {}", short_names(runs))]
@@ -129,7 +129,7 @@ impl StoreError {
                 "move the repository to a local disk, then try again".into()
             }
             StoreError::NoSuchRun { nearest: Some(nearest), .. } => {
-                format!("forge status {nearest}")
+                format!("forge status {}", short(nearest))
             }
             StoreError::NoSuchRun { nearest: None, .. }
             | StoreError::Ambiguous { .. }
@@ -142,6 +142,11 @@ impl StoreError {
 }
 
 /// Lists runs by their last letters, by which they can be named, and their words.
+/// Returns the name of a run on screens.
+fn short(run: &str) -> &str {
+    run.rsplit('-').next().unwrap_or(run)
+}
+
 fn short_names(runs: &[String]) -> String {
     let name = |run: &String| match run.rsplit_once('-') {
         Some((rest, letters)) => {

@@ -391,6 +391,11 @@ fn missing_run(snapshot: &Connection, run: &str) -> JournalFault {
 /// Returns the run that was probably meant: one that contains `wanted`, or whose beginning differs least.
 fn nearest(wanted: &str, rows: &[JournalRow]) -> Option<String> {
     const COMPARED_MAX: usize = 1000;
+    // Less than this is near to everything.
+    const CHARS_MIN: usize = 3;
+    if wanted.chars().count() < CHARS_MIN {
+        return None;
+    }
     let rows = &rows[..rows.len().min(COMPARED_MAX)];
     let containing = rows.iter().find(|row| !wanted.is_empty() && row.run.contains(wanted));
     let close = || {

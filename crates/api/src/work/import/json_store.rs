@@ -165,7 +165,7 @@ fn record(
     let (id_key, found) = (kind.id_key(), take(kind.id_key())?);
     let id: WorkId = found.parse().map_err(|error| format!("`{id_key}` is wrong: {error}"))?;
     if id.as_str() != stem {
-        return Err(format!("`{id_key}` is `{id}`, unlike the file"));
+        return Err(format!("`{id_key}` is `{id}`, unlike the name of the file"));
     }
     let state = take("status")?;
     let (mut fields, mut derived) = (Fields::new(), Vec::new());
