@@ -49,7 +49,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         name: "simulation",
         tests: &[("forge-driver", "simulation", "")],
         seed: Some("SIMULATION_SEED"),
-        ci: &[("SIMULATION_RUNS", "7000"), ("SIMULATION_WRITES", "13")],
+        ci: &[("SIMULATION_RUNS", "5000"), ("SIMULATION_WRITES", "13")],
         full: &[("SIMULATION_RUNS", "100000"), ("SIMULATION_WRITES", "1")],
         on_disk: None,
     },

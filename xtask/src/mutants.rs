@@ -40,7 +40,7 @@ const CPU_SECONDS_MAX: u64 = 1_800;
 const LEFT_OUT: &[&str] = &["target", ".git"];
 
 /// In a sample, one mutant of this many is tried.
-const SAMPLE: usize = 16;
+const SAMPLE: usize = 24;
 /// The test programs that they are tried with.
 const TESTS: [&str; 4] = ["stories", "overlap", "work", "chance"];
 
