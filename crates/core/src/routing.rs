@@ -34,6 +34,22 @@ macro_rules! words {
             pub fn parse(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.as_str() == word)
             }
+
+            /// Reads the value of a key in a file; the error names the words that there are.
+            pub fn read(
+                key: &str,
+                word: Option<&str>,
+                words: HintWords,
+            ) -> Result<Option<Self>, String> {
+                let Some(word) = word else { return Ok(None) };
+                match (Self::parse(word), words) {
+                    (None, HintWords::Known) => {
+                        let all: Vec<&str> = Self::ALL.iter().map(|one| one.as_str()).collect();
+                        Err(format!("{key} = \"{word}\"; possible: {}", all.join(", ")))
+                    }
+                    (found, HintWords::Known | HintWords::Any) => Ok(found),
+                }
+            }
         }
     };
 }
@@ -76,6 +92,39 @@ pub struct Hints {
     pub effort: Option<Effort>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Thinking>,
+}
+
+/// `tier`, `effort` and `thinking` as a file has them.
+#[derive(Clone, Debug, Default)]
+pub struct RawHints {
+    pub tier: Option<String>,
+    pub effort: Option<String>,
+    pub thinking: Option<String>,
+}
+
+/// The words that a file may have for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HintWords {
+    /// Those that mean something.
+    Known,
+    /// Any: in the files of older runs they meant nothing.
+    Any,
+}
+
+impl RawHints {
+    /// Returns true if the file has none of them.
+    pub fn is_empty(&self) -> bool {
+        self.tier.is_none() && self.effort.is_none() && self.thinking.is_none()
+    }
+
+    /// Reads them.
+    pub fn parse(&self, words: HintWords) -> Result<Hints, String> {
+        Ok(Hints {
+            tier: Tier::read("tier", self.tier.as_deref(), words)?,
+            effort: Effort::read("effort", self.effort.as_deref(), words)?,
+            thinking: Thinking::read("thinking", self.thinking.as_deref(), words)?,
+        })
+    }
 }
 
 /// What a run knows of tiers besides its flow and its items.

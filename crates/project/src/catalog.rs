@@ -13,7 +13,7 @@ use std::{
 };
 
 use forge_core::result::ResultKey;
-use forge_core::routing::{Effort, Hints, Thinking, Tier};
+use forge_core::routing::{HintWords, Hints, RawHints};
 use forge_core::{
     flow::{Flow, FlowError, only_blocks, pipeline_key, role_blocks_key, without_blocks},
     id::is_plain_name,
@@ -418,19 +418,6 @@ impl Catalog {
     }
 }
 
-/// The words that the head of a role may have for tier, effort and thinking.
-#[derive(Clone, Copy)]
-enum RoleWords {
-    /// Those that mean something.
-    Known,
-    Any,
-}
-
-fn words<T: Copy>(all: &[T], word: impl Fn(T) -> &'static str) -> String {
-    let all: Vec<&str> = all.iter().map(|one| word(*one)).collect();
-    all.join(", ")
-}
-
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawRole {
@@ -448,15 +435,15 @@ struct RawRole {
 impl Role {
     /// Reads a role: TOML between two lines of `+++`, if it has any, and then the prompt.
     pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
-        Self::read(name, text, RoleWords::Known)
+        Self::read(name, text, HintWords::Known)
     }
 
     /// Reads a role as a run froze it: in those of an older Forge, the word for a tier could be any and meant nothing.
     pub fn read_frozen(name: &str, text: &str) -> Result<Self, Error> {
-        Self::read(name, text, RoleWords::Any)
+        Self::read(name, text, HintWords::Any)
     }
 
-    fn read(name: &str, text: &str, allowed: RoleWords) -> Result<Self, Error> {
+    fn read(name: &str, text: &str, words: HintWords) -> Result<Self, Error> {
         let wrong =
             |what: String| Error::usage(format!("the role `{name}`: {what}"), "forge flow check");
         // Whatever the line endings of a checkout are.
@@ -480,26 +467,8 @@ impl Role {
         if raw.skills.len() > SKILLS_MAX {
             return Err(wrong(format!("it can have at most {SKILLS_MAX} skills")));
         }
-        let hints = Hints {
-            tier: raw.tier.as_deref().and_then(Tier::parse),
-            effort: raw.effort.as_deref().and_then(Effort::parse),
-            thinking: raw.thinking.as_deref().and_then(Thinking::parse),
-        };
-        let known = [
-            ("tier", raw.tier, hints.tier.is_some(), words(Tier::ALL, Tier::as_str)),
-            ("effort", raw.effort, hints.effort.is_some(), words(Effort::ALL, Effort::as_str)),
-            (
-                "thinking",
-                raw.thinking,
-                hints.thinking.is_some(),
-                words(Thinking::ALL, Thinking::as_str),
-            ),
-        ];
-        for (key, word, is_known, possible) in known {
-            if let (Some(word), false, RoleWords::Known) = (word, is_known, allowed) {
-                return Err(wrong(format!("{key} = \"{word}\"; possible: {possible}")));
-            }
-        }
+        let hints = RawHints { tier: raw.tier, effort: raw.effort, thinking: raw.thinking };
+        let hints = hints.parse(words).map_err(wrong)?;
         let (code, skills) = (raw.code, raw.skills);
         Ok(Self { must, hints, code, skills, prompt: without_blocks(prompt.trim()) })
     }

@@ -17,7 +17,7 @@ use crate::{
     id::is_plain_name,
     item::ITEMS_MAX,
     money::Money,
-    routing::{Effort, Hints, Thinking, Tier},
+    routing::{HintWords, RawHints, Tier},
 };
 
 /// The word for all pipelines.
@@ -249,15 +249,6 @@ struct FlowReader<'a> {
     path: Vec<String>,
 }
 
-/// The words that `tier` and `effort` of a stage may have.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum HintWords {
-    /// Those that mean something.
-    Known,
-    /// Any: in flows of older runs they meant nothing.
-    Any,
-}
-
 impl FlowReader<'_> {
     fn wrong(&self, stage: Option<&str>, problem: impl Into<String>) -> FlowError {
         let flow = self.path.last().cloned().unwrap_or_default();
@@ -435,6 +426,7 @@ impl FlowReader<'_> {
         let is_agent = matches!(work, Work::Agent { .. });
         let hints = RawHints { tier: row.tier, effort: row.effort, thinking: row.thinking };
         let is_lenient = self.words == HintWords::Any;
+        let has = |what: String| wrong(format!("has {what}"));
         let own = [
             ("tier", hints.tier.is_some() && !is_lenient),
             ("effort", hints.effort.is_some() && !is_lenient),
@@ -472,9 +464,9 @@ impl FlowReader<'_> {
             rounds: settled("rounds", row.rounds, ROUNDS_DEFAULT, (0, ROUNDS_MAX))?,
             exhausted: row.exhausted,
             misses: settled("misses", row.misses, MISSES_DEFAULT, (1, MISSES_MAX))?,
-            hints: hints.parse(self.words).map_err(&wrong)?,
-            high_risk: hint("high_risk", row.high_risk, Tier::parse, Tier::ALL, Tier::as_str)
-                .map_err(&wrong)?,
+            hints: hints.parse(self.words).map_err(has)?,
+            high_risk: Tier::read("high_risk", row.high_risk.as_deref(), HintWords::Known)
+                .map_err(has)?,
             model: model(row.model).map_err(&wrong)?,
             code,
             brief: brief(row.brief).map_err(&wrong)?,
@@ -631,54 +623,6 @@ impl RawWhen {
     }
 }
 
-/// `tier`, `effort` and `thinking` as they are written.
-struct RawHints {
-    tier: Option<String>,
-    effort: Option<String>,
-    thinking: Option<String>,
-}
-
-impl RawHints {
-    fn is_empty(&self) -> bool {
-        self.tier.is_none() && self.effort.is_none() && self.thinking.is_none()
-    }
-
-    fn parse(self, words: HintWords) -> Result<Hints, String> {
-        if words == HintWords::Any {
-            let tier = self.tier.as_deref().and_then(Tier::parse);
-            let effort = self.effort.as_deref().and_then(Effort::parse);
-            let thinking = self.thinking.as_deref().and_then(Thinking::parse);
-            return Ok(Hints { tier, effort, thinking });
-        }
-        Ok(Hints {
-            tier: hint("tier", self.tier, Tier::parse, Tier::ALL, Tier::as_str)?,
-            effort: hint("effort", self.effort, Effort::parse, Effort::ALL, Effort::as_str)?,
-            thinking: hint(
-                "thinking",
-                self.thinking,
-                Thinking::parse,
-                Thinking::ALL,
-                Thinking::as_str,
-            )?,
-        })
-    }
-}
-
-/// Returns what a word means, or which there are.
-fn hint<T: Copy>(
-    key: &str,
-    word: Option<String>,
-    parse: impl Fn(&str) -> Option<T>,
-    all: &[T],
-    as_str: impl Fn(T) -> &'static str,
-) -> Result<Option<T>, String> {
-    let Some(word) = word else { return Ok(None) };
-    parse(&word).map(Some).ok_or_else(|| {
-        let known: Vec<&str> = all.iter().map(|one| as_str(*one)).collect();
-        format!("has {key} = \"{word}\"; possible: {}", known.join(", "))
-    })
-}
-
 /// Returns the name of a model. A program gets it as an argument, so no option of that program may hide in it.
 fn model(name: Option<String>) -> Result<Option<String>, String> {
     let is_plain =
@@ -754,7 +698,7 @@ impl RawGate {
             rounds: rounds.transpose()?,
             when: RawWhen::parse(self.when)?,
             weight,
-            hints: hints.parse(HintWords::Known)?,
+            hints: hints.parse(HintWords::Known).map_err(|what| format!("has {what}"))?,
             model: model(self.model)?,
             brief: brief(self.brief)?,
         };
