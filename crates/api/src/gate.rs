@@ -28,7 +28,10 @@ use serde::Serialize;
 
 use crate::{
     forge::Forge,
-    start::record::{pipeline_or_kind, step_before_run},
+    start::{
+        quoted,
+        record::{pipeline_or_kind, step_before_run},
+    },
     verdict::{
         AskedPhase, FoundPhase, PhaseQuery, VerdictTarget, find_phase, has_verdict, waits_for,
     },
@@ -71,7 +74,8 @@ impl Forge {
     /// Looks at the gates of a phase of a record or run.
     pub fn gate_check(&self, target: &str, phase: &str) -> Result<GateCheck, Error> {
         let (target, phase) = self.in_order(target, phase);
-        let found = match self.target(target)? {
+        let command = |id: &WorkId| format!("forge {COMMAND} {id} {}", quoted(phase));
+        let found = match self.target(target, &command)? {
             VerdictTarget::Run { id, task } => {
                 self.gates_of_run(&id, task.as_deref(), target, phase)?
             }

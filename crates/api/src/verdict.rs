@@ -61,7 +61,7 @@ impl Forge {
     /// Returns the verdict of a phase: a review or another gate by its name, or a stage.
     pub fn verdict(&self, target: &str, phase: &str) -> Result<RecordedVerdict, Error> {
         let (target, phase) = self.in_order(target, phase);
-        match self.target(target)? {
+        match self.target(target, &|id| format!("forge verdict {id} {}", quoted(phase)))? {
             VerdictTarget::Run { id, task } => {
                 let (run, _) = self.fold(&id)?;
                 let query = PhaseQuery { command: "verdict", target, task: task.as_deref(), phase };
@@ -102,8 +102,13 @@ impl Forge {
         text.parse().is_ok_and(|id: WorkId| is_record(&id)) || self.resolve(text).is_ok()
     }
 
-    /// Returns the run that is meant, and the task of it, if it is a record.
-    pub(crate) fn target(&self, target: &str) -> Result<VerdictTarget, Error> {
+    /// Returns the run that is meant, and the task of it, if it is a record. Where several records could be meant, the error has
+    /// a command for each.
+    pub(crate) fn target(
+        &self,
+        target: &str,
+        command: &dyn Fn(&WorkId) -> String,
+    ) -> Result<VerdictTarget, Error> {
         let run = |id: String, task: Option<String>| VerdictTarget::Run { id, task };
         let id: Option<WorkId> = target.trim().parse().ok();
         let records = if id.is_some() { self.work_to_read()? } else { None };
@@ -114,7 +119,7 @@ impl Forge {
             Some(record) => Some(record),
             None => match self.resolve(target) {
                 Ok(known) => return Ok(run(known, None)),
-                Err(_) => records.find_by_end(target)?,
+                Err(_) => records.find_by_end(target, command)?,
             },
         };
         let record = found.ok_or_else(|| {

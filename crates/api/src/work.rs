@@ -2,7 +2,8 @@
 //!
 //! Read `records` next (rows and the user), `files` (records as files in the checkout, and what people change there), `import`
 //! (what other systems left), `write_hook` (what agents are about to write), then
-//! `refusals` (errors with the command that helps), `assignments` (what people type as `FIELD=VALUE`) and `pages` (what people read).
+//! `refusals` (errors with the command that helps), `assignments` (what people type as `FIELD=VALUE`), `view` (records as they are shown) and
+//! `pages` (what people read).
 //!
 //! Not here: which changes are legal (`core::work`), and the database (`store::work`).
 //!
@@ -14,29 +15,26 @@ mod import;
 mod pages;
 mod records;
 pub(crate) mod refusals;
+mod view;
 mod write_hook;
 
 use std::collections::BTreeMap;
 
-use forge_core::{
-    Time,
-    work::{
-        FieldChange, FieldShape, FieldValue, Fields, WorkAuthor, WorkCommand, WorkFact, WorkId,
-        WorkKind, WorkRecord, WorkRefusal, WorkState, rule,
-    },
+use forge_core::work::{
+    FieldChange, FieldShape, FieldValue, Fields, WorkAuthor, WorkCommand, WorkId, WorkKind,
+    WorkRecord, WorkRefusal, rule,
 };
 use forge_driver::Error;
 use forge_store::{
     journal::StoreError,
-    work::{LoggedFact, WorkError, WorkRow, WorkStore, work_database},
+    work::{WorkError, WorkRow, WorkStore, work_database},
 };
-use schemars::JsonSchema;
-use serde::Serialize;
 
 pub use files::WorkFinding;
 pub use import::{ImportAction, ImportFinding, ImportLine, ImportMode, ImportPlan, ImportedNote};
 pub use pages::{PagesMode, PagesView};
 pub use records::WorkRecords;
+pub use view::{WorkChange, WorkEvent, WorkLine, WorkView};
 pub use write_hook::{HOOK_BYTES_MAX, allow_write, check_tool_call};
 
 use crate::{forge::Forge, start::record::unknown_pipeline};
@@ -45,61 +43,6 @@ use refusals::{TypedChange, TypedSubject};
 
 /// The longest beginning of ids that is made from the name of a folder, in characters.
 const PREFIX_CHARS_MAX: usize = 12;
-
-/// A record in a list.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct WorkLine {
-    pub kind: WorkKind,
-    pub id: WorkId,
-    pub status: WorkState,
-    pub title: String,
-    pub rev: u64,
-    /// The time of the last change, in milliseconds since 1970.
-    pub changed_at: Time,
-    /// The run that works on it, or that worked on it last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
-    /// The size of a task.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub estimate: Option<String>,
-    /// The tasks that come before a task.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dependencies: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub severity: Option<String>,
-}
-
-/// A record as a command left it.
-#[derive(Clone, Debug)]
-pub struct WorkChange {
-    pub view: WorkView,
-    /// What the command did; nothing where all was so already.
-    pub events: Vec<WorkEvent>,
-}
-
-/// All of a record.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct WorkView {
-    #[serde(flatten)]
-    pub line: WorkLine,
-    /// The states that may follow.
-    pub next: Vec<WorkState>,
-    /// The state to which `unblock` leads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<WorkState>,
-    /// The fields, and those that follow from other records.
-    pub fields: Fields,
-    pub history: Vec<WorkEvent>,
-}
-
-/// One thing that happened to a record.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct WorkEvent {
-    pub rev: u64,
-    pub at: Time,
-    pub by: WorkAuthor,
-    pub fact: WorkFact,
-}
 
 impl Forge {
     /// Opens the records to change them. Agents are refused.
@@ -440,38 +383,5 @@ impl WorkRecords<'_> {
         let name: String =
             name.chars().filter(char::is_ascii_alphanumeric).take(PREFIX_CHARS_MAX).collect();
         Ok(known.unwrap_or(if name.is_empty() { "WORK".to_owned() } else { name }))
-    }
-}
-
-impl WorkLine {
-    fn new(row: &WorkRow) -> Self {
-        let WorkRow { record, at } = row;
-        let text =
-            |field: &str| record.fields.get(field).and_then(FieldValue::as_text).map(str::to_owned);
-        Self {
-            kind: record.kind,
-            id: record.id.clone(),
-            status: record.state,
-            title: record.title().to_owned(),
-            rev: record.rev,
-            changed_at: *at,
-            run: record.run.clone(),
-            estimate: text("estimate"),
-            dependencies: match record.kind {
-                WorkKind::Task => {
-                    let first = record.texts("dependencies").into_iter().map(str::to_owned);
-                    Some(first.collect()).filter(|all: &Vec<String>| !all.is_empty())
-                }
-                WorkKind::Feature | WorkKind::Sprint | WorkKind::Bug => None,
-            },
-            severity: text("severity"),
-        }
-    }
-}
-
-impl WorkEvent {
-    fn new(logged: LoggedFact) -> Self {
-        let LoggedFact { rev, at, entry, .. } = logged;
-        Self { rev, at, by: entry.by, fact: entry.fact }
     }
 }

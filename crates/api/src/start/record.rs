@@ -45,7 +45,7 @@ impl Forge {
         let known = match records.known(&id)? {
             Some(record) => Some(record),
             None if !is_end_of_id(id.as_str()) => None,
-            None => records.find_by_end_for(id.as_str(), &command)?,
+            None => records.find_by_end(id.as_str(), &command)?,
         };
         let Some(record) = known else {
             if !looks_like_id(&id) {

@@ -95,7 +95,7 @@ impl WorkRecords<'_> {
 
     /// Restores the file of a record, whatever is in it.
     pub fn restore_file(&mut self, id: &str) -> Result<String, Error> {
-        let Some(record) = self.find_by_end(id)? else {
+        let Some(record) = self.find_by_end(id, &|id| format!("forge work write {id}"))? else {
             let what = format!("there is no record `{id}`");
             return Err(Error::usage(what, "forge task list"));
         };

@@ -104,13 +104,8 @@ impl WorkRecords<'_> {
         }
     }
 
-    /// Returns the record of any kind that a person means by its id or the end of it.
-    pub fn find_by_end(&self, text: &str) -> Result<Option<WorkRecord>, Error> {
-        self.find_by_end_for(text, &|id| format!("forge verdict {id} PHASE"))
-    }
-
-    /// Returns the record that is meant; for each of several the error has a command with it.
-    pub(crate) fn find_by_end_for(
+    /// Returns the record of any kind that a person means by its id or the end of it; for each of several the error has a command.
+    pub(crate) fn find_by_end(
         &self,
         text: &str,
         command: &dyn Fn(&WorkId) -> String,

@@ -25,10 +25,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    WorkView,
     files::{FOLDER, path},
     records::{Access, WorkRecords},
     refusals::{self, TypedChange},
+    view::WorkView,
 };
 use crate::forge::Forge;
 
