@@ -121,14 +121,20 @@ fn new_test_proves_something(world: &World, language: &Language) {
     landed(world, &run, language);
 }
 
-/// A new test that would pass without the change is told so by name; the next one does better.
-pub(crate) fn refuse_an_empty_proof(language: &Language) {
-    let Some(world) = project(language) else { return };
+/// The project with checks, and with the flow whose new tests must prove something.
+fn proved_project(language: &Language) -> Option<World> {
+    let world = project(language)?;
     world.write("forge.toml", "[verify]\ncommands = [\"sh test.sh\"]\n");
     world.flow("proved", PROVED);
     world.write(".forge/roles/implementer.md", "+++\ncode = \"writes\"\n+++\nYou build it.\n");
     world.commit();
     world.approve("proved");
+    Some(world)
+}
+
+/// A new test that would pass without the change is told so by name; the next one does better.
+pub(crate) fn refuse_an_empty_proof(language: &Language) {
+    let Some(world) = proved_project(language) else { return };
     let (path, _) = language.files(&[Part::Test])[0];
     let empty = [(path, "expect \"is what it is\" \"1\" \"1\"\n")];
     let first = [&language.files(&[Part::Green])[..], &empty[..]].concat();
@@ -146,12 +152,7 @@ pub(crate) fn refuse_an_empty_proof(language: &Language) {
 
 /// A change without a test is sent back; the next one brings it.
 pub(crate) fn refuse_a_missing_test(language: &Language) {
-    let Some(world) = project(language) else { return };
-    world.write("forge.toml", "[verify]\ncommands = [\"sh test.sh\"]\n");
-    world.flow("proved", PROVED);
-    world.write(".forge/roles/implementer.md", "+++\ncode = \"writes\"\n+++\nYou build it.\n");
-    world.commit();
-    world.approve("proved");
+    let Some(world) = proved_project(language) else { return };
     let scenario = play("attempt = 1\n", &language.files(&[Part::Green]))
         + &play("", &language.files(&[Part::Test, Part::Green]));
     let run = run(&world, "proved", &[], &scenario);

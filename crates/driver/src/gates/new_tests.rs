@@ -3,7 +3,7 @@
 //!
 //! The checks are run three times: on the change, on what it is compared with, and on that with
 //! nothing but the changed test files added. A test that passes there proves nothing, and at least one must prove
-//! something. Without any new test it does not pass: whoever asks for this gate has been told that there are some.
+//! something. Without any new test it does not pass: a flow asks for this gate where new tests were promised.
 
 use std::collections::BTreeMap;
 
