@@ -161,6 +161,8 @@ impl Game {
                 kind: *chance.of(&kinds),
                 item: plain_item(),
                 left_out: Vec::new(),
+                reasons: BTreeMap::new(),
+                sprint: None,
                 task_ids: *chance.of(&[PlannedTaskIds::AsPlanned, PlannedTaskIds::TwoDigits]),
             })
         });

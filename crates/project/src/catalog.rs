@@ -277,6 +277,11 @@ impl Catalog {
         self
     }
 
+    /// Returns true for the name of a pipeline of the settings.
+    pub fn is_pipeline(&self, name: &str) -> bool {
+        self.pipelines.contains_key(name)
+    }
+
     /// Returns the names of all flows, sorted.
     pub fn names(&self) -> Result<Vec<String>, Error> {
         let mut names: Vec<String> =

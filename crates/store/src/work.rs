@@ -20,6 +20,7 @@ mod error;
 mod record_file;
 mod rows;
 mod tables;
+mod unique_keys;
 
 pub use changes::WorkMoment;
 pub use error::WorkError;

@@ -175,6 +175,28 @@ fn a_flipped_byte_is_noticed_or_changes_nothing() {
 }
 
 #[test]
+fn facts_that_a_damaged_index_does_not_find_are_missed() {
+    for lost in 1..=3 {
+        let dir = tempdir().unwrap();
+        drop(fill(dir.path()));
+        let connection = rusqlite::Connection::open(work_database(dir.path())).unwrap();
+        // An index without one entry, which says of itself that it has all.
+        let sql = format!(
+            "DROP INDEX log_by_record;
+             CREATE UNIQUE INDEX log_by_record ON log (id, rev) WHERE rev <> {lost};
+             PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX log_by_record ON log (id, rev)'
+                 WHERE name = 'log_by_record';"
+        );
+        connection.execute_batch(&sql).unwrap();
+        drop(connection);
+        let store = WorkStore::open_to_read(dir.path()).unwrap().unwrap();
+        let error = store.history(&id("A-S01-T04")).unwrap_err().to_string();
+        assert!(error.contains("A-S01-T04"), "{lost}: {error}");
+    }
+}
+
+#[test]
 fn a_log_that_was_cut_or_changed_is_noticed_before_anything_is_added() {
     for sql in [
         "DELETE FROM log WHERE seq = (SELECT max(seq) FROM log)",
@@ -272,6 +294,12 @@ fn a_file_has_one_form_and_says_whether_forge_wrote_it() {
         (text.replace("\"rev\": 4", "\"rev\": 4, \"x\": 1"), "`forge.x` is not a field here"),
         (text.replace("\"a title\"", "1.5"), "`title` must be a whole number"),
         (text.replace("\"status\"", "\"state\""), "`status` is missing"),
+        (text.replace("\"title\"", "\"status\""), "line 5: the key `status` is there twice"),
+        (
+            text.replace("\"rev\": 4", "\"rev\": 4, \"rev\": 5"),
+            "line 12: the key `rev` is there twice",
+        ),
+        ("[]".to_owned(), "line 1: must be an object"),
     ] {
         let flaw = read_file(WorkKind::Task, wrong.as_bytes()).unwrap_err().to_string();
         assert!(flaw.starts_with(what), "{flaw}");

@@ -75,6 +75,8 @@ impl Forge {
                 kind: record.kind,
                 item: item(&record, &BTreeSet::new()),
                 left_out: Vec::new(),
+                reasons: BTreeMap::new(),
+                sprint: record.texts("sprintId").first().map(|sprint| (*sprint).to_owned()),
                 task_ids: PlannedTaskIds::TwoDigits,
             },
             lists: BTreeMap::new(),
@@ -87,11 +89,14 @@ impl Forge {
                 refuse_pipeline(&settings, task)?;
             }
             let is_open = |holder: &str| self.is_open(holder);
-            let SprintTasks { items, left_out, why } =
+            let SprintTasks { items, left_out } =
                 list(&tasks, &records.committed_tasks()?, &is_open)?;
-            about.notes = why;
+            let skipped = |(id, why): (&WorkId, &String)| format!("`{id}` is skipped: it {why}");
+            about.notes = left_out.iter().map(skipped).collect();
             about.notes.extend(self.not_merged(&records, &tasks)?);
-            about.subject.left_out = left_out.iter().map(ToString::to_string).collect();
+            about.subject.left_out = left_out.keys().map(ToString::to_string).collect();
+            about.subject.reasons =
+                left_out.into_iter().map(|(id, why)| (id.to_string(), why)).collect();
             for task in
                 tasks.iter().filter(|task| items.iter().any(|item| task.id.as_str() == item.id))
             {
@@ -349,9 +354,8 @@ pub(crate) fn step_before_run(record: &WorkRecord) -> Option<String> {
 struct SprintTasks {
     /// Those that can be worked on.
     items: Vec<Item>,
-    /// Those that cannot, and why.
-    left_out: BTreeSet<WorkId>,
-    why: Vec<String>,
+    /// Those that cannot, and why, as the end of a sentence.
+    left_out: BTreeMap<WorkId, String>,
 }
 
 /// Returns the tasks that can be worked on, and why the others are left out. What is done is neither.
@@ -362,33 +366,26 @@ fn list(
 ) -> Result<SprintTasks, Error> {
     let own: BTreeSet<&WorkId> = tasks.iter().map(|task| &task.id).collect();
     let open = tasks.iter().filter(|task| !done.contains(&task.id));
-    let (mut out, mut why) = (BTreeSet::new(), Vec::new());
+    let mut out = BTreeMap::new();
     for task in open.clone() {
         let first = waits_for(&task.fields)
             .into_iter()
             .find(|first| !done.contains(first) && !own.contains(first));
         if refuse_state(task).is_err() {
-            out.insert(task.id.clone());
-            why.push(format!("`{}` is {} and is skipped", task.id, task.state));
+            out.insert(task.id.clone(), format!("is {}", task.state));
         } else if let Some(run) = task.run.as_ref().filter(|run| is_open(run)) {
-            out.insert(task.id.clone());
-            why.push(format!("`{}` is worked on by the run {run} and is skipped", task.id));
+            out.insert(task.id.clone(), format!("is worked on by the run {run}"));
         } else if let Some(first) = first {
-            out.insert(task.id.clone());
-            why.push(format!(
-                "`{}` waits for `{first}` of another sprint, which is not committed, and is skipped",
-                task.id
-            ));
+            let why = format!("waits for `{first}` of another sprint, which is not committed");
+            out.insert(task.id.clone(), why);
         }
     }
     loop {
         let before = out.len();
-        for task in open.clone().filter(|task| !out.contains(&task.id)).collect::<Vec<_>>() {
-            if let Some(first) =
-                waits_for(&task.fields).into_iter().find(|first| out.contains(first))
-            {
-                out.insert(task.id.clone());
-                why.push(format!("`{}` waits for `{first}` and is skipped", task.id));
+        for task in open.clone() {
+            let first = waits_for(&task.fields).into_iter().find(|first| out.contains_key(first));
+            if let Some(first) = first.filter(|_| !out.contains_key(&task.id)) {
+                out.insert(task.id.clone(), format!("waits for `{first}`"));
             }
         }
         if out.len() == before {
@@ -396,7 +393,7 @@ fn list(
         }
     }
     let mut items = Vec::new();
-    for task in open.filter(|task| !out.contains(&task.id)) {
+    for task in open.filter(|task| !out.contains_key(&task.id)) {
         if !is_item_id(task.id.as_str()) {
             return Err(Error::usage(
                 format!(
@@ -408,7 +405,7 @@ fn list(
         }
         items.push(item(task, done));
     }
-    Ok(SprintTasks { items, left_out: out, why })
+    Ok(SprintTasks { items, left_out: out })
 }
 
 /// Returns a record as the engine sees it. It waits for nothing that is done.

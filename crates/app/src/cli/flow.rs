@@ -76,6 +76,10 @@ impl FlowArgs {
                         terminal_output::print(&format::hanging_indent(&name, &about, width));
                     }
                 }
+                if let Err(error) = forge.settings() {
+                    let what = error.what;
+                    terminal_output::print_note(&format!("pipelines are left out: {what}"));
+                }
                 Ok(ExitCode::SUCCESS)
             }
             FlowSubcommand::Show { name, json: true, .. } => {
@@ -103,7 +107,14 @@ impl FlowArgs {
                 terminal_output::print(&check_text(&found));
                 Ok(ExitCode::SUCCESS)
             }
-            FlowSubcommand::Check { name, json } => check_flows(&catalog, name, json),
+            FlowSubcommand::Check { name, json } => {
+                let checked = check_flows(&catalog, name.as_deref(), json);
+                // Pipelines of settings that cannot be read are not known.
+                if name.is_none() {
+                    forge.settings()?;
+                }
+                checked
+            }
         }
     }
 }
@@ -122,9 +133,9 @@ fn calls_text(flow: &flow::Flow) -> String {
     format!("usually {usual}{for_each}, at most {most} if all work is sent back each time")
 }
 
-fn check_flows(catalog: &Catalog, name: Option<String>, json: bool) -> Result<ExitCode, Error> {
+fn check_flows(catalog: &Catalog, name: Option<&str>, json: bool) -> Result<ExitCode, Error> {
     let names = match name {
-        Some(name) => vec![name],
+        Some(name) => vec![name.to_owned()],
         None => catalog.names()?,
     };
     let rows = flow_rows(catalog, &names);
@@ -156,7 +167,11 @@ fn flow_rows(catalog: &Catalog, names: &[String]) -> Vec<FlowRow> {
         Err(error) => FlowRow {
             name: name.clone(),
             description: String::new(),
-            origin: catalog.text(name).map(|(_, from)| origin_text(&from)).unwrap_or_default(),
+            origin: match catalog.text(name) {
+                Ok((_, from)) => origin_text(&from),
+                Err(_) if catalog.is_pipeline(name) => origin_text(&Origin::Settings),
+                Err(_) => String::new(),
+            },
             problem: Some(error.what),
             calls_max: None,
         },

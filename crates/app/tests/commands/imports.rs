@@ -85,6 +85,11 @@ fn project(world: &World) {
     );
     write(&format!("{slice}/S01-SUMMARY.md"), "done\n");
     write(
+        "milestones/M001/slices/S02/S02-PLAN.md",
+        "---\nid: S02\ndepends: [S01]\ntags: [csv]\n---\n# S02: The writer\n",
+    );
+    write("AUTO-MEMORY.md", "# Memory\n");
+    write(
         &format!("{slice}/tasks/T01/T01-PLAN.md"),
         "---\nid: T01\nslice: S01\nmilestone: M001\ndepends: []\nwrites:\n  - src/parse.rs\ntier: heavy\nmust_haves:\n  truths:\n    - \"rows are read\"\n  artifacts:\n    - path: src/parse.rs\n      provides: the parser\n      min_lines: 20\n  key_links: []\n---\n# T01: Parse\n\n## Goal\n\nOne pass.\n",
     );
@@ -437,7 +442,13 @@ fn a_project_of_the_third_predecessor_becomes_features_sprints_tasks_and_notes()
             "9 new, 0 changed, 0 unchanged; 0 could not be imported.",
         ],
     );
-    has(&said.err, &["left out: `tier` (1)"]);
+    has(
+        &said.err,
+        &[
+            "left out: `tags` (1), `tier` (1)",
+            ".gsd/AUTO-MEMORY.md is left out: the files below memory/ are read instead",
+        ],
+    );
     let task = json(&world.ok(&["task", "show", "M001-S01-T01", "--json"]));
     let fields = &task["fields"];
     assert_eq!(fields["must"], json(r#"["rows are read", "src/parse.rs: the parser"]"#));

@@ -433,6 +433,18 @@ fn flows_are_listed_shown_and_checked_with_what_is_wrong_with_them() {
 }
 
 #[test]
+fn pipelines_that_cannot_be_read_are_named_where_flows_are_listed_and_checked() {
+    let world = World::new();
+    world.write("forge.toml", "[pipelines.short]\nphases = [\"plan\", \"implment\"]\n");
+    has(&world.ok(&["flow", "list"]), &["is wrong: forge flow check short (settings)"]);
+    world.write("forge.toml", "[pipelines.short]\nphases = 3\n");
+    let list = world.forge(&["flow", "list"]);
+    assert_eq!(list.code, DONE, "{list}");
+    has(&list.err, &["note: pipelines are left out: ", "forge.toml"]);
+    has(&world.refused(&["flow", "check"]), &["forge.toml"]);
+}
+
+#[test]
 fn a_project_can_shadow_a_shipped_flow() {
     let world = World::new();
     world.flow("draft", "description = \"Ours\"\n[[stage]]\nname = \"a\"\ncommand = \"true\"\n");

@@ -123,7 +123,7 @@ fn a_sprint_that_has_tasks_begins_with_them_and_leaves_out_what_is_blocked() {
     world.ok(&["task", "set", "ACME-S01-T02", "dependencies=ACME-S01-T01"]);
     world.ok(&["task", "block", "ACME-S01-T03", "nobody waves"]);
     let dry = run(&world, "ACME-S01", &["--dry-run"]).out;
-    has(&dry, &["order     waves", "`ACME-S01-T03` is blocked and is skipped"]);
+    has(&dry, &["order     waves", "`ACME-S01-T03` is skipped: it is blocked"]);
     assert!(!dry.contains("Is this the sprint?"), "{dry}");
     let said = run(&world, "ACME-S01", &[]);
     assert_eq!(said.code, DONE, "{said}");

@@ -1,10 +1,10 @@
 //! Features, sprints, tasks and bugs: the commands, their files, and what people and git change in these.
 
-use std::{fs, os::unix::fs::symlink, path::PathBuf};
+use std::{fs, os::unix::fs::symlink, path::PathBuf, process::Command};
 
 use serde_json::Value;
 
-use crate::world::{DONE, FAILED, World, has};
+use crate::world::{DONE, FAILED, World, finish, has};
 
 /// A repository in a folder `acme` with a feature, a sprint, two tasks and a bug.
 fn planned() -> World {
@@ -223,7 +223,8 @@ fn a_valid_edit_of_a_file_is_taken_in_with_the_name_of_the_person() {
     world.git(&["config", "user.name", "Ann Editor"]);
     edit(&task(&world), "Parse the header", "Parse the first line");
     edit(&task(&world), "\"draft\"", "\"planned\"");
-    let said = world.forge(&["task", "set", "ACME-S01-T01", "estimate=L"]);
+    let mut set = world.command(&["task", "set", "ACME-S01-T01", "estimate=L"]);
+    let said = finish(set.env_remove("GIT_AUTHOR_NAME"));
     assert_eq!(said.code, DONE, "{said}");
     has(&said.err, &["tasks/ACME-S01-T01.json was changed by Ann Editor; its record is updated"]);
     let shown = world.ok(&["task", "show", "ACME-S01-T01"]);
@@ -236,12 +237,15 @@ fn a_valid_edit_of_a_file_is_taken_in_with_the_name_of_the_person() {
             "changed in the file: state to planned, title (Ann Editor)",
         ],
     );
+    edit(&task(&world), "Parse the first line", "Parse all lines");
+    // As git does, what is set for this one call counts first.
+    has(&world.forge(&["task", "list"]).err, &["was changed by Ada"]);
     fs::remove_file(task(&world)).unwrap();
     has(
         &world.forge(&["task", "list"]).err,
         &["ACME-S01-T01.json was deleted; it is written again"],
     );
-    has(&fs::read_to_string(task(&world)).unwrap(), &["Parse the first line", "\"rev\": 3"]);
+    has(&fs::read_to_string(task(&world)).unwrap(), &["Parse all lines", "\"rev\": 4"]);
     let by_hand = "{\"bugId\": \"B-7\", \"status\": \"reported\", \"title\": \"By hand\", \"severity\": \"minor\"}";
     fs::write(file(&world, "bugs/B-7.json"), by_hand).unwrap();
     has(&world.ok(&["bug", "list"]), &["B-7           reported  By hand"]);
@@ -348,6 +352,29 @@ fn what_a_merge_brings_is_its_authors_before_it_is_committed() {
     world.git(&["fetch", "--quiet", clone.to_str().unwrap(), "HEAD"]);
     world.git(&["merge", "--quiet", "--no-commit", "--no-ff", "FETCH_HEAD"]);
     has(&world.forge(&["task", "list"]).err, &["was changed by Bob Clone"]);
+}
+
+#[test]
+fn what_is_no_file_in_the_place_of_one_is_named_and_a_key_that_is_there_twice_is_refused() {
+    let world = planned();
+    let folder = file(&world, "tasks");
+    fs::create_dir(folder.join("ACME-S01-T77.json")).unwrap();
+    let fifo = Command::new("mkfifo").arg(folder.join("ACME-S01-T78.json")).status().unwrap();
+    assert!(fifo.success());
+    let path = folder.join("ACME-S01-T01.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("\"title\"", "\"title\": \"other\",\n  \"title\"", 1)).unwrap();
+    let found = world.forge(&["work", "check"]);
+    assert_eq!(found.code, FAILED, "{found}");
+    has(
+        &found.out,
+        &[
+            "ACME-S01-T77.json",
+            "ACME-S01-T78.json",
+            "a link or something else is in the place of the file",
+            "the key `title` is there twice",
+        ],
+    );
 }
 
 #[test]

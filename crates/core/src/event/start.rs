@@ -101,6 +101,12 @@ pub struct RunSubject {
     /// Tasks of a sprint that the run leaves out, because they are blocked or need a person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// Why each of them is left out, by id, as the end of a sentence. Older versions of Forge did not write it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reasons: BTreeMap<String, String>,
+    /// The sprint that it belongs to, if it is a task of one. Older versions of Forge did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sprint: Option<String>,
     /// How the records of tasks that the run itself plans are called. Older versions of Forge did not write it.
     #[serde(default, skip_serializing_if = "PlannedTaskIds::is_as_planned")]
     pub task_ids: PlannedTaskIds,

@@ -57,7 +57,7 @@ pub struct PhaseEvent {
     /// The record of work that the run is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<String>,
-    /// The sprint, if the run is about one.
+    /// The sprint, if the run is about one or a task of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprint: Option<String>,
     /// The task, by the id of its record.
@@ -219,10 +219,14 @@ struct EventReader<'a> {
     run: &'a str,
     flow: Option<Flow>,
     about: Option<(WorkKind, String)>,
+    /// The sprint of the task that the run is about.
+    sprint: Option<String>,
     /// The lists that were known when the run began.
     given: BTreeSet<String>,
     /// The tasks that were left out when the run began.
     left_out: Vec<String>,
+    /// Why.
+    reasons: BTreeMap<String, String>,
     task_ids: PlannedTaskIds,
     started: BTreeMap<CallId, Time>,
     /// The attempts that a gate has looked at.
@@ -255,12 +259,16 @@ impl EventReader<'_> {
         } else if let Event::ItemsLeft { unit, items } = fact {
             for item in items {
                 let event = self.event(PhaseAction::TaskSkipped, at, &unit.item(item), &unit.stage);
-                let why = if self.left_out.contains(item) {
-                    "was left out when the sprint began: it is blocked, another run has it, or it waits for such a task"
-                } else {
-                    "was not finished"
+                let note = match self.reasons.get(item) {
+                    Some(reason) => {
+                        format!("`{item}` was left out when the sprint began: it {reason}")
+                    }
+                    None if self.left_out.contains(item) => {
+                        format!("`{item}` was left out when the sprint began")
+                    }
+                    None => format!("`{item}` was not finished"),
                 };
-                let notes = vec![format!("`{item}` {why}")];
+                let notes = vec![note];
                 self.events.push(PhaseEvent { notes, ..event });
             }
         }
@@ -274,11 +282,13 @@ impl EventReader<'_> {
 
     fn begin(&mut self, start: &Start) {
         self.flow = Flow::read_frozen(&start.flow, &start.texts, &start.params).ok();
-        self.about = start.about.as_ref().map(|about| (about.kind, about.item.id.clone()));
-        self.task_ids = start.about.as_ref().map(|about| about.task_ids).unwrap_or_default();
         self.given = start.lists.keys().cloned().collect();
-        let left_out = start.about.as_ref().map(|about| about.left_out.clone());
-        self.left_out = left_out.unwrap_or_default();
+        let Some(about) = &start.about else { return };
+        self.about = Some((about.kind, about.item.id.clone()));
+        self.sprint.clone_from(&about.sprint);
+        self.task_ids = about.task_ids;
+        self.left_out.clone_from(&about.left_out);
+        self.reasons.clone_from(&about.reasons);
     }
 
     fn event(&self, action: PhaseAction, at: Time, scope: &Scope, phase: &str) -> PhaseEvent {
@@ -291,7 +301,7 @@ impl EventReader<'_> {
             at,
             run: self.run.to_owned(),
             record: self.about.as_ref().map(|(_, id)| id.clone()),
-            sprint: id_of(WorkKind::Sprint),
+            sprint: id_of(WorkKind::Sprint).or_else(|| self.sprint.clone()),
             task: id_of(WorkKind::Task).or_else(|| self.task_of(scope)),
             phase: phase.to_owned(),
             call: None,

@@ -1,5 +1,7 @@
 //! What a run means for the records of work that it is about.
 
+use std::collections::BTreeMap;
+
 use forge_core::{
     Report,
     event::{Answer, Outcome, PlannedTaskIds, Receipt, RunSubject, Start, UnmetNeed},
@@ -27,6 +29,8 @@ fn about(kind: WorkKind, text: &str) -> Start {
         kind,
         item,
         left_out: Vec::new(),
+        reasons: BTreeMap::new(),
+        sprint: None,
         task_ids: PlannedTaskIds::default(),
     }));
     start
@@ -154,6 +158,8 @@ fn the_paths_of_a_task_bind_its_run_although_it_has_no_list() {
         kind: WorkKind::Task,
         item,
         left_out: Vec::new(),
+        reasons: BTreeMap::new(),
+        sprint: None,
         task_ids: PlannedTaskIds::default(),
     }));
     let mut world = World::of(start).begin();
@@ -249,5 +255,31 @@ fn tasks_that_were_left_out_at_the_start_are_named_as_not_finished() {
     let facts = records.iter().flat_map(|record| record.facts.iter().map(|f| (record.at, f)));
     let events = phase_events("r", facts);
     let skipped = events.iter().find(|event| event.action == PhaseAction::TaskSkipped).unwrap();
-    assert!(skipped.notes[0].contains("was left out when the sprint began"), "{skipped:?}");
+    assert_eq!(skipped.notes, ["`ACME-S01-T08` was left out when the sprint began"]);
+}
+
+#[test]
+fn a_task_that_was_left_out_says_why_and_a_task_of_a_sprint_names_it() {
+    let mut start = about(WorkKind::Sprint, SPRINT);
+    start.lists.insert("tasks".to_owned(), vec![writes("ACME-S01-T07", "a")]);
+    let subject = start.about.as_mut().unwrap();
+    subject.left_out = vec!["ACME-S01-T08".to_owned()];
+    subject.reasons = [("ACME-S01-T08".to_owned(), "is abandoned".to_owned())].into();
+    let events = |world: World| {
+        let records = world.played().records();
+        let facts = records.iter().flat_map(|record| record.facts.iter().map(|f| (record.at, f)));
+        phase_events("r", facts)
+    };
+    let of_sprint = events(World::of(start));
+    let skipped = of_sprint.iter().find(|event| event.action == PhaseAction::TaskSkipped).unwrap();
+    assert_eq!(
+        skipped.notes,
+        ["`ACME-S01-T08` was left out when the sprint began: it is abandoned"]
+    );
+
+    let mut start = about(WorkKind::Task, TASK);
+    start.about.as_mut().unwrap().sprint = Some("ACME-S01".to_owned());
+    let of_task = events(World::of(start));
+    assert!(!of_task.is_empty());
+    assert!(of_task.iter().all(|event| event.sprint.as_deref() == Some("ACME-S01")));
 }

@@ -356,6 +356,8 @@ fn a_task_of_a_sprint_is_looked_up_as_the_record_that_it_is() {
             kind: WorkKind::Sprint,
             item,
             left_out: Vec::new(),
+            reasons: BTreeMap::new(),
+            sprint: None,
             task_ids: PlannedTaskIds::default(),
         }))
     };

@@ -42,6 +42,8 @@ fn about(kind: WorkKind, text: &str, name: &str) -> World {
         kind,
         item,
         left_out: Vec::new(),
+        reasons: BTreeMap::new(),
+        sprint: None,
         task_ids: PlannedTaskIds::default(),
     }));
     World::of(start)

@@ -1,6 +1,8 @@
 //! What happened in the phases of a run, as records: one for each call of an agent, and what stopped the work. That they add up to
 //! the ledger is looked at in every story, by `invariants.rs`.
 
+use std::collections::BTreeMap;
+
 use forge_core::{
     event::{Answer, PlannedTaskIds, Receipt, RunSubject, Start},
     friction::FrictionReport,
@@ -27,6 +29,8 @@ fn about(kind: WorkKind, id: &str, text: &str) -> Start {
         kind,
         item,
         left_out: Vec::new(),
+        reasons: BTreeMap::new(),
+        sprint: None,
         task_ids: PlannedTaskIds::default(),
     }));
     start

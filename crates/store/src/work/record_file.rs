@@ -14,6 +14,7 @@ use forge_core::{
     },
 };
 
+use super::unique_keys::UniqueKeys;
 use crate::journal::hash_chain::seal;
 
 /// A larger file is not read.
@@ -42,6 +43,8 @@ pub enum FileFlaw {
     Conflict { line: usize },
     #[error("line {line} is not JSON: {what}")]
     NotJson { line: usize, what: String },
+    #[error("line {line}: {what}")]
+    NotARecord { line: usize, what: String },
     #[error("it has {0} bytes, and at most {WORK_FILE_BYTES_MAX} are allowed")]
     TooLarge(usize),
     #[error(transparent)]
@@ -69,11 +72,20 @@ pub fn read_file(kind: WorkKind, bytes: &[u8]) -> Result<ReadFile, FileFlaw> {
     if let Some(at) = bytes.split(|byte| *byte == b'\n').position(begins) {
         return Err(FileFlaw::Conflict { line: at + 1 });
     }
-    let mut top: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| {
+    let not_json = |error: serde_json::Error| {
         let what = error.to_string();
         let what = what.split(" at line ").next().unwrap_or_default().to_owned();
-        FileFlaw::NotJson { line: error.line(), what }
-    })?;
+        let line = error.line();
+        if error.is_data() {
+            FileFlaw::NotARecord { line, what }
+        } else {
+            FileFlaw::NotJson { line, what }
+        }
+    };
+    let UniqueKeys(top) = serde_json::from_slice(bytes).map_err(not_json)?;
+    let Value::Object(mut top) = top else {
+        return Err(FileFlaw::NotARecord { line: 1, what: "must be an object".to_owned() });
+    };
     let text = |top: &mut Map<String, Value>, key: &str| match top.remove(key) {
         Some(Value::String(text)) => Ok(text),
         Some(_) => Err(flaw(key, "must be a text")),

@@ -71,9 +71,13 @@ impl WorkStore {
             let found = statement.query_map([id.as_str()], stored_fact)?;
             let facts: Vec<LoggedFact> =
                 found.map(|fact| fact?.checked()).collect::<Result<_, JournalFault>>()?;
-            let is_whole = facts.windows(2).all(|pair| pair[0].rev < pair[1].rev);
-            let last = find(snapshot, id)?.map(|row| row.record);
-            if !is_whole || facts.last().map(|fact| &fact.after) != last.as_ref() {
+            // Where the index is damaged, facts are not found: then what follows does not come out of what was before.
+            let mut record = None;
+            let is_whole = facts.iter().all(|fact| {
+                record = Some(WorkRecord::apply(record.take(), &fact.id, &fact.entry.fact));
+                record.as_ref() == Some(&fact.after)
+            });
+            if !is_whole || record != find(snapshot, id)?.map(|row| row.record) {
                 return Err(damage(format!("the facts of {id} are not those of its row")));
             }
             Ok(facts)

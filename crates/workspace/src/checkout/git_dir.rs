@@ -12,6 +12,7 @@ use std::{
     io,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
+    time::{Duration, UNIX_EPOCH},
 };
 
 use sha2::{Digest as _, Sha256};
@@ -22,7 +23,7 @@ use crate::{
         command::{Git, nul_separated},
         error::{GitError, IoContext as _, WorkspaceError},
         hex::Hex,
-        index_marks::has_marks,
+        index_marks::{IndexEntry, unmarked_entries},
         object_reader::TreeListing,
         path_names::{self, below},
         safe_files::{self, FolderState, RealFolders},
@@ -32,6 +33,8 @@ use crate::{
 
 /// Which commit or tree the index is that of; see [`Checkout::note_index`].
 const INDEX_NOTE: &str = "index-at";
+/// A time before all files, after 1970 began. To git, an index of the very first second has none.
+const LONG_AGO: Duration = Duration::from_secs(1);
 
 /// A tree with Forge's own git folder for it.
 #[derive(Debug)]
@@ -75,10 +78,45 @@ impl Checkout {
         for name in ["info/attributes", "shallow"] {
             copy_settings(&self.owner.git_dir.join(name), &self.git_dir.join(name))?;
         }
-        // Forge never sets a mark that makes git skip a file.
-        let index = safe_files::read(&self.index())?;
-        if index.is_some_and(|index| has_marks(&index, self.settings.object_bytes())) {
-            safe_files::remove(&self.index())?;
+        let Some(index) = safe_files::read(&self.index())? else { return Ok(()) };
+        match unmarked_entries(&index, self.settings.object_bytes()) {
+            Some(entries) => self.doubt_changes_of_one_second(&entries),
+            // Forge never sets a mark that makes git skip a file.
+            None => safe_files::remove(&self.index()),
+        }
+    }
+
+    /// Lets git read all files where one was changed after the index was written, but in the same second. Git
+    /// compares whole seconds, and itself has doubts only about files that were written in that second: one whose
+    /// rights were changed in it could be written once more, and its size and time put back.
+    fn doubt_changes_of_one_second(
+        &self,
+        entries: &[IndexEntry<'_>],
+    ) -> Result<(), WorkspaceError> {
+        let Some(found) = safe_files::metadata(&self.index())? else { return Ok(()) };
+        let second = found.mtime();
+        let mut real = RealFolders::below(&self.tree);
+        let mut is_doubtful = |entry: &IndexEntry<'_>| -> Result<bool, WorkspaceError> {
+            if i64::from(entry.changed_s) != second || i64::from(entry.written_s) >= second {
+                return Ok(false);
+            }
+            let Some(name) = entry.name else { return Ok(true) };
+            let file = real.file(name)?;
+            let moment = (second, found.mtime_nsec());
+            Ok(file.is_some_and(|file| {
+                file.ctime() == second && (file.ctime(), file.ctime_nsec()) >= moment
+            }))
+        };
+        for entry in entries {
+            if is_doubtful(entry)? {
+                // Files that were written after the index are read.
+                let known = self.index_at()?;
+                let index = File::open(self.index()).context("open", &self.index())?;
+                index
+                    .set_modified(UNIX_EPOCH + LONG_AGO)
+                    .context("change the time of", &self.index())?;
+                return known.map_or(Ok(()), |at| self.note_index(&at));
+            }
         }
         Ok(())
     }

@@ -5,9 +5,11 @@
 //! Invariant: no link is followed, on the way or at the end. A file is replaced as a whole, by rename; what is not a regular
 //! file is left alone.
 
+use std::collections::BTreeMap;
+
 use crate::{
     git::{
-        command::Git,
+        command::{Git, nul_separated},
         error::WorkspaceError,
         path_names::{below, parent},
         safe_files::{self, FolderState, RealFolders},
@@ -50,15 +52,14 @@ impl Repository {
         })
     }
 
-    /// Lists the names of regular files in a folder of the checkout.
+    /// Lists the names of everything in a folder of the checkout. Whether it is a file is asked of each.
     pub fn checkout_folder(&self, path: &str) -> Result<Vec<String>, WorkspaceError> {
         let Some(top) = self.top.as_deref() else { return Ok(Vec::new()) };
         if RealFolders::below(top).folder(path.as_bytes())? != FolderState::Folder {
             return Ok(Vec::new());
         }
         let entries = safe_files::entries(&below(top, path.as_bytes()))?;
-        let files = entries.into_iter().filter(|(_, kind)| kind.is_file());
-        Ok(files.filter_map(|(name, _)| String::from_utf8(name).ok()).collect())
+        Ok(entries.into_iter().filter_map(|(name, _)| String::from_utf8(name).ok()).collect())
     }
 
     /// Replaces a file of the checkout, and makes the folders that lead to it.
@@ -100,9 +101,21 @@ impl Repository {
 
     /// Returns the name under which the user commits.
     pub fn user_name(&self) -> Option<String> {
-        let folder = self.top.as_deref().unwrap_or(&self.common_dir);
-        let name = Git::in_folder(folder).args(["config", "--get", "user.name"]).run_line().ok()?;
-        Some(name).filter(|name| !name.trim().is_empty())
+        let is_name = |name: &str| !name.trim().is_empty();
+        let own = std::env::var("GIT_AUTHOR_NAME").ok().filter(|name| is_name(name));
+        let configured = || {
+            let folder = self.top.as_deref().unwrap_or(&self.common_dir);
+            let git = Git::in_folder(folder).args(["config", "--null", "--get-regexp"]);
+            let found = git.arg("^(author|user)\\.name$").run().ok()?;
+            let lines = nul_separated(&found).filter_map(|line| str::from_utf8(line).ok());
+            let names: BTreeMap<&str, &str> = lines
+                .filter_map(|line| line.split_once('\n'))
+                .filter(|(_, name)| is_name(name))
+                .collect();
+            let name = names.get("author.name").or_else(|| names.get("user.name"));
+            name.map(|name| (*name).to_owned())
+        };
+        own.or_else(configured)
     }
 }
 

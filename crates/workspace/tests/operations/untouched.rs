@@ -67,6 +67,36 @@ fn whatever_was_touched_is_seen_however_it_was_hidden() {
     }
 }
 
+/// The second of the last change of a file.
+fn changed_s(file: &Path) -> i64 {
+    fs::metadata(file).unwrap().ctime()
+}
+
+#[test]
+fn a_change_in_the_second_of_the_index_is_seen_though_size_and_time_were_put_back() {
+    loop {
+        let world = World::new();
+        let tree = opened(&reading(&world)).tree;
+        shell(
+            &tree,
+            "touch -d '1 hour ago' a.txt; \
+             git --git-dir=../forge.git --work-tree=. update-index -q --refresh",
+        );
+        let second = changed_s(&tree.join("a.txt"));
+        shell(
+            &tree,
+            "chmod u+w a.txt; touch -r a.txt ../time; printf 'oNe\ntwo\nthree\n' > a.txt; \
+             touch -r ../time a.txt; chmod u-w a.txt",
+        );
+        if changed_s(&tree.join("a.txt")) != second {
+            continue;
+        }
+        assert_eq!(restored(&restoring(&world)).discarded, ["a.txt"]);
+        assert_eq!(read(&tree, "a.txt"), "one\ntwo\nthree\n");
+        break;
+    }
+}
+
 #[test]
 fn where_only_the_agents_git_changed_only_that_is_made_again() {
     let world = World::new();

@@ -22,29 +22,33 @@ const DECISION_COLUMNS: [&str; 6] =
 
 /// Reads all of it. Files that each hold a part are read instead of the one that is made from them.
 pub(super) fn read(folder: &SourceFolder, below: &str, draft: &mut ImportDraft) {
-    let decisions = parts(folder, &format!("{below}/decisions"), draft);
-    if decisions.is_empty() {
-        one_file(folder, &format!("{below}/DECISIONS.md"), draft, &table);
-    }
-    if !decisions.is_empty() && folder.may_have(&format!("{below}/DECISIONS.md")) {
-        let path = folder.shown(&format!("{below}/DECISIONS.md"));
+    parts_or_whole(folder, below, ("decisions", &decision_part), ("DECISIONS.md", &table), draft);
+    let memory = |text: &str| Ok(listed(MEMORY, text));
+    parts_or_whole(folder, below, ("memory", &memory_part), ("AUTO-MEMORY.md", &memory), draft);
+    one_file(folder, &format!("{below}/KNOWLEDGE.md"), draft, &|text| Ok(listed(NOTE, text)));
+}
+
+/// Reads the files of a folder, or else the one that is made from them.
+fn parts_or_whole(
+    folder: &SourceFolder,
+    below: &str,
+    (of_parts, read_part): (&str, &ReadNotes),
+    (whole, read_whole): (&str, &ReadNotes),
+    draft: &mut ImportDraft,
+) {
+    let whole = format!("{below}/{whole}");
+    let parts = parts(folder, &format!("{below}/{of_parts}"), draft);
+    if parts.is_empty() {
+        one_file(folder, &whole, draft, read_whole);
+    } else if folder.may_have(&whole) {
+        let path = folder.shown(&whole);
         draft
             .notes
-            .push(format!("{path} is left out: the files below decisions/ are read instead"));
+            .push(format!("{path} is left out: the files below {of_parts}/ are read instead"));
     }
-    for path in decisions {
-        one_file(folder, &path, draft, &decision_part);
+    for path in parts {
+        one_file(folder, &path, draft, read_part);
     }
-    let memory = parts(folder, &format!("{below}/memory"), draft);
-    if memory.is_empty() {
-        one_file(folder, &format!("{below}/AUTO-MEMORY.md"), draft, &|text| {
-            Ok(listed(MEMORY, text))
-        });
-    }
-    for path in memory {
-        one_file(folder, &path, draft, &memory_part);
-    }
-    one_file(folder, &format!("{below}/KNOWLEDGE.md"), draft, &|text| Ok(listed(NOTE, text)));
 }
 
 /// Returns the Markdown files of a folder.
@@ -61,12 +65,10 @@ fn parts(folder: &SourceFolder, path: &str, draft: &mut ImportDraft) -> Vec<Stri
 /// A kind of note, and its text.
 type Notes = Vec<(&'static str, String)>;
 
-fn one_file(
-    folder: &SourceFolder,
-    path: &str,
-    draft: &mut ImportDraft,
-    read: &dyn Fn(&str) -> Result<Notes, String>,
-) {
+/// Reads the notes of a file.
+type ReadNotes = dyn Fn(&str) -> Result<Notes, String>;
+
+fn one_file(folder: &SourceFolder, path: &str, draft: &mut ImportDraft, read: &ReadNotes) {
     let source = folder.shown(path);
     let text = folder.text(path);
     let Some(Some(text)) = draft.keep(source.clone(), text) else { return };

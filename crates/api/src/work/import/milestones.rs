@@ -36,6 +36,8 @@ static SLICE_ID: LazyLock<Regex> =
 
 /// Keys of plans that have a place here, or that only repeat where the file is.
 const KEPT: [&str; 7] = ["id", "slice", "milestone", "title", "depends", "writes", "must_haves"];
+/// The same of the plans of slices.
+const KEPT_OF_SLICES: [&str; 3] = ["id", "milestone", "depends"];
 /// What a task must have, in the order of its list.
 const MUST: [&str; 3] = ["truths", "artifacts", "key_links"];
 
@@ -198,9 +200,9 @@ impl Milestone<'_> {
             ));
         }
         let id = parse_id(&format!("{}-{slice}", self.id))?;
-        let plan = self.folder.text(&format!("{path}/{slice}-PLAN.md"))?.unwrap_or_default();
-        let (head, body) =
-            front_matter::parse(&plan).map_err(|rule| at(&format!("{slice}-PLAN.md"), &rule))?;
+        let name = format!("{slice}-PLAN.md");
+        let plan = self.folder.text(&format!("{path}/{name}"))?.unwrap_or_default();
+        let (head, body) = front_matter::parse(&plan).map_err(|rule| at(&name, &rule))?;
         expect_id(&head, "id", slice)?;
         expect_id(&head, "milestone", &self.id)?;
         let is_done = self.folder.has(&format!("{path}/{slice}-SUMMARY.md"))?;
@@ -230,7 +232,11 @@ impl Milestone<'_> {
             fields.insert("goal".to_owned(), FieldValue::Text(goal.to_owned()));
         }
         let risk = planned.and_then(|one| one.risk.as_ref()).map(|risk| format!("Risk: {risk}."));
-        let first = planned.map(|one| one.depends.join(", ")).filter(|first| !first.is_empty());
+        let mut first = texts(&head, "depends").map_err(|rule| at(&name, &rule))?;
+        first.extend(planned.iter().flat_map(|one| one.depends.iter().cloned()));
+        let first: Vec<String> =
+            first.into_iter().collect::<BTreeSet<String>>().into_iter().collect();
+        let first = Some(first.join(", ")).filter(|first| !first.is_empty());
         let first = first.map(|first| format!("After the slices: {first}."));
         let about: Vec<String> = risk.into_iter().chain(first).collect();
         if !about.is_empty() {
@@ -239,7 +245,12 @@ impl Milestone<'_> {
         if let Some(path) = self.folder.in_repository(path) {
             fields.insert("path".to_owned(), FieldValue::Text(path));
         }
-        let source = self.folder.shown(&format!("{path}/{slice}-PLAN.md"));
+        for (key, _) in
+            head.entries().iter().filter(|(key, _)| !KEPT_OF_SLICES.contains(&key.as_str()))
+        {
+            draft.leave_out(key.clone());
+        }
+        let source = self.folder.shown(&format!("{path}/{name}"));
         draft.candidate((WorkKind::Sprint, id), source, status.to_owned(), fields);
         Ok(())
     }
