@@ -143,9 +143,13 @@ impl Forge {
 
     /// Returns the flows and roles of this repository.
     pub fn catalog(&self) -> Catalog {
-        let catalog = Catalog::from_folder(self.home.repository.top.as_deref());
         // Settings that cannot be read are refused where they are needed.
-        let settings = self.settings().unwrap_or_default();
+        self.catalog_with(&self.settings().unwrap_or_default())
+    }
+
+    /// Returns the flows and roles of this repository with those of these settings.
+    pub(crate) fn catalog_with(&self, settings: &Settings) -> Catalog {
+        let catalog = Catalog::from_folder(self.home.repository.top.as_deref());
         catalog.with_pipelines(&settings.pipelines)
     }
 

@@ -165,7 +165,8 @@ impl Forge {
         phase: &str,
     ) -> Result<PhaseGates, Error> {
         let name = pipeline_or_kind(record).to_owned();
-        let flow = self.catalog().flow(&name)?.flow;
+        let settings = self.settings()?;
+        let flow = self.catalog_with(&settings).flow(&name)?.flow;
         let own = phase.rsplit_once('/').map_or(phase, |(_, name)| name);
         let found = find_phase(&flow.stages, own);
         let needs = found.ok_or_else(|| {
@@ -179,7 +180,7 @@ impl Forge {
             Error::usage(format!("the flow `{}` has no phase `{phase}`", flow.name), next)
         })?;
         let (needs, id) = (needs.to_vec(), record.id.clone());
-        let folder = self.settings()?.work.engineering.clone().map(String::from);
+        let folder = settings.work.engineering.clone().map(String::from);
         let unmet = self.unmet(None, Some(id.clone()), folder, &needs);
         let next = step_before_run(record).unwrap_or_else(|| format!("forge run {id}"));
         Ok(PhaseGates { needs, unmet, next, waits_for: None })

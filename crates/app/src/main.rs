@@ -136,12 +136,17 @@ fn run(args: &[OsString]) -> ExitCode {
 }
 
 fn parse_and_execute(args: &[OsString]) -> ExitCode {
-    let mut command = with_help(Cli::command(), HelpLength::from_args(args));
-    let parsed =
-        command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed {
+    let parse = |mut command: clap::Command| {
+        let matches = command.try_get_matches_from_mut(args)?;
+        Cli::from_arg_matches(&matches)
+    };
+    // Help, and what is said of mistakes, costs as much as everything else here. It is put together where it is needed.
+    let cli = match parse(Cli::command()) {
         Ok(cli) => cli,
-        Err(error) => return explain(&error, args),
+        Err(_) => match parse(with_help(Cli::command(), HelpLength::from_args(args))) {
+            Ok(cli) => cli,
+            Err(error) => return explain(&error, args),
+        },
     };
     let done = cli.global.apply().and_then(|()| match cli.command {
         Some(command) => execute(command),

@@ -452,12 +452,12 @@ impl Role {
         let wrong =
             |what: String| Error::usage(format!("the role `{name}`: {what}"), "forge flow check");
         // Whatever the line endings of a checkout are.
-        let text = &text.replace("\r\n", "\n");
+        let text = if text.contains('\r') { &text.replace("\r\n", "\n") } else { text };
         let (head, prompt) = match text.strip_prefix("+++\n") {
             Some(rest) => rest
                 .split_once("\n+++\n")
                 .ok_or_else(|| wrong("its header has no closing line `+++`".to_owned()))?,
-            None => ("", text.as_str()),
+            None => ("", text),
         };
         let raw: RawRole = toml::from_str(head).map_err(|error| wrong(explain(error.message())))?;
         let key = |word: &String| {

@@ -18,7 +18,7 @@ use crate::Error;
 pub struct SettingRow {
     pub key: String,
     /// The description of the key.
-    pub about: &'static str,
+    pub about: String,
     /// The effective value; `None` if no layer sets the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
@@ -69,7 +69,7 @@ impl Settings {
             |said: &SaidRow| SaidRow { value: key.without_secret(&said.value), ..said.clone() };
         Ok(Explained {
             row: self.row(key),
-            may_be: key.row.may_be.clone(),
+            may_be: key.row.meaning().may_be,
             variable: key.variable(),
             said: said.map(shown).collect(),
             notes,
@@ -80,7 +80,7 @@ impl Settings {
         let winner = self.layers.winner(&key.path);
         SettingRow {
             key: key.path.clone(),
-            about: &key.row.about,
+            about: key.row.meaning().about,
             value: winner.map(|winner| key.without_secret(&winner.value)),
             layer: winner.map(|winner| winner.layer),
             place: winner.map(|winner| winner.place.clone()),

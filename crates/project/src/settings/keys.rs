@@ -1,6 +1,6 @@
 //! Every key of the settings: its path, what it is for, what it may be, and what Forge ships.
 //!
-//! The rows follow from the tree of `types.rs`: their order and the shipped values from its default, everything else
+//! The rows follow from the tree of `types.rs`: their order and the shipped values from its default, their meaning
 //! from its schema. A key of a table that a person names (`[agents.NAME]`, `[roles.NAME]`) has a row with `*` in the
 //! place of the name. Not here: how a value is read (`read_value.rs`).
 
@@ -36,10 +36,15 @@ pub(super) struct SettingKey {
 #[derive(Debug)]
 pub(super) struct KeyRow {
     path: String,
+    pub(super) shipped: Option<Value>,
+}
+
+/// What the schema says of a key. Most commands never ask.
+#[derive(Debug)]
+pub(super) struct KeyMeaning {
     pub(super) about: String,
     pub(super) may_be: String,
     pub(super) form: ValueForm,
-    pub(super) shipped: Option<Value>,
     /// Whether a value may hold a secret and is never shown as it is.
     is_secret: bool,
 }
@@ -78,9 +83,10 @@ static ROWS: LazyLock<Vec<KeyRow>> = LazyLock::new(|| {
             table.insert(ANY.to_owned(), keys);
         }
     }
-    let schema = schema().to_value();
-    tree.into_rows("", &schema, &schema)
+    tree.into_rows("")
 });
+
+static SCHEMA: LazyLock<Json> = LazyLock::new(|| schema().to_value());
 
 impl Node {
     fn new(tree: &impl Serialize) -> Self {
@@ -88,32 +94,35 @@ impl Node {
         serde_json::from_str(&json).expect("it was written")
     }
 
-    /// Returns a row for each value, which this schema describes. Types with a name of their own are in the root.
-    fn into_rows(self, path: &str, schema: &Json, root: &Json) -> Vec<KeyRow> {
-        let value = definition(schema, root);
+    /// Returns a row for each value.
+    fn into_rows(self, path: &str) -> Vec<KeyRow> {
         match self {
-            Self::Table(nodes) => nodes
-                .into_iter()
-                .flat_map(|(word, node)| {
-                    let property = &value["properties"][&word];
-                    let schema =
-                        if word == ANY { &value["additionalProperties"] } else { property };
-                    node.into_rows(&join(path, &word), schema, root)
-                })
-                .collect(),
-            Self::Leaf(shipped) => vec![KeyRow {
-                path: path.to_owned(),
-                about: sentence(&schema["description"]),
-                may_be: may_be(value, root),
-                form: ValueForm::new(value),
-                shipped,
-                is_secret: value["writeOnly"] == true,
-            }],
+            Self::Table(nodes) => {
+                let rows = nodes.into_iter().map(|(word, node)| node.into_rows(&join(path, &word)));
+                rows.flatten().collect()
+            }
+            Self::Leaf(shipped) => vec![KeyRow { path: path.to_owned(), shipped }],
         }
     }
 }
 
 impl KeyRow {
+    /// Returns what the schema says of it. Types with a name of their own are in its root.
+    pub(super) fn meaning(&self) -> KeyMeaning {
+        let root = &*SCHEMA;
+        let schema = self.path.split('.').fold(root, |schema, word| {
+            let value = definition(schema, root);
+            if word == ANY { &value["additionalProperties"] } else { &value["properties"][word] }
+        });
+        let value = definition(schema, root);
+        KeyMeaning {
+            about: sentence(&schema["description"]),
+            may_be: may_be(value, root),
+            form: ValueForm::new(value),
+            is_secret: value["writeOnly"] == true,
+        }
+    }
+
     fn is_of_named_table(&self) -> bool {
         self.path.contains(ANY)
     }
@@ -243,7 +252,7 @@ impl SettingKey {
     /// Returns a value as it may be shown: what may hold a secret is cut.
     pub(super) fn without_secret(&self, value: &Value) -> Value {
         match value {
-            Value::Text(url) if self.row.is_secret => Value::Text(shown_url(url)),
+            Value::Text(url) if self.row.meaning().is_secret => Value::Text(shown_url(url)),
             Value::Text(_) | Value::Count(_) | Value::List(_) => value.clone(),
         }
     }

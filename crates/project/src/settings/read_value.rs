@@ -24,7 +24,7 @@ pub(super) struct Flaw {
 
 /// Reads a value as TOML writes it.
 pub(super) fn from_toml(key: &SettingKey, text: &str) -> Result<Value, Flaw> {
-    let text = match (key.row.form, text) {
+    let text = match (key.row.meaning().form, text) {
         (ValueForm::Switch, "true") => "\"on\"",
         (ValueForm::Switch, "false") => "\"off\"",
         (_, text) => text,
@@ -46,7 +46,7 @@ pub(super) fn from_words(key: &SettingKey, words: &str) -> Result<Value, Flaw> {
     let plain = words.trim();
     let is_list = plain.starts_with('[');
     let text = Value::Text(words.to_owned()).to_string();
-    let text = match key.row.form {
+    let text = match key.row.meaning().form {
         ValueForm::Count if plain.parse::<u64>().is_ok() => plain.to_owned(),
         ValueForm::Switch if ["true", "false"].contains(&words) => words.to_owned(),
         ValueForm::List | ValueForm::Program if is_list => match ValueDeserializer::parse(plain) {
@@ -72,9 +72,9 @@ pub(super) fn check(path: &str, text: &str) -> Result<(), Flaw> {
     let what = match (SettingKey::find(path), message.split_once(", expected")) {
         // What serde says repeats the whole text, and expects something in the words of Rust.
         (Some(key), Some((why, _))) => {
-            format!("{path}: {}; expected {}", cut(why), key.row.may_be)
+            format!("{path}: {}; expected {}", cut(why), key.row.meaning().may_be)
         }
-        (Some(key), None) => format!("{path}: {message}; expected {}", key.row.may_be),
+        (Some(key), None) => format!("{path}: {message}; expected {}", key.row.meaning().may_be),
         (None, Some(_)) => format!("unknown key `{}`{}", cut(path), hint(path)),
         (None, None) => message.to_owned(),
     };
