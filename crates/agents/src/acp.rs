@@ -251,7 +251,7 @@ mod tests {
         let spent = |signal: Signal| {
             if let Signal::Spent(spent) = signal { Some(spent.cost) } else { None }
         };
-        let earlier = Earlier { uses: earlier.iter().map(one).collect() };
+        let earlier = Earlier { uses: earlier.iter().map(one).collect(), ..Earlier::default() };
         signals(&earlier, lines).into_iter().filter_map(spent).collect()
     }
 

@@ -13,7 +13,7 @@ use forge_keeper::{Stderr, Stdout};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::signal::{ErrorClass, Signal, Use};
+use crate::signal::{ErrorClass, ModelPrice, Signal, Use};
 use crate::variables::TOOLCHAIN_VARIABLES;
 
 /// An agent program that Forge can talk to. What has a default is true of a program about which nothing is
@@ -149,12 +149,16 @@ pub trait StreamReader: Debug {
     fn understand(&mut self, line: &str, signals: &mut Vec<Signal>);
 }
 
-/// The use of a session before this process, for programs that report totals.
+/// What is known before a process prints anything.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Earlier {
+    /// The use of its session before this process, for programs that report totals.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uses: Vec<Use>,
+    /// Prices of the user's, for models of which the program itself does not say what they cost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<ModelPrice>,
 }
 
 /// One turn of an agent.

@@ -357,6 +357,11 @@ impl ClaudeStream {
                 Some(Signal::Limit(limit))
             }
             ("rate_limit_event", _) => {
+                let info = &line["rate_limit_info"];
+                let windows = errors::windows(info);
+                if !windows.is_empty() && info["status"] != "rejected" {
+                    return Some(Signal::Windows(windows));
+                }
                 let mut limit = errors::rejected(&line["rate_limit_info"])?;
                 // How long to wait was said when it asked again.
                 limit.delay_ms = self.limit.take().and_then(|known| known.delay_ms);

@@ -31,7 +31,9 @@ pub use agent::{
 pub use monitor::{Listen, open_monitor};
 pub use registry::AgentKind;
 pub use result::{parse_result, read_result, result_bytes, result_schema};
-pub use signal::{AgentEnd, ErrorClass, Limit, Price, Signal, TokenCounts, Use, Watchdog};
+pub use signal::{
+    AgentEnd, ErrorClass, Limit, Price, Signal, TokenCounts, UsageWindow, Use, Watchdog, Word,
+};
 pub use stream::{Listener, StreamSummary, read_transcript};
 pub use variables::{
     ACP_COMMAND, MODEL_VARIABLE, REPAIR_TURN, RESUME_TURN, SCRIPTED_COMMAND, TOOLCHAIN_VARIABLES,

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+pub use crate::signal::ModelPrice;
 use crate::signal::{Price, TokenCounts};
 
 const LIST: &str = include_str!("prices.toml");
@@ -25,20 +26,6 @@ pub struct Prices {
     pub price: Vec<ModelPrice>,
 }
 
-/// The price of one family of models, in millionths of a dollar for a million tokens.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ModelPrice {
-    /// How the names of the family begin.
-    pub prefix: String,
-    pub input: u64,
-    pub output: u64,
-    pub cache_read: u64,
-    pub cache_write: u64,
-    /// Where the figures are from.
-    pub source: String,
-}
-
 impl Prices {
     /// Returns the list that comes with Forge.
     pub fn shipped() -> &'static Self {
@@ -48,12 +35,20 @@ impl Prices {
 
     /// Finds the price of a model by the longest prefix of its name.
     pub fn find(&self, model: &str) -> Option<&ModelPrice> {
-        let known = self.price.iter().filter(|price| model.starts_with(&price.prefix));
-        known.max_by_key(|price| price.prefix.len())
+        ModelPrice::find(&self.price, model)
     }
 }
 
 impl ModelPrice {
+    /// Finds the price of a model in a list, by the longest prefix of its name. Some programs name the provider before it:
+    /// `openai/gpt-5`.
+    pub fn find<'p>(list: &'p [Self], model: &str) -> Option<&'p Self> {
+        let bare = model.rsplit('/').next().unwrap_or(model);
+        let fits =
+            |price: &&Self| model.starts_with(&price.prefix) || bare.starts_with(&price.prefix);
+        list.iter().filter(fits).max_by_key(|price| price.prefix.len())
+    }
+
     /// Returns what these tokens cost, in millionths of a dollar.
     pub fn micros(&self, tokens: TokenCounts) -> u64 {
         let parts = [
@@ -67,9 +62,8 @@ impl ModelPrice {
     }
 }
 
-/// Returns what these tokens of this model cost by the list. Some programs name the provider before it: `openai/gpt-5`.
+/// Returns what these tokens of this model cost by the list.
 pub(crate) fn estimate(model: &str, tokens: TokenCounts) -> Price {
-    let model = model.rsplit('/').next().unwrap_or(model);
     match Prices::shipped().find(model) {
         Some(price) => Price::Estimated(price.micros(tokens)),
         None => Price::Missing,

@@ -41,12 +41,25 @@ pub enum Signal {
     Asked { what: String },
     /// What one turn used, as far as it is known while it runs.
     Spent(Use),
+    /// How much of its account is used up.
+    Windows(Vec<UsageWindow>),
     /// The provider does not serve it now.
     Limit(Limit),
     /// The last line of the stream: what the program itself thinks of how it ended.
     Ended(Box<Ended>),
     /// A line without a meaning for us. It is kept in the transcript and never fatal.
     Unknown,
+}
+
+/// A time in which an account may use only so much, and how much of that is used.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct UsageWindow {
+    /// The provider's name for it.
+    pub name: String,
+    pub used_percent: u32,
+    /// UTC. When it begins anew, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at_ms: Option<u64>,
 }
 
 /// Tokens.
@@ -146,6 +159,20 @@ impl Price {
             Self::Missing => None,
         }
     }
+}
+
+/// The price of one family of models, in millionths of a dollar for a million tokens.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelPrice {
+    /// How the names of the family begin.
+    pub prefix: String,
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    /// Where the figures are from.
+    pub source: String,
 }
 
 /// Puts a use to the others: one entry for each model.

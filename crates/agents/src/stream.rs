@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use crate::agent::{Earlier, StreamReader};
 use crate::line_reader::{LINE_BYTES_MAX, LIVE_LINE_BYTES_MAX, Lines};
-use crate::prices;
+use crate::prices::{self, ModelPrice};
 use crate::registry::AgentKind;
 use crate::signal::{
-    AgentEnd, Ended, ErrorClass, Limit, NO_MODEL, Price, Signal, TokenCounts, Use,
+    AgentEnd, Ended, ErrorClass, Limit, NO_MODEL, Price, Signal, TokenCounts, UsageWindow, Use,
     WHAT_CHARACTERS_MAX, Watchdog, Word, add,
 };
 
@@ -42,6 +42,8 @@ pub struct StreamSummary {
     pub denied: Vec<String>,
     /// The structured output of the vendor's schema option.
     pub answer: Option<Value>,
+    /// How much of its account is used up, as it was said last.
+    pub windows: Vec<UsageWindow>,
     /// The limit it stands before: nothing has come since.
     pub limit: Option<Limit>,
     /// What it said in its last line, if that was the last line.
@@ -71,6 +73,7 @@ impl StreamSummary {
             said_last: None,
             denied: Vec::new(),
             answer: None,
+            windows: Vec::new(),
             limit: None,
             word: None,
             skipped: 0,
@@ -108,6 +111,7 @@ impl StreamSummary {
                 self.is_settled = false;
                 self.spend(spent);
             }
+            Signal::Windows(windows) => self.windows.clone_from(windows),
             Signal::Limit(limit) => self.limit = Some(limit.clone()),
             Signal::Ended(ended) => self.end_with(ended),
             Signal::Unknown => {}
@@ -160,8 +164,8 @@ impl StreamSummary {
     }
 
     /// Takes the model that was asked for as the one that answered, where the program itself names none. What it used is
-    /// then estimated, if that model has a price.
-    pub fn assume_model(&mut self, asked_for: Option<&str>) {
+    /// then estimated, if that model has a price: one of the user's, or one that we know.
+    pub fn assume_model(&mut self, asked_for: Option<&str>, prices: &[ModelPrice]) {
         let Some(asked_for) = asked_for.filter(|_| self.model.is_none()) else { return };
         self.model = Some(asked_for.to_owned());
         for (uses, micros) in
@@ -170,7 +174,10 @@ impl StreamSummary {
             for one in uses.iter_mut().filter(|one| one.model == NO_MODEL) {
                 asked_for.clone_into(&mut one.model);
                 if one.cost == Price::Missing {
-                    one.cost = prices::estimate(asked_for, one.tokens);
+                    one.cost = match ModelPrice::find(prices, asked_for) {
+                        Some(own) => Price::Estimated(own.micros(one.tokens)),
+                        None => prices::estimate(asked_for, one.tokens),
+                    };
                     *micros = micros.saturating_add(one.cost.micros().unwrap_or_default());
                 }
             }
@@ -295,6 +302,8 @@ pub struct Listener {
     reader: Box<dyn StreamReader>,
     summary: StreamSummary,
     signals: Vec<Signal>,
+    /// Prices of the user's.
+    prices: Vec<ModelPrice>,
 }
 
 impl Listener {
@@ -311,20 +320,25 @@ impl Listener {
     fn with_line_max(kind: AgentKind, earlier: &Earlier, max: usize) -> Self {
         let reader = kind.open_stream(earlier);
         let summary = StreamSummary::nothing(kind);
-        Self { lines: Lines::new(max), reader, summary, signals: Vec::new() }
+        let prices = earlier.prices.clone();
+        Self { lines: Lines::new(max), reader, summary, signals: Vec::new(), prices }
     }
 
     /// Reads a piece of the stream, and passes on its signals.
     pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(&Signal)) {
-        let Self { lines, reader, summary, signals } = self;
-        lines.push(bytes, |line| understand(line, reader.as_mut(), summary, signals, &mut each));
+        let Self { lines, reader, summary, signals, prices } = self;
+        lines.push(bytes, |line| {
+            understand(line, reader.as_mut(), summary, signals, prices, &mut each);
+        });
         summary.skipped = lines.skipped();
     }
 
     /// Ends the stream.
     pub fn finish(mut self, mut each: impl FnMut(&Signal)) -> StreamSummary {
-        let Self { lines, reader, summary, signals } = &mut self;
-        lines.finish(|line| understand(line, reader.as_mut(), summary, signals, &mut each));
+        let Self { lines, reader, summary, signals, prices } = &mut self;
+        lines.finish(|line| {
+            understand(line, reader.as_mut(), summary, signals, prices, &mut each);
+        });
         summary.skipped = lines.skipped();
         self.summary
     }
@@ -340,6 +354,7 @@ fn understand(
     reader: &mut dyn StreamReader,
     summary: &mut StreamSummary,
     signals: &mut Vec<Signal>,
+    prices: &[ModelPrice],
     each: &mut impl FnMut(&Signal),
 ) {
     if line.iter().all(u8::is_ascii_whitespace) {
@@ -347,9 +362,32 @@ fn understand(
     }
     let line = String::from_utf8_lossy(line);
     reader.understand(&line, signals);
-    for signal in signals.drain(..) {
+    for mut signal in signals.drain(..) {
+        price(&mut signal, prices);
         summary.apply(&signal);
         each(&signal);
+    }
+}
+
+/// Puts the user's prices in the place of those that we know. What the program itself says of costs counts.
+fn price(signal: &mut Signal, prices: &[ModelPrice]) {
+    let uses = match signal {
+        Signal::Spent(spent) if !prices.is_empty() => std::slice::from_mut(spent),
+        Signal::Ended(ended) if !prices.is_empty() => ended.uses.as_deref_mut().unwrap_or_default(),
+        Signal::Spent(_)
+        | Signal::Ended(_)
+        | Signal::Began { .. }
+        | Signal::Said { .. }
+        | Signal::UsedTool { .. }
+        | Signal::Asked { .. }
+        | Signal::Windows(_)
+        | Signal::Limit(_)
+        | Signal::Unknown => return,
+    };
+    for one in uses.iter_mut().filter(|one| !matches!(one.cost, Price::Reported(_))) {
+        if let Some(own) = ModelPrice::find(prices, &one.model) {
+            one.cost = Price::Estimated(own.micros(one.tokens));
+        }
     }
 }
 

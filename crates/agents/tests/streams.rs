@@ -448,7 +448,7 @@ fn an_older_claude_without_a_delta_has_its_totals_taken_apart() {
     let old = stream.replace("model_usage_since_last_result", "something_else");
     let all = read_transcript(claude(), old.as_bytes(), &Earlier::default()).uses();
     assert_eq!(all[0].cost, Price::Reported(8370));
-    let earlier = Earlier { uses: summary("kill-mid-tool-resumed").uses() };
+    let earlier = Earlier { uses: summary("kill-mid-tool-resumed").uses(), ..Earlier::default() };
     let since = read_transcript(claude(), old.as_bytes(), &earlier).uses();
     assert_eq!(since, summary("kill-mid-tool-resumed-twice").uses());
 }

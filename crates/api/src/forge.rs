@@ -423,7 +423,7 @@ impl Forge {
     }
 
     /// Returns a run, whose files are up to date then if they can be.
-    fn caught_up(&self, id: &str) -> Result<Run, Error> {
+    pub(crate) fn caught_up(&self, id: &str) -> Result<Run, Error> {
         match self.catch_up(id) {
             Some(run) => Ok(run),
             None => Ok(self.fold(id)?.0),

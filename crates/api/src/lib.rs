@@ -6,6 +6,7 @@
 //!
 //! Not here: terminals. What a person sees is the user interface's business.
 
+pub mod accounts;
 pub mod agents;
 mod approvals;
 pub mod attendance;

@@ -34,8 +34,8 @@ use std::{
 };
 
 use architecture::architecture_at;
-use cast::Cast;
 pub(crate) use cast::help_to_install_agent;
+use cast::{Cast, leave_out_missing, note_on_reviewers};
 use choices::Chosen;
 use flow_outline::EFFORT;
 use forge_core::{
@@ -258,7 +258,9 @@ impl Forge {
         }
         let Cast { scenario, picked } = self.cast(request, &mut settings, &found, asks)?;
         let roles: Vec<&str> = found.flow.roles().into_iter().collect();
+        notes.extend(leave_out_missing(&mut settings));
         let frozen = settings.freeze_cast(&roles, None);
+        notes.extend(note_on_reviewers(&settings, &frozen));
         let secrets = known_at_start(repository.top.as_deref(), &frozen);
         refuse_secrets(&frozen, &secrets)?;
         let instructions = match &base {

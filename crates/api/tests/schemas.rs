@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use forge_api::{
+    accounts::AccountRow,
     agents::{check::Probed, list::AgentRow},
     doctor::{HealthFinding, Salvaged},
     gate::GateCheck,
@@ -40,6 +41,7 @@ fn all() -> Vec<(&'static str, String)> {
     schemas.push(("run-dry.schema.json", schemars::schema_for!(DryRun)));
     schemas.push(("run.schema.json", schemars::schema_for!(RunLine)));
     schemas.push(("stats.schema.json", schemars::schema_for!(SpendingView)));
+    schemas.push(("accounts.schema.json", schemars::schema_for!(Vec<AccountRow>)));
     schemas.push(("agents.schema.json", schemars::schema_for!(Vec<AgentRow>)));
     schemas.push(("agents-check.schema.json", schemars::schema_for!(Probed)));
     schemas.push(("watch.schema.json", schemars::schema_for!(UnitEvent)));

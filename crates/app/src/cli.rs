@@ -1,5 +1,6 @@
 //! The commands, one file for each, and what they share. The table of commands is in `main.rs`.
 
+pub(crate) mod accounts;
 pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod attach;

@@ -1,6 +1,6 @@
 //! Agents of any kind at work: the real program, real processes, and nobody's model.
 //!
-//! `any`: a program of the user's own plays all roles, and what a person reads when it cannot.
+//! `accounts`: who works in the place of whom. `any`: a program of the user's own plays all roles, and what a person reads when it cannot.
 //! `turns`: a result is mended and an interrupted call goes on, with the scripted agent. `budgets`:
 //! caps of run, stage and call, and who spends how. `first_run`: one command of a person who has set nothing. `ledger`: whatever was spent, all that tell of it
 //! tell the same. `routing`: which agent and model a tier is. `recorded`: streams of the real Claude Code, played again. `pasted`: the example of the documentation works as it is written.
@@ -11,6 +11,8 @@
 
 mod world;
 
+#[path = "agents/accounts.rs"]
+mod accounts;
 #[path = "agents/any.rs"]
 mod any;
 #[path = "agents/budgets.rs"]

@@ -1,7 +1,7 @@
 //! The real Claude Code at work for Forge, as a person would use both, against a model that plays a script.
 //!
 //! `stage`: a world with Claude Code in its `PATH` and a key of the scripted model. `roles`: it plays all roles of a
-//! flow. `errors`: what becomes of everything that a provider can answer. `killed`: it is killed, stopped or left
+//! flow. `errors`: what becomes of everything that a provider can answer. `accounts`: with two of them, one used up. `killed`: it is killed, stopped or left
 //! alone in the middle of a tool. `repairs`: its result cannot be used, or its session is gone. `money`: it is stopped
 //! at its cap. `reviews`: the same for who only
 //! looks. `work`: it plays the flows of records, a bug by both routes and a sprint. `checks`: `forge agents check`. `alone`: what it leaves behind, whom it talks to, and what it could give away.
@@ -13,6 +13,8 @@
 
 mod world;
 
+#[path = "claude/accounts.rs"]
+mod accounts;
 #[path = "claude/alone.rs"]
 mod alone;
 #[path = "claude/checks.rs"]

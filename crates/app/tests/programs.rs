@@ -1,6 +1,6 @@
 //! The real agent programs beside Claude Code at work for Forge, each against a model that plays a script.
 //!
-//! `players`: what each needs to find its model. `stories`: what every one of them is put through. `codex`: what is true of one alone.
+//! `players`: what each needs to find its model. `stories`: what every one of them is put through. `together`: four of them in one run.
 //! The stage is that of Claude Code, and so is what it is put through in more detail.
 //!
 //! Invariant: every test ends with `finish` of its key.
@@ -19,3 +19,5 @@ mod processes;
 mod stage;
 #[path = "programs/stories.rs"]
 mod stories;
+#[path = "programs/together.rs"]
+mod together;

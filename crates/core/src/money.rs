@@ -55,12 +55,15 @@ pub struct Spent {
     pub at_least: Money,
 }
 
-/// The agent and models of a call. Used for display and statistics, never for decisions.
+/// The agent and models of a call. The rules do not look at it; who must be another than the author does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Used {
     /// The name of the agent in the settings.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
+    /// The name of the account in the settings, if it is one of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     /// The model that the agent was told to use, if the flow or the settings name one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_for: Option<String>,

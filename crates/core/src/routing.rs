@@ -156,6 +156,10 @@ pub enum WishReason {
     Docs,
     /// The item has the tag `risk = high`, and the stage says what that means.
     Risk,
+    /// What is to be read was too long for the model before.
+    TooLong,
+    /// The model before refused.
+    Refused,
     /// The stage or review of the flow.
     Flow,
     /// The settings of the role.
@@ -177,6 +181,8 @@ impl WishReason {
             Self::Complexity => "the item is complex",
             Self::Docs => "the item is documentation",
             Self::Risk => "the item is risky",
+            Self::TooLong => "it was too long for the model before",
+            Self::Refused => "the model before refused",
             Self::Flow => "the flow says so",
             Self::Settings => "settings of the role",
             Self::Role => "the role",
@@ -250,6 +256,66 @@ impl ModelOrigin {
     }
 }
 
+/// The reason why an agent works on a call.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentOrigin {
+    /// The settings name it, for the role, for the tier or for all.
+    #[default]
+    Settings,
+    /// It is of another vendor than the author of what it reviews.
+    OtherVendor,
+    /// The agent before is used up for some time.
+    Limit,
+    /// What is to be read was too long for the agent before.
+    TooLong,
+    /// The agent before refused.
+    Refused,
+}
+
+impl AgentOrigin {
+    /// Returns the origin in a few words.
+    pub const fn as_words(self) -> &'static str {
+        match self {
+            Self::Settings => "of the settings",
+            Self::OtherVendor => "of another vendor than the author",
+            Self::Limit => "in the place of one that has reached its limit",
+            Self::TooLong => "in the place of one for which it was too long",
+            Self::Refused => "in the place of one that refused",
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_settings(&self) -> bool {
+        *self == Self::Settings
+    }
+}
+
+/// Who takes over work that an agent cannot do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Successor {
+    /// The model of a higher tier.
+    Tier(Tier),
+    /// Another agent, by its name in the settings.
+    Agent(String),
+}
+
+/// The agent and the account that work on one call, where they are up to what limits leave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Assignment {
+    /// The name of the agent in the settings.
+    pub agent: String,
+    /// The name of the account in the settings; `null` for the login that the agent has anyway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// Why it is this agent.
+    #[serde(default, skip_serializing_if = "AgentOrigin::is_settings")]
+    pub why: AgentOrigin,
+}
+
 /// What an agent was asked for in one call, besides the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Route {
@@ -258,6 +324,9 @@ pub struct Route {
     pub wish: Wish,
     /// Where the model comes from.
     pub model_from: ModelOrigin,
+    /// Why it is this agent.
+    #[serde(default, skip_serializing_if = "AgentOrigin::is_settings")]
+    pub agent_from: AgentOrigin,
 }
 
 impl WishReason {
@@ -270,6 +339,8 @@ impl WishReason {
             | Self::Complexity
             | Self::Docs
             | Self::Risk
+            | Self::TooLong
+            | Self::Refused
             | Self::Flow
             | Self::Settings
             | Self::Tier => false,
@@ -302,12 +373,19 @@ impl Route {
         let [tier, effort, thinking] = self.wish.phrases();
         let model = (self.model_from != ModelOrigin::Own)
             .then(|| format!("model {}", self.model_from.as_words()));
+        let agent = (self.agent_from != AgentOrigin::Settings)
+            .then(|| format!("agent {}", self.agent_from.as_words()));
         let is_said = model.is_some()
+            || agent.is_some()
             || effort.is_some()
             || thinking.is_some()
             || !self.wish.tier.why.is_usual();
         let tier = tier.filter(|_| is_said);
-        [tier, effort, thinking, model].into_iter().flatten().collect::<Vec<String>>().join(", ")
+        [tier, effort, thinking, model, agent]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<String>>()
+            .join(", ")
     }
 }
 

@@ -44,7 +44,7 @@ use forge_core::{
     item::Item,
     money::{Cost, ModelUse, Money, Spent, Tokens, Used},
     run::Phase,
-    verdict::{BlockerClass, Finding, Severity, Verdict},
+    verdict::{Finding, Severity, Verdict},
     view, wanted,
     work::WorkKind,
 };
@@ -318,7 +318,7 @@ impl Game {
         if models.len() > 1 {
             self.count("two models in a call");
         }
-        Used { agent: "agent".to_owned(), asked_for: None, models }
+        Used { agent: "agent".to_owned(), account: None, asked_for: None, models }
     }
 
     fn receipt(&mut self, call: &CallId) -> Receipt {
@@ -326,9 +326,7 @@ impl Game {
         if self.chance.one_in(2) {
             receipt.session = Some(format!("session{}", self.chance.below(1_000)));
         }
-        if self.chance.one_in(3) {
-            receipt.used = Some(self.used());
-        }
+        self.tell_of_its_agent(&mut receipt);
         if self.chance.one_in(2) {
             receipt.artifacts = [("a.md".to_owned(), Blob(call.to_string()))].into();
         }
@@ -451,8 +449,7 @@ impl Game {
             }
             2 => Outcome::Partial { note: "the rest".to_owned() },
             3 => {
-                let class =
-                    *self.chance.of(&[BlockerClass::ExternalDependency, BlockerClass::NoAccess]);
+                let class = self.blocker();
                 Outcome::Blocked { class, what: "a licence".to_owned() }
             }
             4 => Outcome::Limited { until: self.until(), what: String::new() },
@@ -498,7 +495,7 @@ impl Game {
             10 => Ruling::Interrupted,
             11 if self.chance.one_in(4) => {
                 self.count("a judge that cannot go on");
-                Ruling::Blocked { class: BlockerClass::NoAccess, what: "no key".to_owned() }
+                Ruling::Blocked { class: self.blocker(), what: "no key".to_owned() }
             }
             _ if self.chance.one_in(3) => {
                 self.count("checks that the run added");
@@ -636,6 +633,9 @@ impl Game {
         }
         if !calls.is_empty() {
             let call = self.chance.of(&calls).clone();
+            if !self.is_kind && self.chance.one_in(8) {
+                return Input::Report(self.assigned(call));
+            }
             return Input::Report(self.ending(&call));
         }
         for effect in wanted(&self.run) {

@@ -26,6 +26,7 @@ use forge_workspace::{
 
 use crate::{
     Error,
+    admission::{admit, leave},
     agent_call::{
         output,
         turns::{Turned, turns},
@@ -50,6 +51,9 @@ const SUBJECT_CHARS_MAX: usize = 72;
 /// Brings the call of an agent or of a command on as far as it goes: its report, or why not yet.
 pub fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     let Plan { context, run, call, .. } = *plan;
+    if let CallKind::Agent { .. } = run.call_kind(call) {
+        admit(plan)?;
+    }
     if run.definition().start.base.is_none() {
         let dir = context.home.work(context.id);
         context.disk.create_folder(&dir).map_err(|error| Error::file(&dir, &error))?;
@@ -139,7 +143,13 @@ impl Worked {
     fn by(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Self, Pending> {
         match plan.run.call_kind(plan.call) {
             CallKind::Agent { .. } => {
-                turns(plan, dir, conflicts).map(|turned| Self::Agent(Box::new(turned)))
+                let mut turned = turns(plan, dir, conflicts)?;
+                if let Some((outcome, seat)) = leave(plan, &turned.windows, turned.limit.as_ref())?
+                {
+                    turned.left = Err(outcome);
+                    turned.receipt.used_up = Some(seat);
+                }
+                Ok(Self::Agent(Box::new(turned)))
             }
             CallKind::Command { .. } => plan.command(dir).map(Self::Command),
             CallKind::Artifact { .. }
@@ -415,6 +425,7 @@ pub fn receipt(report: &mut Report) -> &mut Receipt {
         | Report::PathsFree { .. }
         | Report::NeedsMet { .. }
         | Report::NeedsUnmet { .. }
+        | Report::Assigned { .. }
         | Report::Signs { .. }
         | Report::Intends { .. }
         | Report::Did { .. } => {

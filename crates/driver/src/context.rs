@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use forge_agents::Earlier;
 use forge_core::{Run, event::Blob, flow::CodeLimit, id::CallId, result::ResultKey};
 use forge_keeper::{AttemptFolder, Redactor, StepLimits};
 use forge_project::{
@@ -15,7 +16,10 @@ use forge_store::{
 };
 use forge_workspace::CodeHistory;
 
-use crate::{Error, executor::Executor, layout::Home, secrets, trusted_folders::TrustedFolders};
+use crate::{
+    Error, casting, executor::Executor, layout::Home, seats::Seats, secrets,
+    trusted_folders::TrustedFolders,
+};
 
 /// Everything that calls of one run have in common.
 pub struct RunContext<'a> {
@@ -39,6 +43,8 @@ pub struct RunContext<'a> {
     pub code: &'a dyn CodeHistory,
     /// Which folders of calls and steps are trusted.
     pub trusted: &'a TrustedFolders,
+    /// The accounts of the person, and what is known of limits.
+    pub seats: &'a Seats,
     /// Values that are known to be secret.
     pub secrets: &'a [Vec<u8>],
     /// Takes them out of what is kept; nothing went through it yet.
@@ -46,10 +52,15 @@ pub struct RunContext<'a> {
 }
 
 impl RunContext<'_> {
-    /// The agent that plays a role in a call, and what it is asked for.
-    pub fn player(&self, run: &Run, call: &CallId, role: &str) -> Player {
-        let player = self.frozen.player(role, run.model_in_flow(call), run.wish(call));
+    /// The agent that works on a call, and what it is asked for.
+    pub fn player(&self, run: &Run, call: &CallId) -> Player {
+        let player = casting::player(self.frozen, run, call);
         player.expect("a flow with roles is let in only with agents")
+    }
+
+    /// What is known before a program prints anything, where its session begins anew.
+    pub fn frozen_prices(&self) -> Earlier {
+        Earlier { prices: self.frozen.prices.clone(), uses: Vec::new() }
     }
 
     /// The inbox and the outbox of an agent's call. They lie beside the checkouts: agents refuse to

@@ -17,10 +17,12 @@
 //! Invariant: what agents and the world do is an outcome; an `Err` here is something that the user
 //! can fix.
 
+pub mod admission;
 pub mod agent_call;
 pub mod base_settings;
 pub mod call_plan;
 pub mod calls;
+pub mod casting;
 pub mod checkouts;
 pub mod checks;
 pub mod clock;
@@ -47,6 +49,7 @@ pub mod refusal;
 pub mod result_keys;
 pub mod run_id;
 pub mod run_loop;
+pub mod seats;
 pub mod secrets;
 pub mod setup;
 pub mod signals;

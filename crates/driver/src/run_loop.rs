@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error,
+    base_settings::settings_at,
     calls::Calls,
     command_sender,
     context::RunContext,
@@ -45,6 +46,7 @@ use crate::{
     projection::Projector,
     refs,
     refusal::refused,
+    seats::{self, Seats},
     secrets::{known, table},
     signals::{Signals, drain},
     snapshot::frozen,
@@ -101,6 +103,7 @@ pub struct Machine {
     /// Our own program, which also sends notices.
     pub program: PathBuf,
     pub notices: Notices,
+    pub seats: Seats,
     /// What takes secrets out; found out where it is not given.
     pub secrets: Option<KnownSecrets>,
 }
@@ -139,6 +142,11 @@ impl Machine {
             code: Rc::new(home.repository.clone()),
             program,
             notices: Notices::Sent,
+            seats: {
+                let repository = home.repository.clone();
+                let read = move |base: Option<&str>| Ok(settings_at(&repository, base)?.accounts());
+                Seats::new(seats::folder().ok(), read)
+            },
             secrets: None,
         })
     }
@@ -442,6 +450,7 @@ impl Driver {
                 disk: &*self.machine.disk,
                 code: &*self.machine.code,
                 trusted: &self.trusted,
+                seats: &self.machine.seats,
                 secrets: &self.secrets,
                 redactor: &self.redactor,
             };

@@ -7,6 +7,7 @@
 //! - `settings/schema.rs`, `settings/keys.rs`, `settings/read_value.rs`: what follows from the types.
 //! - `settings/sources.rs`, `settings/layers.rs`, `settings/resolve.rs`: from texts to the values that count.
 //! - `settings/snapshot.rs`: what a run keeps.
+//! - `settings/accounts.rs`: the accounts of agents.
 //! - `settings/notes.rs`, `settings/repository_commands.rs`: what a person should know and approve.
 //! - `settings/explain.rs`, `settings/edit.rs`, `settings/renamed_keys.rs`: what `forge config` and
 //!   `forge doctor` show and change; `settings/toml_text.rs` keeps the comments.
@@ -16,6 +17,7 @@
 //! Invariant: every value here is the one that `forge config explain` says has won.
 //! Invariant: an unknown key or a value that is refused is an error that names its file and line.
 
+mod accounts;
 #[cfg(test)]
 mod agents_and_roles_tests;
 pub mod edit;
@@ -39,6 +41,7 @@ mod toml_text;
 mod types;
 mod values;
 
+pub use accounts::Account;
 pub use explain::{Explained, SettingRow};
 pub use glob::PathGlobs;
 pub use layers::{Layer, SaidRow};
@@ -52,7 +55,7 @@ pub use snapshot::{
 };
 pub use sources::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
 pub use types::{
-    AgentTable, Claims, Escalated, FinalCheckout, FlowModels, PipelineTable, RoleTable, RunRecord,
-    SettingValues, Switch,
+    AgentTable, Claims, Escalated, FinalCheckout, FlowModels, PipelineTable, Reviewer, RoleTable,
+    RunRecord, SettingValues, Switch,
 };
 pub use values::{AgentName, Dollars, ModelName, PipelineName, PipelinePhase, Value, shown_url};

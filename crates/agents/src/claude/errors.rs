@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::wire::ResultLine;
-use crate::signal::{ErrorClass, Limit, WHAT_CHARACTERS_MAX, truncate};
+use crate::signal::{ErrorClass, Limit, UsageWindow, WHAT_CHARACTERS_MAX, truncate};
 
 /// Seconds since 1970 between these are believed to be a time: 2001 and 2286.
 const SECONDS: std::ops::Range<u64> = 1_000_000_000..10_000_000_000;
@@ -42,6 +42,24 @@ pub(super) fn rejected(info: &Value) -> Option<Limit> {
         None => (ErrorClass::RateLimit, "rate-limited by the provider".to_owned()),
     };
     Some(Limit { class, until_ms, delay_ms: None, what })
+}
+
+/// Returns how much of the account is used up, by window.
+pub(super) fn windows(info: &Value) -> Vec<UsageWindow> {
+    let windows = info["unifiedWindows"].as_object().into_iter().flatten();
+    let window = |(name, said): (&String, &Value)| {
+        // A part of one.
+        let used = said["utilization"].as_f64()?.clamp(0.0, 1.0);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is between nothing and a hundred"
+        )]
+        let used_percent = (used * 100.0).round() as u32;
+        let resets_at_ms = said["resetsAt"].as_u64().and_then(milliseconds);
+        Some(UsageWindow { name: truncate(name, 50), used_percent, resets_at_ms })
+    };
+    windows.filter_map(window).collect()
 }
 
 /// Returns why it ended badly. `error` is the word of its last message, `limit` the last limit it ran into.

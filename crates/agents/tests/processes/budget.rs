@@ -84,7 +84,7 @@ fn totals_of_a_session_count_only_from_where_it_went_on() {
     let listen = |earlier: Vec<Use>| Listen {
         kind: registry::PROGRAM,
         cap_micros: 1_000,
-        earlier: Earlier { uses: earlier },
+        earlier: Earlier { uses: earlier, ..Earlier::default() },
     };
     let world = World::new();
     let spec = world.shell(&format!("{total}; sleep 0.2"));

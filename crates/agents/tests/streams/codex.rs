@@ -63,20 +63,20 @@ fn it_tells_tokens_but_no_model_and_the_one_that_was_asked_for_gives_the_price()
     assert_eq!((used.provider.as_str(), used.model.as_str()), ("openai", "unknown"));
     assert_eq!((used.tokens, used.cost), (ONE_ANSWER, Price::Missing));
     assert_eq!(trivial.spent_micros(), 0);
-    trivial.assume_model(Some("gpt-5.5"));
+    trivial.assume_model(Some("gpt-5.5"), &[]);
     let [used] = &trivial.uses()[..] else { panic!("one model") };
     // 1100 at $5, 200 at $0.50 and 50 at $30 for a million.
     assert_eq!((used.model.as_str(), used.cost), ("gpt-5.5", Price::Estimated(7_100)));
     assert_eq!(trivial.spent_micros(), 7_100);
     let mut house = summary_of(codex(), "trivial");
-    house.assume_model(Some("house-model"));
+    house.assume_model(Some("house-model"), &[]);
     assert_eq!(house.uses()[0].cost, Price::Missing, "nobody knows its price");
 }
 
 #[test]
 fn totals_of_a_session_that_went_on_are_taken_apart() {
     let first = summary_of(codex(), "session-new");
-    let earlier = Earlier { uses: first.uses() };
+    let earlier = Earlier { uses: first.uses(), ..Earlier::default() };
     let resumed = recorded_of(codex(), "session-resumed");
     let both = read_transcript(codex(), resumed.as_slice(), &Earlier::default());
     assert_eq!(both.uses()[0].tokens, ONE_ANSWER.plus(ONE_ANSWER));

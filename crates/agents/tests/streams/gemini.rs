@@ -52,7 +52,7 @@ fn tokens_of_each_process_are_told_at_its_end_with_their_model_and_estimated() {
     // 3900 at $1.25 and 150 at $10 for a million.
     assert_eq!((used.tokens, used.cost), (three, Price::Estimated(6_375)));
     let first = summary_of(gemini(), "session-new");
-    let earlier = Earlier { uses: first.uses() };
+    let earlier = Earlier { uses: first.uses(), ..Earlier::default() };
     let resumed = recorded_of(gemini(), "session-resumed");
     let again = read_transcript(gemini(), resumed.as_slice(), &earlier);
     assert_eq!(again.uses(), first.uses(), "each process tells its own use");

@@ -47,13 +47,13 @@ fn every_step_has_its_price_and_one_of_nothing_is_estimated_or_unknown() {
     assert_eq!((used.tokens, used.cost), (three, Price::Reported(3 * 4_110)));
     let mut free = summary_of(opencode(), "no-price");
     assert_eq!(free.uses()[0].cost, Price::Missing);
-    free.assume_model(Some("house/model-1"));
+    free.assume_model(Some("house/model-1"), &[]);
     assert_eq!(
         (free.uses()[0].model.as_str(), free.uses()[0].cost),
         ("house/model-1", Price::Missing)
     );
     let mut known = summary_of(opencode(), "no-price");
-    known.assume_model(Some("openai/gpt-5.5"));
+    known.assume_model(Some("openai/gpt-5.5"), &[]);
     // 1100 at $5, 200 at $0.50 and 50 at $30 for a million.
     assert_eq!(known.uses()[0].cost, Price::Estimated(7_100), "the provider is before the name");
     // Each process tells its own use.

@@ -21,7 +21,10 @@ use forge_driver::{
     person::person, setup::turn::BRIEF, signals::Signals,
 };
 use forge_keeper::AttemptFolder;
-use forge_project::{refuse_agents, settings::AgentTable};
+use forge_project::{
+    refuse_agents,
+    settings::{Account, AgentTable},
+};
 use forge_store::atomic_file::replace;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -140,9 +143,21 @@ impl Roster {
         ask: AskCommands<'_>,
         tell: &mut dyn FnMut(&CheckPlan),
     ) -> Result<Probed, Error> {
+        self.check_with(name, None, model, ask, tell)
+    }
+
+    /// Does the same with one of the person's accounts.
+    pub(crate) fn check_with(
+        &self,
+        name: &str,
+        account: Option<&Account>,
+        model: Option<&str>,
+        ask: AskCommands<'_>,
+        tell: &mut dyn FnMut(&CheckPlan),
+    ) -> Result<Probed, Error> {
         refuse_agents()?;
         let table = self.agent(name)?;
-        let probe = Probe { name, table, model: model.or(table.model.as_deref()) };
+        let probe = Probe { name, table, account, model: model.or(table.model.as_deref()) };
         let path = match self.program(name, table) {
             Program::Nowhere { why, next } => {
                 return Ok(probe.without_a_call(ProbeState::NotFound, why, next));
@@ -192,6 +207,7 @@ impl Roster {
 struct Probe<'a> {
     name: &'a str,
     table: &'a AgentTable,
+    account: Option<&'a Account>,
     model: Option<&'a str>,
 }
 
@@ -270,6 +286,7 @@ impl Probe<'_> {
             table: self.table,
             command: words,
             model: self.model,
+            account: self.account,
             wish: None,
             must: &[],
             cap: CAP,
@@ -284,7 +301,10 @@ impl Probe<'_> {
         summary: &StreamSummary,
         folder: &AttemptFolder,
     ) -> (ProbeState, Option<String>, Option<String>) {
-        let again = format!("forge agents check {}", self.name);
+        let again = match self.account {
+            Some(account) => format!("forge accounts check {}", account.name),
+            None => format!("forge agents check {}", self.name),
+        };
         let bad = |state: ProbeState, what: &str, next: String| {
             (state, Some(what.trim().to_owned()), Some(next))
         };

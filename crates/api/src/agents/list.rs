@@ -122,6 +122,14 @@ impl JsonSchema for ListedKind {
     }
 }
 
+impl AgentRow {
+    /// Returns the version that was tried last, if the one that is here is newer.
+    pub fn newer_than(&self) -> Option<&str> {
+        let tested = self.tested_version.as_deref()?;
+        is_older(tested, self.version.as_deref()?).then_some(tested)
+    }
+}
+
 impl Ability {
     /// Describes it in a few words.
     pub const fn description(self) -> &'static str {

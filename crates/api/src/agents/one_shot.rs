@@ -35,7 +35,7 @@ use forge_driver::{
     signals::Signals,
 };
 use forge_keeper::{AttemptFolder, Ending, Spec, StepLimits};
-use forge_project::settings::AgentTable;
+use forge_project::settings::{Account, AgentTable};
 
 /// How long such a call may take.
 pub(crate) const WALL_MS: u64 = 2 * 60_000;
@@ -51,6 +51,8 @@ pub(crate) struct OneShot<'a> {
     /// Program and first arguments.
     pub(crate) command: Vec<String>,
     pub(crate) model: Option<&'a str>,
+    /// The account that it uses, if it is one of several.
+    pub(crate) account: Option<&'a Account>,
     /// How hard it is to think.
     pub(crate) wish: Option<Wish>,
     /// Keys that its result must have.
@@ -92,6 +94,7 @@ impl OneShot<'_> {
                 cap_micros: Some(self.cap.0),
             },
             pass: &self.table.pass,
+            account: self.account,
             earlier: &Earlier::default(),
             own_program: own_program()?.to_string_lossy().into_owned(),
             scenario,

@@ -52,6 +52,9 @@ impl RunSettings {
             ["limits", "wall_minutes"] => frozen.wall_ms = fresh.wall_ms,
             ["limits", "silence_minutes"] => frozen.silence_ms = fresh.silence_ms,
             ["limits", "output_mib"] => frozen.output_bytes = fresh.output_bytes,
+            ["limits", "handoff_threshold"] => {
+                frozen.handoff_threshold = fresh.handoff_threshold;
+            }
             ["limits", "budget"] => {
                 let what = "the budget of a run is set with --budget";
                 return Err(Error::usage(what, "forge resume RUN --budget AMOUNT"));

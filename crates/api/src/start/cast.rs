@@ -8,12 +8,12 @@
 use std::path::Path;
 
 use forge_agents::registry;
-use forge_driver::Error;
+use forge_driver::{Error, casting::lacks_other_vendor};
 use forge_project::{
     bounded_read::read_text,
     catalog::FoundFlow,
     executables::{in_path, is_executable},
-    settings::{AgentTable, Sessions, Settings, edit::EditedFile},
+    settings::{AgentName, AgentTable, Frozen, Reviewer, Sessions, Settings, edit::EditedFile},
     suggest::nearest,
 };
 
@@ -89,6 +89,9 @@ impl Forge {
             if !agent.like.plays_scenario() {
                 is_installed(name, agent)?;
             }
+        }
+        if settings.review == Reviewer::OtherVendor {
+            settings.usable = installed(settings).into_iter().map(|offer| offer.name).collect();
         }
         for role in roles {
             let name = settings.agent_for(role).expect("an agent was picked for all roles");
@@ -186,6 +189,28 @@ impl Forge {
         }
         Ok((text, if scenario.sessions { Sessions::Kept } else { Sessions::Unknown }))
     }
+}
+
+/// Leaves out the agents that are to take over and are not here, and says so.
+pub(super) fn leave_out_missing(settings: &mut Settings) -> Vec<String> {
+    let missing = |name: &AgentName| {
+        let table = settings.agents.get(&**name)?;
+        is_installed(name, table).err().map(|error| (name.clone(), error.what))
+    };
+    let missing: Vec<_> = settings.fallback_agents.iter().filter_map(missing).collect();
+    settings.fallback_agents.retain(|name| !missing.iter().any(|(out, _)| out == name));
+    missing.into_iter().map(|(_, what)| format!("fallback_agents: {what}")).collect()
+}
+
+/// Says so if a reviewer of another vendor is wanted, and none is here for what the agent of all roles makes.
+pub(super) fn note_on_reviewers(settings: &Settings, frozen: &Frozen) -> Option<String> {
+    let author = settings.agent.as_deref()?;
+    lacks_other_vendor(frozen, author).then(|| {
+        format!(
+            "review = \"other-vendor\", but no agent of another vendor than `{author}` is usable here: it \
+             also reviews"
+        )
+    })
 }
 
 /// Returns the same command with the agent that was meant, if one is near.

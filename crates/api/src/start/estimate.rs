@@ -10,7 +10,10 @@ use std::{
     sync::LazyLock,
 };
 
-use forge_agents::{TokenCounts, prices::Prices};
+use forge_agents::{
+    TokenCounts,
+    prices::{ModelPrice, Prices},
+};
 use forge_core::{
     Run,
     event::Record,
@@ -179,7 +182,7 @@ fn rough(flow: &Flow, frozen: &Frozen, routing: &Routing) -> Option<Estimate> {
     collect(&flow.stages, 1, &player, &mut calls);
     let n: u64 = calls.iter().map(|call| call.times).sum();
     let tokens: u64 = calls.iter().map(|call| call.tokens * call.times).sum();
-    let cost: Option<u64> = calls.iter().map(RoughCall::micros).sum();
+    let cost: Option<u64> = calls.iter().map(|call| call.micros(&frozen.prices)).sum();
     let part = |of: u64, percent: u64| of.saturating_mul(percent).div_ceil(100);
     let range = |of: u64| (part(of, SHIPPED.low_percent), part(of, SHIPPED.high_percent));
     let cost = cost.map(range).map(|(least, most)| (Money(least), Money(most)));
@@ -208,8 +211,9 @@ impl RoughCall {
     }
 
     /// Returns what these calls cost, in millionths of a dollar, if the model has a price.
-    fn micros(&self) -> Option<u64> {
-        let price = Prices::shipped().find(self.model.as_deref()?)?;
+    fn micros(&self, own: &[ModelPrice]) -> Option<u64> {
+        let model = self.model.as_deref()?;
+        let price = ModelPrice::find(own, model).or_else(|| Prices::shipped().find(model))?;
         let part = |percent: u64| self.tokens * self.times * percent / 100;
         let Split { cache_read, cache_write, input, output } = SHIPPED.split;
         Some(price.micros(TokenCounts {

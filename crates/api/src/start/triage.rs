@@ -24,6 +24,8 @@ use forge_core::{
 use forge_driver::{
     Error,
     agent_call::usage::{model_use, spent},
+    clock,
+    seats::free_account,
     secrets::{redacted_text, without_values},
     setup::turn::BRIEF,
     signals::Signals,
@@ -31,7 +33,7 @@ use forge_driver::{
 use forge_keeper::AttemptFolder;
 use forge_project::{
     catalog::Role,
-    settings::{AgentTable, Switch},
+    settings::{Account, AgentTable, Switch},
 };
 use forge_store::atomic_file::replace;
 
@@ -78,9 +80,11 @@ impl Forge {
         let Some(player) = ready.player(CallPlace::of_role(role), None) else {
             return Ok((None, None));
         };
+        let accounts = ready.settings.accounts();
         let look = TriageCall {
             name: &player.agent.name,
             table: &ready.settings.agents[&player.agent.name],
+            account: free_account(&accounts, &player.agent.name, clock::now()),
             model: player.agent.model.as_deref(),
             route: player.route,
             role,
@@ -177,6 +181,8 @@ fn cap(ready: &Ready, budget: Option<Money>) -> Money {
 struct TriageCall<'a> {
     name: &'a str,
     table: &'a AgentTable,
+    /// The account that it uses, if it is one of several.
+    account: Option<&'a Account>,
     model: Option<&'a str>,
     route: Option<Route>,
     role: &'a str,
@@ -211,6 +217,7 @@ impl TriageCall<'_> {
             spent: spent(&uses),
             used: Some(Used {
                 agent: self.name.to_owned(),
+                account: self.account.map(|account| account.name.clone()),
                 asked_for: self.model.map(str::to_owned),
                 models: uses.iter().map(model_use).collect(),
             }),
@@ -279,6 +286,7 @@ impl TriageCall<'_> {
             table: self.table,
             command: words,
             model: self.model,
+            account: self.account,
             wish: self.route.map(|route| route.wish),
             must: &self.prompt.must,
             cap: self.cap,

@@ -1,6 +1,7 @@
 //! What a watched unit does, as events for people and programs.
 
 use forge_core::{Run, Time, id::CallId, money::Spent, routing::Route};
+use forge_driver::casting;
 use forge_project::settings::{Frozen, Player};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -133,7 +134,7 @@ pub(crate) fn role(run: &Run, call: &CallId) -> Option<String> {
 
 /// Returns the agent of a call, with the model that it is told to use there.
 pub(crate) fn player(run: &Run, frozen: &Frozen, call: &CallId) -> Option<Player> {
-    frozen.player(&role(run, call)?, run.model_in_flow(call), run.wish(call))
+    casting::player(frozen, run, call)
 }
 
 /// The age of output: printed before or after the watching began.

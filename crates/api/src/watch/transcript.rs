@@ -296,7 +296,7 @@ fn event_from_signal(signal: &Signal, at: Option<Time>) -> Option<UnitEvent> {
             Some(UnitEvent::Limit { at, text: limit.what.clone(), until: limit.until_ms })
         }
         // Money is reported as a sum, and the end when the process has ended.
-        Signal::Spent(_) | Signal::Ended(_) | Signal::Unknown => None,
+        Signal::Spent(_) | Signal::Windows(_) | Signal::Ended(_) | Signal::Unknown => None,
     }
 }
 

@@ -106,8 +106,6 @@ impl CheckArgs {
             // `--allow` names the agent, so it counts as consent.
             if self.allow { Allowed::FromNowOn } else { approve_commands(commands) }
         };
-        let mut announce =
-            |plan: &CheckPlan| terminal_output::print_stderr(&sanitize(&announcement(plan)));
         let probed =
             roster.check(&self.name, self.model.as_deref(), &mut allowed, &mut announce)?;
         if self.json {
@@ -115,13 +113,23 @@ impl CheckArgs {
         } else {
             terminal_output::print(&check_text(&probed, terminal_info::terminal_width()));
         }
-        Ok(if probed.state == ProbeState::Ready {
-            ExitCode::SUCCESS
-        } else if probed.state == ProbeState::Interrupted {
-            ExitCode::from(INTERRUPTED)
-        } else {
-            ExitCode::from(UNUSABLE)
-        })
+        Ok(check_code(&probed))
+    }
+}
+
+/// Tells that a call is about to be made.
+pub(crate) fn announce(plan: &CheckPlan) {
+    terminal_output::print_stderr(&sanitize(&announcement(plan)));
+}
+
+/// Returns the exit code of a check.
+pub(crate) fn check_code(probed: &Probed) -> ExitCode {
+    if probed.state == ProbeState::Ready {
+        ExitCode::SUCCESS
+    } else if probed.state == ProbeState::Interrupted {
+        ExitCode::from(INTERRUPTED)
+    } else {
+        ExitCode::from(UNUSABLE)
     }
 }
 
@@ -183,7 +191,10 @@ fn description(row: &AgentRow) -> String {
     let kind = row.kind.0;
     match (kind.title(), &row.path) {
         _ if kind.plays_scenario() => format!("part of Forge {version}; follows a script"),
-        (Some(title), Some(path)) => format!("{title} {version}, {path}"),
+        (Some(title), Some(path)) => match row.newer_than() {
+            Some(tested) => format!("{title} {version}, newer than the tried {tested}, {path}"),
+            None => format!("{title} {version}, {path}"),
+        },
         (Some(title), None) => format!("{title}, not found"),
         (None, _) => format!("a program, {path}"),
     }
@@ -198,7 +209,7 @@ fn roles_text(row: &AgentRow) -> String {
     }
 }
 
-fn check_text(probed: &Probed, width: usize) -> String {
+pub(crate) fn check_text(probed: &Probed, width: usize) -> String {
     let version = probed.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let mut text = format!("{}{version} {}", probed.agent, probed.state.as_str());
     if probed.state == ProbeState::Ready {

@@ -6,7 +6,9 @@
 //! Invariant: nothing is changed, and what cannot be read completes to nothing.
 
 use clap::Command;
-use forge_api::{agents::list::Roster, clock::now, forge::Forge, settings::Settings};
+use forge_api::{
+    accounts::Accounts, agents::list::Roster, clock::now, forge::Forge, settings::Settings,
+};
 use forge_core::view::{Course, sanitize};
 
 use super::common::{current_dir, open_forge};
@@ -22,6 +24,7 @@ const TITLE_WIDTH: usize = 50;
 /// What a word of the command line names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordKind {
+    Account,
     Run,
     /// A task, a stage or a file of the run that is named before it, or of the latest.
     Part,
@@ -74,6 +77,7 @@ fn expected(words: &[String], cli: &Command) -> Option<(WordKind, Vec<String>)> 
     let kind = match id {
         "flow" => WordKind::Flow,
         "name" if is_below(cli, "flow", command) => WordKind::Flow,
+        "name" if is_below(cli, "accounts", command) => WordKind::Account,
         "agent" | "name" => WordKind::Agent,
         "run" => WordKind::Run,
         "task" | "unit" | "artifact" | "code" | "diff" => WordKind::Part,
@@ -108,6 +112,10 @@ fn candidates(kind: WordKind, before: &[String]) -> Option<Vec<(String, String)>
             let names = open_forge().ok()?.catalog().names().ok()?;
             Some(names.into_iter().map(|name| (name, "flow".to_owned())).collect())
         }
+        WordKind::Account => {
+            let accounts = Accounts::open(&current_dir().ok()?).ok()?;
+            Some(accounts.names().map(|name| (name.to_owned(), String::new())).collect())
+        }
         WordKind::Agent => {
             let roster = Roster::open(&current_dir().ok()?).ok()?;
             Some(roster.names().map(|name| (name.to_owned(), "agent".to_owned())).collect())
@@ -118,7 +126,7 @@ fn candidates(kind: WordKind, before: &[String]) -> Option<Vec<(String, String)>
                 Err(_) => Settings::read(None).ok()?,
             };
             let rows = settings.list().into_iter();
-            Some(rows.map(|row| (row.key, row.about.to_owned())).collect())
+            Some(rows.map(|row| (row.key, row.about)).collect())
         }
     }
 }
@@ -177,6 +185,7 @@ mod tests {
             ("run --agent cl", Some(WordKind::Agent)),
             ("flow show ", Some(WordKind::Flow)),
             ("agents use ", Some(WordKind::Agent)),
+            ("accounts check w", Some(WordKind::Account)),
             ("config get lim", Some(WordKind::Setting)),
             ("run ", None),
             ("config ", None),

@@ -55,7 +55,20 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     ("Take over", &["diff", "open", "merge", "pr", "clean"]),
     ("Plan", &["feature", "sprint", "task", "bug", "work", "verdict", "gate", "import", "hook"]),
-    ("Set up", &["agents", "config", "flow", "doctor", "completions", "man", "help", "version"]),
+    (
+        "Set up",
+        &[
+            "agents",
+            "accounts",
+            "config",
+            "flow",
+            "doctor",
+            "completions",
+            "man",
+            "help",
+            "version",
+        ],
+    ),
 ];
 
 /// The flags that every command takes, and those of `forge` itself.
@@ -80,7 +93,7 @@ Exit codes:
 const GLOBAL: &str = "All commands take -C, -q, -v and --color; see forge --help.";
 
 /// An example or more for each command.
-const EXAMPLES: [(&str, &[&str]); 69] = [
+const EXAMPLES: [(&str, &[&str]); 71] = [
     (
         "forge",
         &[
@@ -90,6 +103,7 @@ const EXAMPLES: [(&str, &[&str]); 69] = [
         ],
     ),
     ("abandon", &["forge abandon oqmd", "forge abandon oqmd --yes"]),
+    ("accounts", &["forge accounts", "forge accounts check work"]),
     ("agents", &["forge agents", "forge agents check claude", "forge agents use claude"]),
     ("answer", &["forge answer Q1 approve", "forge answer oqmd Q2 revise \"keep the old flag\""]),
     ("approve", &["forge approve", "forge approve oqmd --no-resume"]),
@@ -168,6 +182,7 @@ const EXAMPLES: [(&str, &[&str]); 69] = [
     ("flow list", &["forge flow list"]),
     ("flow show", &["forge flow show feature"]),
     ("flow check", &["forge flow check .forge/flows/release.toml"]),
+    ("accounts check", &["forge accounts check work"]),
     ("agents check", &["forge agents check claude"]),
     ("agents use", &["forge agents use claude"]),
     ("config get", &["forge config get limits.budget"]),

@@ -219,6 +219,8 @@ pub(crate) fn fact_symbol(fact: &Event) -> (&'static str, Option<Hue>) {
         | Event::Edited { .. }
         | Event::RunRewound { .. }
         | Event::AttemptStarted { .. }
+        | Event::CallAssigned { .. }
+        | Event::WorkPassedOn { .. }
         | Event::JudgementStarted { .. }
         | Event::UnitSkipped { .. }
         | Event::GateSkipped { .. }

@@ -55,7 +55,9 @@ fn what_a_person_has_to_do_something_about_is_asked_and_not_tried_again() {
         assert_eq!(outcome["blocked"]["class"], class, "{stream}: {outcome:#}");
         let view = world.view(&run);
         has(view["asked"][0]["text"].as_str().unwrap(), &[&["is blocked"], wanted].concat());
-        assert_eq!(view["units"][0]["attempt"], 1, "{stream}");
+        // What is too long is tried once with a stronger model.
+        let attempts = if class == "context_overflow" { 2 } else { 1 };
+        assert_eq!(view["units"][0]["attempt"], attempts, "{stream}");
         has(&world.ok(&["status", &run]), &["forge retry", "forge reject"]);
     }
 }

@@ -224,7 +224,7 @@ impl Who {
 }
 
 /// The boxes are where the newest brief says. What Claude Code says of folders is as old as its session.
-fn with_boxes(script: Script) -> Script {
+pub(crate) fn with_boxes(script: Script) -> Script {
     let named = |end| TextBetween::ending_with("In the folder `", "`", end);
     script.capture("outbox", named("/outbox")).capture("inbox", named("/inbox"))
 }

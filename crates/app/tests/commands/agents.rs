@@ -65,7 +65,7 @@ fn agents_are_listed_with_their_programs_their_roles_and_what_is_wrong() {
     let world = World::new();
     let mine = world.program("mine.sh", READY);
     world.program("claude", "#!/bin/sh\necho '2.1.325 (Claude Code)'\n");
-    world.program("codex", "#!/bin/sh\necho 'codex-cli 0.166.0'\n");
+    world.program("codex", "#!/bin/sh\necho 'codex-cli 0.170.0'\n");
     world.program("gemini", "#!/bin/sh\necho 0.61.0\n");
     world.write(
         "forge.local.toml",
@@ -87,7 +87,7 @@ fn agents_are_listed_with_their_programs_their_roles_and_what_is_wrong() {
             "not usable: program `no-such-agent` not found in PATH",
             "help: install it, or fix agents.gone.command",
             "scripted    part of Forge",
-            "codex       Codex 0.166.0",
+            "codex       Codex 0.170.0, newer than the tried 0.166.0",
             "gemini      Gemini CLI 0.61.0",
         ],
     );

@@ -14,8 +14,10 @@ use crate::{
     item::{ITEMS_MAX, Item},
     item_list::flaw,
     money::Money,
+    routing::Successor,
     run::{LookState, NeedsState, PathsState, Phase, Run, State, Table, Unit},
     slug::retitled,
+    verdict::BlockerClass,
 };
 
 use super::{
@@ -285,6 +287,15 @@ impl Draft {
                     self.ask(unit, gate.as_deref(), QuestionReason::NotReady { unmet });
                 }
             }
+            Report::Assigned { call, to } => {
+                let counts = match call {
+                    CallId::Attempt(attempt) => self.is_worked_on(attempt),
+                    CallId::Judgement(judgement) => self.is_awaited(judgement),
+                };
+                if counts && self.run.assignment(call).is_none() {
+                    self.record(Event::CallAssigned { call: call.clone(), to: to.clone() });
+                }
+            }
             Report::Noticed { unit, what } => {
                 if self.run.has(unit) {
                     let (unit, what) = (unit.clone(), what.clone());
@@ -403,6 +414,7 @@ impl Draft {
         let found = self.named(&unit, &receipt.found);
         let receipt = Receipt { found, ..receipt.clone() };
         let doubts = receipt.doubts();
+        let successor = receipt.successor.clone();
         let receipt = Some(receipt);
         let cap = self.run.cap(&CallId::Attempt(attempt.clone()));
         self.record(Event::AttemptEnded {
@@ -430,7 +442,11 @@ impl Draft {
             Outcome::Fault { class, what } => self.missed(&unit, class, &what),
             Outcome::Partial { note } => self.partly_done(&unit, note),
             Outcome::Blocked { class, what } => {
-                self.ask(&unit, None, QuestionReason::Blocked { class, what });
+                let call = CallId::Attempt(attempt.clone());
+                match self.passed_on(&call, class, successor) {
+                    Some(passed_on) => self.record(passed_on),
+                    None => self.ask(&unit, None, QuestionReason::Blocked { class, what }),
+                }
             }
             Outcome::Limited { .. } | Outcome::Lost | Outcome::Interrupted => {
                 self.set_back(&unit, None);
@@ -544,6 +560,26 @@ impl Draft {
         } else {
             self.escalate_if_identical(unit, class, what);
         }
+    }
+
+    /// Returns that somebody else takes over what the agent of a call cannot do, unless there is nobody, or the same was passed on
+    /// before.
+    pub(super) fn passed_on(
+        &self,
+        call: &CallId,
+        class: BlockerClass,
+        to: Option<Successor>,
+    ) -> Option<Event> {
+        match class {
+            BlockerClass::ContextOverflow | BlockerClass::ModelRefusal => {}
+            BlockerClass::ScopeExceeded
+            | BlockerClass::ToolingFailure
+            | BlockerClass::ExternalDependency
+            | BlockerClass::NoAccess
+            | BlockerClass::Unknown => return None,
+        }
+        let to = to.filter(|_| self.run.passed_on(call).is_none())?;
+        Some(Event::WorkPassedOn { call: call.clone(), class, to })
     }
 
     /// Passes the remaining work to the next attempt, which starts by itself only if there are rounds. After that, a

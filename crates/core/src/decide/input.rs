@@ -2,9 +2,10 @@
 
 use crate::{
     event::{Answer, Edit, Outcome, Person, Receipt, Ruling, SettingsChange, Start, UnmetNeed},
-    id::{AttemptId, JudgementId, QuestionId, UnitId},
+    id::{AttemptId, CallId, JudgementId, QuestionId, UnitId},
     item::Item,
     money::Money,
+    routing::Assignment,
 };
 
 /// An input from outside.
@@ -77,6 +78,8 @@ pub enum Report {
         /// All that does not hold, at least one.
         unmet: Vec<UnmetNeed>,
     },
+    /// This agent is to work on a call that has not begun.
+    Assigned { call: CallId, to: Assignment },
     /// Something that a person should know.
     Noticed { unit: UnitId, what: String },
     /// A driver follows the run, whose calls end with a signature by this public key.

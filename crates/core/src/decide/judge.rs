@@ -9,8 +9,9 @@ use crate::{
     failure::FaultClass,
     flow::{BuiltIn, Check, Exhausted, Gate, GateWeight, StageOrder, followers},
     id::{CallId, JudgementId, QuestionId, UnitId},
+    routing::Successor,
     run::{AskedQuestion, Unit, command_failure},
-    verdict::{Finding, Verdict},
+    verdict::{BlockerClass, Finding, Verdict},
 };
 
 /// How often work that does not fit to what landed meanwhile may come back.
@@ -143,16 +144,32 @@ impl Draft {
                 }
             }
             Ruling::Blocked { class, what } => {
-                if gate.weight == GateWeight::Advisory {
-                    let (gate, why) = (gate.name, Waiver::Advisory);
-                    self.record(Event::GateWaived { unit, gate, why });
-                } else {
-                    self.ask(&unit, Some(&gate.name), QuestionReason::Blocked { class, what });
-                }
+                let to = receipt.successor.clone();
+                self.look_is_blocked(judgement, &gate, to, (class, what));
             }
             Ruling::Limited { .. } | Ruling::Lost | Ruling::Interrupted => {
                 self.set_back(&unit, Some(&gate.name));
             }
+        }
+    }
+
+    /// Lets somebody else look, waives what is only advice, or asks.
+    fn look_is_blocked(
+        &mut self,
+        judgement: &JudgementId,
+        gate: &Gate,
+        to: Option<Successor>,
+        (class, what): (BlockerClass, String),
+    ) {
+        let unit = judgement.attempt.unit.clone();
+        let call = CallId::Judgement(judgement.clone());
+        if let Some(passed_on) = self.passed_on(&call, class, to) {
+            self.record(passed_on);
+        } else if gate.weight == GateWeight::Advisory {
+            let (gate, why) = (gate.name.clone(), Waiver::Advisory);
+            self.record(Event::GateWaived { unit, gate, why });
+        } else {
+            self.ask(&unit, Some(&gate.name), QuestionReason::Blocked { class, what });
         }
     }
 

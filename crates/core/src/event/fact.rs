@@ -8,7 +8,8 @@ use crate::{
     id::{AttemptId, CallId, JudgementId, QuestionId, Scope, UnitId},
     item::Item,
     money::{Money, Spent, Used},
-    verdict::{Finding, VerdictWord},
+    routing::{Assignment, Successor},
+    verdict::{BlockerClass, Finding, VerdictWord},
 };
 
 use super::{
@@ -105,6 +106,15 @@ pub enum Event {
         judgement: JudgementId,
         /// The call that runs for the gate.
         call: Call,
+    },
+    /// It was decided which agent and account work on a call, before its program starts. Only where limits decide on that.
+    CallAssigned { call: CallId, to: Assignment },
+    /// The agent of a call cannot do the work, and somebody else takes over. That happens once.
+    WorkPassedOn {
+        call: CallId,
+        /// Why it cannot.
+        class: BlockerClass,
+        to: Successor,
     },
     /// A gate ended with a verdict, or with the reason why there is none.
     Judged { judgement: JudgementId, ruling: Ruling, receipt: Receipt },
@@ -241,6 +251,8 @@ impl Event {
         } else if let Self::EffectIntended { attempt, .. } | Self::EffectDone { attempt, .. } = self
         {
             Some(attempt.unit.clone())
+        } else if let Self::CallAssigned { call, .. } | Self::WorkPassedOn { call, .. } = self {
+            Some(call.unit().clone())
         } else {
             self.call().map(|call| call.unit().clone())
         }

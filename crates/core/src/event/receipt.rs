@@ -9,7 +9,7 @@ use super::reference::Blob;
 use crate::{
     friction::Friction,
     money::{Money, Spent, Used},
-    routing::{Route, Wish},
+    routing::{Route, Successor, Wish},
     verdict::{Finding, Shown},
 };
 
@@ -52,6 +52,12 @@ pub struct Receipt {
     /// The agent's session, so that an interrupted attempt can continue in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Who could take over, if the agent cannot do the work: what to read is too long for its model, or the model refuses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub successor: Option<Successor>,
+    /// The agent or the account whose limit it reached, if there are several: nothing more is asked of it before that is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_up: Option<String>,
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub took_ms: u64,
@@ -264,6 +270,8 @@ impl Receipt {
             tree: None,
             artifacts: BTreeMap::new(),
             session: None,
+            successor: None,
+            used_up: None,
             took_ms: 0,
             head: None,
             evidence: Vec::new(),

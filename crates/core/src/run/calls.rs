@@ -5,12 +5,14 @@
 
 use std::sync::Arc;
 
-use super::{fold::Run, tree::Unit};
+use super::{fold::Run, history::EndedCall, tree::Unit};
 use crate::{
     event::{Call, Limits, Receipt},
-    id::CallId,
+    id::{CallId, UnitId},
     ledger::Ledger,
-    money::{Cost, Money, Spent},
+    money::{Cost, Money, Spent, Used},
+    routing::{Assignment, Successor},
+    verdict::BlockerClass,
 };
 
 /// Where no cap of a call is set, the untold part of an unknown cost counts as at most this part of the run's budget.
@@ -34,6 +36,7 @@ impl Run {
         let held = self.calls.remove(call).and_then(|call| call.reserved).unwrap_or_default();
         let untold = self.untold(receipt.spent, held);
         self.sessions.remove(call);
+        self.assignments.remove(call);
         self.ledger.settle(call, receipt.spent, untold);
         let unit = call.unit();
         if self.has(unit) {
@@ -65,6 +68,40 @@ impl Run {
     /// Returns the session of its agent that a call under way continues. Nothing, if it starts a new one.
     pub fn session(&self, call: &CallId) -> Option<&str> {
         self.sessions.get(call).map(String::as_str)
+    }
+
+    /// Gives a call to an agent and an account. The session that it was to go on in is of use only to those who have it.
+    pub(super) fn assign(&mut self, call: &CallId, to: &Assignment) {
+        if let Some(session) = self.sessions.get(call) {
+            let has_it = |ended: &&EndedCall| ended.session.as_ref() == Some(session);
+            let owner = self.history().calls.iter().rev().find(has_it);
+            let is_owner = |used: &Used| used.agent == to.agent && used.account == to.account;
+            if !owner.and_then(|ended| ended.used.as_ref()).is_some_and(is_owner) {
+                self.sessions.remove(call);
+            }
+        }
+        self.assignments.insert(call.clone(), to.clone());
+    }
+
+    /// Returns the agent and the account of a call under way, where limits decide on them.
+    pub fn assignment(&self, call: &CallId) -> Option<&Assignment> {
+        self.assignments.get(call)
+    }
+
+    /// Returns who took over what an agent could not do in a unit, or at a gate of it, and why.
+    pub fn passed_on(&self, call: &CallId) -> Option<&(BlockerClass, Successor)> {
+        self.unit(call.unit()).passed_on.get(&call.gate().map(str::to_owned))
+    }
+
+    /// Returns the name of the agent whose work a gate looks at: the last one that worked there, or in what is inside.
+    pub fn author(&self, gate_of: &UnitId) -> Option<&str> {
+        let inside = |unit: &UnitId| unit == gate_of || gate_of.item_around(&unit.scope).is_some();
+        let mut calls = self.history().calls.iter().rev();
+        calls.find_map(|ended| {
+            let is_work = ended.call.gate().is_none() && inside(ended.call.unit());
+            let used = ended.used.as_ref().filter(|_| is_work)?;
+            Some(used.agent.as_str())
+        })
     }
 
     /// Calls that were started and have no ending, also those that no longer matter.

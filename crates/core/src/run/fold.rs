@@ -15,6 +15,7 @@ use crate::{
     item::Item,
     ledger::Ledger,
     money::Money,
+    routing::Assignment,
     verdict::{BlockerClass, Finding, Proof, Verdict},
 };
 
@@ -65,6 +66,8 @@ pub struct Run {
     pub(super) ending_keys: Arc<EndingKeys>,
     /// The sessions of agents that calls under way go on in.
     pub(super) sessions: BTreeMap<CallId, String>,
+    /// The agents and accounts of calls under way, where limits decide on them.
+    pub(super) assignments: BTreeMap<CallId, Assignment>,
     pub(super) ledger: Ledger,
     /// The cap of the whole run, which a person may have raised.
     pub(super) budget: Option<Money>,
@@ -143,6 +146,7 @@ impl Run {
             n_calls: 0,
             ending_keys: Arc::default(),
             sessions: BTreeMap::new(),
+            assignments: BTreeMap::new(),
             ledger: Ledger::default(),
             budget: None,
             failures: Arc::default(),
@@ -236,6 +240,11 @@ impl Run {
                 unit.needs = NeedsState::Unasked;
                 let session = unit.session.take();
                 self.call_started(CallId::Judgement(judgement.clone()), call, session);
+            }
+            Event::CallAssigned { call, to } => self.assign(call, to),
+            Event::WorkPassedOn { call, class, to } => {
+                let gate = call.gate().map(str::to_owned);
+                self.unit_mut(call.unit()).1.passed_on.insert(gate, (*class, to.clone()));
             }
             Event::PathsWanted { unit } => self.unit_mut(unit).1.paths = PathsState::Wanted,
             Event::PathsTaken { unit, what } => {
@@ -411,6 +420,7 @@ impl Run {
         if let Some(receipt) = receipt {
             self.keep_code(&attempt.unit, receipt);
         }
+        let is_used_up = receipt.is_some_and(|receipt| receipt.used_up.is_some());
         let (stage, unit) = self.unit_mut(&attempt.unit);
         unit.since = now;
         if let Some(receipt) = receipt {
@@ -455,7 +465,7 @@ impl Run {
             }
             Outcome::Limited { until, what } => {
                 unit.state = State::Waiting;
-                unit.setbacks += 1;
+                unit.setbacks += u32::from(!is_used_up);
                 unit.not_before = *until;
                 unit.waits_for.clone_from(what);
                 unit.session = session;
@@ -484,7 +494,7 @@ impl Run {
         if !receipt.evidence.is_empty() {
             self.unit_mut(id).1.red = receipt.red().cloned().collect();
         }
-        self.ruled(id, &judgement.gate, ruling, session);
+        self.ruled(id, &judgement.gate, ruling, receipt, session);
         self.unit_mut(id).1.artifacts.extend(receipt.artifacts.clone());
     }
 
@@ -493,8 +503,10 @@ impl Run {
         id: &UnitId,
         gate: &str,
         ruling: &Ruling,
+        receipt: &Receipt,
         session: Option<String>,
     ) {
+        let is_used_up = receipt.used_up.is_some();
         if let Ruling::Fault { class, what } = ruling {
             self.count_failure(id, *class, what);
         }
@@ -553,7 +565,7 @@ impl Run {
                 unit.session = session.filter(|_| *class == BlockerClass::NoAccess);
             }
             Ruling::Limited { until, what } => {
-                unit.setbacks += 1;
+                unit.setbacks += u32::from(!is_used_up);
                 unit.not_before = *until;
                 unit.waits_for.clone_from(what);
                 unit.session = session;

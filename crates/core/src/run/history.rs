@@ -392,6 +392,8 @@ impl History {
             Event::Noticed { unit, what } => Self::note(history, unit, what.clone()),
             Event::ItemsLeft { unit, items } => Self::note(history, unit, items_left(items)),
             Event::RunResumed { .. }
+            | Event::CallAssigned { .. }
+            | Event::WorkPassedOn { .. }
             | Event::BudgetRaised { .. }
             | Event::ItemsListed { .. }
             | Event::NeedsAsked { .. }

@@ -8,7 +8,8 @@ use crate::{
     failure::FaultClass,
     flow::{BriefShape, Exhausted, Gate, GateWeight},
     id::{CallId, UnitId},
-    routing::{Wish, wish},
+    routing::{Because, Successor, Wish, WishReason, wish},
+    verdict::BlockerClass,
 };
 
 use super::{fold::Run, history::CallEnding};
@@ -103,7 +104,16 @@ impl Run {
             return calls.find(|ended| is_same(&ended.call))?.wish;
         }
         let tag = |name: &str| gate.is_none().then(|| self.tag(&unit.scope, name)).flatten();
-        Some(wish(routing, &place, tag))
+        let wish = wish(routing, &place, tag);
+        let passed_on = self.unit(unit).passed_on.get(&gate.map(str::to_owned));
+        let tier = match passed_on {
+            Some((BlockerClass::ModelRefusal, Successor::Tier(tier))) => {
+                Because::new(*tier, WishReason::Refused)
+            }
+            Some((_, Successor::Tier(tier))) => Because::new(*tier, WishReason::TooLong),
+            Some((_, Successor::Agent(_))) | None => wish.tier,
+        };
+        Some(Wish { tier, ..wish })
     }
 
     /// Returns where a review stands. Nothing for other calls, and for a review that sends nothing back.

@@ -17,7 +17,8 @@ use crate::{
     id::{QuestionId, UnitId},
     item::Item,
     money::{Money, Tokens},
-    verdict::{Finding, Says, Severity, Verdict},
+    routing::Successor,
+    verdict::{BlockerClass, Finding, Says, Severity, Verdict},
 };
 
 /// The units of one scope, in the order of its rows.
@@ -113,6 +114,8 @@ pub struct Unit {
     /// The session of its agent that its next call continues: an attempt's, or that of the gate
     /// that is to look again.
     pub session: Option<String>,
+    /// Who took over what an agent could not do, and why: the work itself, or the look of a gate. It only grows.
+    pub passed_on: BTreeMap<Option<String>, (BlockerClass, Successor)>,
     /// How its latest attempt failed, if no attempt has had a result since.
     pub fault: Option<Fault>,
     /// Whether every review of the current attempt passed without serious findings.
@@ -442,6 +445,7 @@ impl Unit {
                 }
             },
             authorship: old.authorship,
+            passed_on: old.passed_on,
             notes: old.notes,
             n_findings: old.n_findings,
             serious: old.serious,

@@ -39,6 +39,7 @@ impl LogLevel {
             // What a person answered was said right before.
             Event::UnitReopened { by: SentBack::Person { .. }, .. }
             | Event::Landed { brings: ResultChange::Unchanged, .. }
+            | Event::CallAssigned { .. }
             | Event::AttemptStarted { .. }
             | Event::JudgementStarted { .. }
             | Event::UnitSkipped { .. }
@@ -52,6 +53,7 @@ impl LogLevel {
             | Event::ItemsListed { .. }
             | Event::ItemsLeft { .. }
             | Event::PathsTaken { .. }
+            | Event::WorkPassedOn { .. }
             | Event::GateWaived { .. }
             | Event::QuestionAsked(_)
             | Event::Answered { .. }

@@ -10,7 +10,7 @@ use crate::{
     failure::{FaultClass, main_line},
     id::{AttemptId, CallId, JudgementId, UnitId, gate_does, gate_label},
     money::{Cost, Spent},
-    routing::Wish,
+    routing::{AgentOrigin, Successor, Wish},
     run::items_left,
     verdict::{BlockerClass, Finding, Verdict, VerdictWord},
 };
@@ -172,6 +172,35 @@ pub fn sentence(event: &Event, names: Names) -> String {
         }
         Event::JudgementStarted { judgement, call } => {
             format!("{} started{}", names.judgement(judgement), wishes(Some(call)))
+        }
+        Event::CallAssigned { call, to } => {
+            let account = to.account.as_ref();
+            let account = account.map(|name| format!(" with the account `{name}`"));
+            let why = match to.why {
+                AgentOrigin::Settings => String::new(),
+                AgentOrigin::OtherVendor
+                | AgentOrigin::Limit
+                | AgentOrigin::TooLong
+                | AgentOrigin::Refused => format!(", {}", to.why.as_words()),
+            };
+            let account = account.unwrap_or_default();
+            format!("{} goes to {}{account}{why}", names.call(call), to.agent)
+        }
+        Event::WorkPassedOn { call, class, to } => {
+            let why = match class {
+                BlockerClass::ModelRefusal => "the model refused",
+                BlockerClass::ContextOverflow
+                | BlockerClass::ScopeExceeded
+                | BlockerClass::ToolingFailure
+                | BlockerClass::ExternalDependency
+                | BlockerClass::NoAccess
+                | BlockerClass::Unknown => "it was too long for the model",
+            };
+            let to = match to {
+                Successor::Tier(tier) => format!("a model of the tier `{}`", tier.as_str()),
+                Successor::Agent(agent) => format!("`{agent}`"),
+            };
+            format!("{}: {why}; {to} takes over", names.call(call))
         }
         Event::Judged { judgement: id, ruling, receipt } => {
             let judgement = names.judgement(id);

@@ -5,7 +5,7 @@ use forge_core::{
     event::{Approval, Edit, End, Event, Hold, Outcome, QuestionReason, SentBack, Waiver},
     failure::FaultClass,
     id::CallId,
-    routing::WishReason,
+    routing::{Successor, WishReason},
 };
 
 use super::Game;
@@ -78,6 +78,10 @@ pub(super) const SOMETIMES: &[&str] = &[
     "two models in a call",
     "a call that goes on in its session",
     "a judge that cannot go on",
+    "a call of an agent that limits chose",
+    "work for a stronger model",
+    "work for another agent",
+    "a wish for a stronger model",
     "a wish of the run",
     "a wish of an item",
     "a wish where the risk is high",
@@ -150,6 +154,9 @@ impl Game {
                 self.count("a wish of an item");
             }
             Some(WishReason::Risk) => self.count("a wish where the risk is high"),
+            Some(WishReason::TooLong | WishReason::Refused) => {
+                self.count("a wish for a stronger model");
+            }
             Some(WishReason::Settings | WishReason::Role) => self.count("a wish of a role"),
             Some(WishReason::Flow | WishReason::Tier | WishReason::Default) | None => {}
         }
@@ -229,6 +236,9 @@ impl Game {
             }
             Event::NeedsMet { gate: None, .. } => "a unit that has what it needs",
             Event::NeedsMet { gate: Some(_), .. } => "a gate that has what it needs",
+            Event::CallAssigned { .. } => "a call of an agent that limits chose",
+            Event::WorkPassedOn { to: Successor::Tier(_), .. } => "work for a stronger model",
+            Event::WorkPassedOn { to: Successor::Agent(_), .. } => "work for another agent",
             Event::PathsTaken { .. } => "paths that others have",
             Event::PathsClaimed { .. } => "paths that are claimed",
             Event::RunStarted(_)

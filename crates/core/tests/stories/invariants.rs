@@ -272,6 +272,17 @@ impl Watch {
                 self.left.clear();
                 self.must_go_on.clear();
             }
+            Event::CallAssigned { call, to } => {
+                let own = self.sessions.get_mut(call).expect("a call under way is assigned");
+                let mut receipts = self.facts.iter().rev().filter_map(|(_, fact)| fact.receipt());
+                let left =
+                    receipts.find(|receipt| receipt.session.is_some() && receipt.session == *own);
+                let owner = left.and_then(|left| left.used.as_ref());
+                let owner = owner.map(|used| (used.agent.as_str(), used.account.as_deref()));
+                if owner != Some((to.agent.as_str(), to.account.as_deref())) {
+                    *own = None;
+                }
+            }
             Event::RunRewound { .. } => {
                 self.left.clear();
                 self.must_go_on.clear();

@@ -32,6 +32,7 @@ const V3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v3.jsonl")
 const V4: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v4.jsonl");
 const V5: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v5.jsonl");
 const V6: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v6.jsonl");
+const V7: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals/v7.jsonl");
 
 /// The name of a fact, as the journal writes it.
 fn kind(event: &Event) -> String {
@@ -252,7 +253,7 @@ agent = "writer"
         };
         let models = names.iter().map(model).collect();
         Receipt {
-            used: Some(Used { agent: agent.into(), asked_for: None, models }),
+            used: Some(Used { agent: agent.into(), account: None, asked_for: None, models }),
             session: Some(format!("session-of-{agent}")),
             took_ms: 900,
             ..Receipt::from_spent(Spent::NOTHING)
@@ -301,7 +302,7 @@ agent = "writer"
 #[test]
 #[ignore = "not a test: writes the example journal anew"]
 fn the_example_journal_is_written_only_on_demand() {
-    std::fs::write(V6, crate::routing::routed().journal.join("\n") + "\n").unwrap();
+    std::fs::write(V7, crate::successors::passed_on().journal.join("\n") + "\n").unwrap();
 }
 
 #[test]
@@ -726,6 +727,29 @@ fn the_journal_of_version_6_can_be_read_and_folded_for_ever() {
     let route = last.route.unwrap();
     assert!(route.to_words().ends_with(", model of the tier"), "{}", route.to_words());
     assert_eq!(route.wish.effort.unwrap().instead_of, Some(Effort::High));
+}
+
+#[test]
+fn the_journal_of_version_7_can_be_read_and_folded_for_ever() {
+    let text = std::fs::read_to_string(V7).unwrap();
+    let mut run = Run::new();
+    let mut said = Vec::new();
+    for line in text.lines() {
+        let record: Record = serde_json::from_str(line).unwrap();
+        assert_eq!(serde_json::to_string(&record).unwrap(), line, "the format has changed");
+        run.apply_record(&record);
+        said.extend(record.facts.iter().map(|fact| sentence(fact, Names::Exact)));
+    }
+    for line in [
+        "work#1 goes to claude with the account `home`, in the place of one that has reached its limit",
+        "work#2: it was too long for the model; a model of the tier `heavy` takes over",
+        "work#3/critic#1: the model refused; `codex` takes over",
+    ] {
+        assert!(said.iter().any(|said| said == line), "no `{line}` in\n{}", said.join("\n"));
+    }
+    let again: CallId = "work#3/critic#2".parse().unwrap();
+    assert_eq!(run.calls().keys().collect::<Vec<_>>(), [&again]);
+    assert!(run.passed_on(&again).is_some());
 }
 
 #[test]

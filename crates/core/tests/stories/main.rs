@@ -41,6 +41,7 @@ mod settings;
 mod sprint;
 mod stats;
 mod stuck;
+mod successors;
 mod summaries;
 mod time;
 mod verdicts;

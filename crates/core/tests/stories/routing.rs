@@ -10,8 +10,8 @@ use forge_core::{
     item::Item,
     money::{Spent, Used},
     routing::{
-        Because, CallPlace, Effort, Hints, ModelOrigin, Route, Routing, Thinking, Tier, Wish,
-        WishReason, wish,
+        AgentOrigin, Because, CallPlace, Effort, Hints, ModelOrigin, Route, Routing, Thinking,
+        Tier, Wish, WishReason, wish,
     },
 };
 
@@ -270,9 +270,14 @@ pub(crate) fn routed() -> World {
         effort: because(Effort::Medium, Some(Effort::High)),
         thinking: Some(Because::new(Thinking::Adaptive, WishReason::Flow)),
     };
-    let used =
-        Used { agent: "claude".to_owned(), asked_for: Some("sonnet".to_owned()), models: vec![] };
-    let route = Some(Route { wish, model_from: ModelOrigin::Known });
+    let used = Used {
+        agent: "claude".to_owned(),
+        account: None,
+        asked_for: Some("sonnet".to_owned()),
+        models: vec![],
+    };
+    let (model_from, agent_from) = (ModelOrigin::Known, AgentOrigin::Settings);
+    let route = Some(Route { wish, model_from, agent_from });
     let mut world = World::of(start_of("routed", &[("routed", &text)], &[]))
         .list("split", vec![tag(writes("A", "a"), "risk", "high")])
         .leaves(

@@ -31,7 +31,7 @@ fn model(name: &str, cents: u64, input: u64) -> ModelUse {
 }
 
 fn by(agent: &str, models: Vec<ModelUse>) -> Receipt {
-    let used = Some(Used { agent: agent.to_owned(), asked_for: None, models });
+    let used = Some(Used { agent: agent.to_owned(), account: None, asked_for: None, models });
     Receipt { used, took_ms: 1_000, ..Receipt::from_spent(Spent::NOTHING) }
 }
 

@@ -42,6 +42,7 @@ fn troubled() -> World {
     let agent = Receipt {
         used: Some(Used {
             agent: "claude".to_owned(),
+            account: None,
             asked_for: None,
             models: vec![ModelUse {
                 provider: "anthropic".to_owned(),
@@ -95,7 +96,12 @@ fn with_debug_every_call_is_told() {
     world.start.chosen = [("effort".to_owned(), "--effort".to_owned())].into();
     world.start.coherence = Some(Coherence {
         spent: Spent { cost: Cost::Known(Money(5_000)), ..Spent::NOTHING },
-        used: Some(Used { agent: "claude".to_owned(), asked_for: None, models: vec![] }),
+        used: Some(Used {
+            agent: "claude".to_owned(),
+            account: None,
+            asked_for: None,
+            models: vec![],
+        }),
         took_ms: 900,
         summary: "clear".to_owned(),
         came_to: TriageOutcome::Pass,
@@ -284,7 +290,12 @@ fn a_call_is_a_call_of_an_agent_wherever_calls_are_counted() {
     let mut world = troubled();
     world.start.coherence = Some(Coherence {
         spent: Spent { cost: Cost::Known(Money(5_000)), ..Spent::NOTHING },
-        used: Some(Used { agent: "claude".to_owned(), asked_for: None, models: vec![] }),
+        used: Some(Used {
+            agent: "claude".to_owned(),
+            account: None,
+            asked_for: None,
+            models: vec![],
+        }),
         took_ms: 900,
         summary: String::new(),
         came_to: TriageOutcome::Pass,

@@ -43,6 +43,7 @@ pub fn look_at_evidence(plan: &Plan<'_>, report: &mut Report) -> Result<(), Erro
         | Report::PathsFree { .. }
         | Report::NeedsMet { .. }
         | Report::NeedsUnmet { .. }
+        | Report::Assigned { .. }
         | Report::Signs { .. }
         | Report::Did { .. } => return Ok(()),
     };

@@ -15,7 +15,9 @@
 
 use std::path::Path;
 
-use forge_agents::{AgentEnd, AgentKind, Earlier, ErrorClass, StreamSummary, Use, Watchdog};
+use forge_agents::{
+    AgentEnd, AgentKind, Earlier, ErrorClass, Limit, StreamSummary, UsageWindow, Use, Watchdog,
+};
 use forge_core::routing::Route;
 use forge_core::{
     Run,
@@ -37,6 +39,7 @@ use crate::{
         output::AgentOutput,
         usage::{errors, listen, model_use, spent, used_before},
     },
+    casting::successor,
     context::RunContext,
     executor::{Executor, StepState},
     outcome,
@@ -75,11 +78,16 @@ pub struct Turned {
     pub left: Result<AgentOutput, Outcome>,
     /// What was used, by whom, and how long it took.
     pub receipt: Receipt,
+    /// How much of its account is used up, if it told.
+    pub windows: Vec<UsageWindow>,
+    /// The limit that it waits for.
+    pub limit: Option<Limit>,
 }
 
 /// Usage, sessions and refusals of the turns so far.
 struct UsageTotals {
     agent: FrozenAgent,
+    account: Option<String>,
     /// What the session had used before this call.
     before: Earlier,
     route: Option<Route>,
@@ -97,16 +105,17 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
     let CallKind::Agent { role } = run.call_kind(call) else {
         unreachable!("only agents have turns")
     };
-    let mut tally = UsageTotals::new(run, call, context.player(run, call, &role));
+    let player = context.player(run, call);
+    let mut tally = UsageTotals::new(context, run, call, player.clone());
     let mut ending = plan.turn(Turn::First, dir, conflicts)?;
     let before = tally.before.clone();
     let mut summary = tally.take(plan, &plan.folder(), &ending, &before);
     let mut end = summary.end(Some(&ending.how), &errors(context.executor, &plan.folder()));
     if end == AgentEnd::SessionGone {
-        tally.before = Earlier::default();
+        tally.before = context.frozen_prices();
         ending = plan.turn(Turn::Anew, dir, conflicts)?;
         let folder = plan.step_folder(ANEW);
-        summary = tally.take(plan, &folder, &ending, &Earlier::default());
+        summary = tally.take(plan, &folder, &ending, &context.frozen_prices());
         end = summary.end(Some(&ending.how), &errors(context.executor, &folder));
     }
     let must = required_result_keys(context, run, call, &role)?;
@@ -114,6 +123,7 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
         Ok(()) => plan.output([summary.answer.as_ref(), None], &must)?,
         Err(outcome) => Err(outcome),
     };
+    let mut windows = std::mem::take(&mut summary.windows);
     let flaw = match &left {
         Err(Outcome::Fault { class: FaultClass::NoResult | FaultClass::NoArtifact, what })
             if end == AgentEnd::Done =>
@@ -139,7 +149,10 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
         let repaired = plan.turn(repair, dir, &[])?;
         let folder = plan.step_folder(REPAIR);
         let before = summary.answer;
-        let mended = tally.take(plan, &folder, &repaired, &earlier);
+        let mut mended = tally.take(plan, &folder, &repaired, &earlier);
+        if !mended.windows.is_empty() {
+            windows = std::mem::take(&mut mended.windows);
+        }
         end = mended.end(Some(&repaired.how), &errors(context.executor, &folder));
         let outcome = ended(plan, tally.agent.like, &end, &folder, &repaired);
         // What the first turn did is there, also if nobody could mend its result.
@@ -151,8 +164,17 @@ pub fn turns(plan: &Plan<'_>, dir: &Path, conflicts: &[String]) -> Result<Turned
             Err(outcome) => Err(outcome),
         };
     }
+    let limit = if let AgentEnd::Limited(limit) = end { Some(limit) } else { None };
     let left = left.map_err(|outcome| without_secrets(context, outcome));
-    Ok(Turned { ending, left, receipt: tally.receipt() })
+    let mut receipt = tally.receipt();
+    let blocker = match &left {
+        Err(Outcome::Blocked { class, .. }) => Some(*class),
+        Ok(output) => output.result.blocker.as_ref().map(|blocker| blocker.class.into()),
+        Err(_) => None,
+    };
+    receipt.successor =
+        blocker.and_then(|class| successor(context.frozen, run, call, class, &player));
+    Ok(Turned { ending, left, receipt, windows, limit })
 }
 
 /// What an agent printed was redacted by its keeper. But the agent could write to that file as well.
@@ -179,10 +201,7 @@ enum UsageKnown {
 /// What is known of a call that was lost, or whose next turn is not wanted any more.
 pub fn usage_of_lost_call(plan: &Plan<'_>) -> Receipt {
     let Plan { context, run, call, .. } = *plan;
-    let CallKind::Agent { role } = run.call_kind(call) else {
-        unreachable!("only agents have turns")
-    };
-    let mut tally = UsageTotals::new(run, call, context.player(run, call, &role));
+    let mut tally = UsageTotals::new(context, run, call, context.player(run, call));
     let mut end = UsageKnown::Yes;
     for folder in [plan.folder(), plan.step_folder(ANEW), plan.step_folder(REPAIR)] {
         if !context.trusted.knows(&folder.path) {
@@ -234,11 +253,13 @@ impl Plan<'_> {
 }
 
 impl UsageTotals {
-    fn new(run: &Run, call: &CallId, player: Player) -> Self {
+    fn new(context: &RunContext<'_>, run: &Run, call: &CallId, player: Player) -> Self {
         let Player { agent, route } = player;
-        let before = used_before(run, call, agent.like);
+        let before = used_before(run, call, agent.like, context.frozen);
+        let account = run.assignment(call).and_then(|to| to.account.clone());
         Self {
             agent,
+            account,
             route,
             before,
             uses: Vec::new(),
@@ -251,7 +272,8 @@ impl UsageTotals {
 
     /// Use of the session before the next turn, for programs that report totals.
     fn earlier(&self) -> Earlier {
-        Earlier { uses: [self.before.uses.as_slice(), &self.uses].concat() }
+        let prices = self.before.prices.clone();
+        Earlier { uses: [self.before.uses.as_slice(), &self.uses].concat(), prices }
     }
 
     /// A plan is run again and again; what has ended is listened to once.
@@ -309,7 +331,7 @@ impl UsageTotals {
         receipt.took_ms = self.took_ms;
         receipt.session = self.session;
         let FrozenAgent { name, model, .. } = self.agent;
-        receipt.used = Some(Used { agent: name, asked_for: model, models });
+        receipt.used = Some(Used { agent: name, account: self.account, asked_for: model, models });
         receipt.route = self.route;
         if !self.denied.is_empty() {
             receipt.notes.push(format!("it was not allowed: {}", self.denied.join("; ")));

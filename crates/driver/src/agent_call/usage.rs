@@ -9,6 +9,7 @@ use forge_core::{
     money::{Cost, ModelUse, Money, Spent, Tokens},
 };
 use forge_keeper::AttemptFolder;
+use forge_project::settings::Frozen;
 
 use crate::{executor::Executor, outcome};
 
@@ -24,19 +25,20 @@ pub fn listen(
         Ok(file) => read_transcript(kind, BufReader::new(file), earlier),
         Err(_) => read_transcript(kind, &b""[..], earlier),
     };
-    summary.assume_model(asked_for);
+    summary.assume_model(asked_for, &earlier.prices);
     summary
 }
 
 /// Returns what the session in which a call goes on had used in the calls before it, if programs of this kind report totals
-/// of sessions.
-pub fn used_before(run: &Run, call: &CallId, kind: AgentKind) -> Earlier {
+/// of sessions; and the user's prices.
+pub fn used_before(run: &Run, call: &CallId, kind: AgentKind, frozen: &Frozen) -> Earlier {
+    let prices = frozen.prices.clone();
     let Some(session) = run.session(call).filter(|_| kind.reports_session_totals()) else {
-        return Earlier::default();
+        return Earlier { prices, uses: Vec::new() };
     };
     let same = run.history().calls.iter().filter(|ended| ended.session.as_deref() == Some(session));
     let models = same.filter_map(|ended| ended.used.as_ref()).flat_map(|used| &used.models);
-    Earlier { uses: models.map(to_use).collect() }
+    Earlier { prices, uses: models.map(to_use).collect() }
 }
 
 fn to_use(one: &ModelUse) -> Use {

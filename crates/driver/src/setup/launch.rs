@@ -7,11 +7,13 @@ use std::{ffi::OsString, path::PathBuf};
 
 use forge_agents::{AgentKind, Earlier, Listen, SCRIPTED_COMMAND};
 use forge_keeper::{AttemptFolder, EndingProof, Spec, StepLimits, Stop};
+use forge_project::settings::Account;
 
 use crate::{
     Error,
     executor::{Executor as _, StepState},
     local_executor::LocalExecutor,
+    seats::environment,
     setup::environment::{passed_on, spec},
     signals::Signals,
 };
@@ -28,6 +30,8 @@ pub struct AgentLaunch<'a> {
     pub turn: forge_agents::TurnRequest<'a>,
     /// Variables of the environment that the agent gets beside the usual ones. Their values are secret.
     pub pass: &'a [String],
+    /// The account that it uses, if it is one of several.
+    pub account: Option<&'a Account>,
     /// What the session has reported before, for programs that report totals.
     pub earlier: &'a Earlier,
     /// Our own program, for agents with which it speaks.
@@ -50,6 +54,13 @@ impl AgentLaunch<'_> {
         let start = self.kind.start(&self.turn);
         let mut env = passed_on(&start, self.pass);
         env.push(("FORGE_ROLE".into(), self.role.into()));
+        let mut secrets = self.pass.to_vec();
+        if let Some(account) = self.account {
+            let own = environment(account).unwrap_or_default();
+            env.retain(|(name, _)| !own.iter().any(|(own, _)| *name == **own));
+            env.extend(own.into_iter().map(|(name, value)| (name.into(), value.into())));
+            secrets.extend(account.secrets().map(str::to_owned));
+        }
         let argv = match (self.scenario, self.kind.spoken_to_by()) {
             (Some([program, scenario, log]), _) => {
                 vec![program, SCRIPTED_COMMAND.to_owned(), scenario, log]
@@ -65,7 +76,7 @@ impl AgentLaunch<'_> {
             stdin: Some(self.brief),
             stdout: start.stdout,
             stderr: start.stderr,
-            secrets: self.pass.to_vec(),
+            secrets,
             monitor: cap_micros.map(listen),
             boxes: self.boxes,
             ..spec(self.call, argv, self.dir, self.limits)

@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeSet, ffi::OsString, path::Path};
 
-use forge_agents::{
-    Earlier, REPAIR_TURN, RESUME_TURN, Session, TURN_VARIABLE, result_schema, session_id,
-};
+use forge_agents::{REPAIR_TURN, RESUME_TURN, Session, TURN_VARIABLE, result_schema, session_id};
 use forge_core::{
     Run,
     id::CallId,
@@ -64,7 +62,8 @@ impl RunContext<'_> {
         dir: &Path,
         role: &str,
     ) -> Result<(Spec, Vec<(OsString, OsString)>), Error> {
-        let Player { agent, route } = self.player(run, call, role);
+        let Player { agent, route } = self.player(run, call);
+        let account = self.seats.account_of(run, call)?;
         let wish = route.map(|route| route.wish);
         let kind = agent.like;
         let under_way = &run.calls()[call];
@@ -73,8 +72,8 @@ impl RunContext<'_> {
         let new = |names: &[&str]| session_id(&[&[self.id, &ordinal], names].concat());
         let interrupted = run.session(call).filter(|_| agent.can_resume());
         let before = match turn {
-            Turn::First => used_before(run, call, kind),
-            Turn::Anew | Turn::Repair { .. } => Earlier::default(),
+            Turn::First => used_before(run, call, kind, self.frozen),
+            Turn::Anew | Turn::Repair { .. } => self.frozen_prices(),
         };
         let earlier = match turn {
             Turn::First | Turn::Anew => &before,
@@ -121,6 +120,7 @@ impl RunContext<'_> {
                 cap_micros,
             },
             pass: &agent.pass,
+            account,
             earlier,
             own_program: self.own_program()?,
             scenario: kind.plays_scenario().then(|| self.scripted(&agent)).transpose()?,
@@ -190,7 +190,7 @@ impl RunContext<'_> {
         let CallKind::Agent { role } = run.call_kind(call) else {
             unreachable!("only agents have turns")
         };
-        let agent = self.player(run, call, &role).agent;
+        let agent = self.player(run, call).agent;
         let leaves = if agent.like.has_native_schema() { Leaves::Answer } else { Leaves::File };
         let role = self.role(run, call, &role)?;
         let boxes = self.boxes(run.calls()[call].ordinal);

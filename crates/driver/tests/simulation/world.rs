@@ -18,6 +18,7 @@ use forge_driver::{
     Error,
     layout::Home,
     run_loop::{DriveEnd, Driver, KnownSecrets, Machine as DriverMachine, Notices},
+    seats::Seats,
     signals::Signals,
 };
 use forge_project::{
@@ -367,6 +368,7 @@ impl World<'_> {
             disk: self.machine.disk.clone(),
             code: self.machine.history.clone(),
             program: PathBuf::from("/simulated/forge"),
+            seats: Seats::new(None, |_| Ok(Vec::new())),
             notices: Notices::Unsent,
             secrets: Some(self.template.secrets.clone()),
         }

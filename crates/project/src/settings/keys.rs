@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use super::{
     schema::schema,
-    types::{AgentKeys, PipelineTable, RoleTable, SettingValues},
+    types::{AccountTable, AgentKeys, PipelineTable, RoleTable, SettingValues},
     values::{AgentName, PipelineName, RoleName, Value, cut, shown_url},
 };
 use crate::{Error, suggest::nearest};
@@ -75,6 +75,7 @@ static ROWS: LazyLock<Vec<KeyRow>> = LazyLock::new(|| {
         ("agents", Node::new(&AgentKeys::default())),
         ("roles", Node::new(&RoleTable::default())),
         ("pipelines", Node::new(&PipelineTable::default())),
+        ("accounts", Node::new(&AccountTable::default())),
     ];
     for (table, keys) in named {
         if let Node::Table(tables) = &mut tree
@@ -190,12 +191,14 @@ impl SettingKey {
         let agents: Vec<&str> = tree.agent_tables.named.keys().map(|name| &**name).collect();
         let roles: Vec<&str> = tree.roles.keys().map(|name| &**name).collect();
         let pipelines: Vec<&str> = tree.pipelines.keys().map(|name| &**name).collect();
+        let accounts: Vec<&str> = tree.accounts.keys().map(|name| &**name).collect();
         let fixed = vec![ANY];
         let mut keys = Vec::new();
         for rows in ROWS.chunk_by(|one, other| one.split().0 == other.split().0) {
             let names = match rows[0].path.split_once(ANY) {
                 Some(("agents.", _)) => &agents,
                 Some(("pipelines.", _)) => &pipelines,
+                Some(("accounts.", _)) => &accounts,
                 Some(_) => &roles,
                 None => &fixed,
             };
@@ -230,7 +233,7 @@ impl SettingKey {
         {
             let name = name.to_owned();
             let named = match table {
-                "agents" => AgentName::try_from(name).map(String::from),
+                "agents" | "accounts" => AgentName::try_from(name).map(String::from),
                 "pipelines" => PipelineName::try_from(name).map(String::from),
                 _ => RoleName::try_from(name).map(String::from),
             };

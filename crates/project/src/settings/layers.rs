@@ -156,6 +156,11 @@ impl LayeredSettings {
         self.0.get(path).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns the keys that have a value.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Returns the value of a key that counts.
     pub(super) fn winner(&self, path: &str) -> Option<&SaidRow> {
         self.values(path).last()

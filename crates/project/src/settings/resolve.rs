@@ -15,9 +15,9 @@ use forge_agents::{AgentKind, models::ModelList, registry};
 use forge_core::routing::{Hints, Routing, Tier};
 
 use super::{
-    layers::{Layer, LayeredSettings},
+    layers::{Layer, LayeredSettings, SaidRow},
     sources::{LOCAL_FILE, LocalFile, Sources},
-    types::{AgentKeys, AgentTable, FlowModels, SettingValues},
+    types::{AgentKeys, AgentTable, FlowModels, Reviewer, SettingValues},
     values::{AgentName, ModelName, to_strings},
 };
 use crate::{Error, suggest::nearest};
@@ -28,6 +28,8 @@ pub struct Settings {
     values: SettingValues,
     /// All agents, by name: those that are set up, and those that need no setting up.
     pub agents: BTreeMap<String, AgentTable>,
+    /// The agents that are here, among which one of another vendor is looked for. The caller fills it in.
+    pub usable: Vec<String>,
     pub(super) layers: LayeredSettings,
     pub(super) local_is: LocalFile,
     pub(super) flow_models: FlowModels,
@@ -62,16 +64,26 @@ impl Settings {
     /// Reads all layers.
     pub fn from_sources(sources: &Sources) -> Result<Self, Error> {
         let settings = Self::from_layers(LayeredSettings::from_sources(sources)?, sources);
-        match settings.layers.winner("workspace.root") {
-            Some(winner) if winner.layer == Layer::Repo => Err(Error::usage(
-                format!(
-                    "{}: workspace.root is a personal setting, not one of a repository",
-                    winner.place
-                ),
-                format!("remove it there, and put it into {LOCAL_FILE}"),
-            )),
-            Some(_) | None => settings.check_agents().map(|()| settings),
+        settings.check_personal()?;
+        settings.check_agents().map(|()| settings)
+    }
+
+    /// Refuses what only a person may say and a repository says.
+    fn check_personal(&self) -> Result<(), Error> {
+        let paths = self.layers.paths().filter(|path| is_personal(path));
+        let winners = paths.filter_map(|path| Some((path, self.layers.winner(path)?)));
+        for (path, winner) in winners {
+            if winner.layer.is_of_repository(self.local_is) && winner.layer != Layer::Shipped {
+                return Err(Error::usage(
+                    format!(
+                        "{}: {path} is a personal setting, not one of a repository",
+                        winner.place
+                    ),
+                    format!("remove it there, and put it into {LOCAL_FILE}"),
+                ));
+            }
         }
+        Ok(())
     }
 
     /// Reads all layers of a checkout, with `forge.toml` as it is there.
@@ -84,6 +96,7 @@ impl Settings {
         let mut settings = Self {
             values,
             agents: BTreeMap::new(),
+            usable: Vec::new(),
             layers,
             local_is: sources.local_is,
             flow_models: FlowModels::Used,
@@ -168,8 +181,9 @@ impl Settings {
         Ok(())
     }
 
-    /// Lets no role and no tier have an agent of its own.
+    /// Lets no role and no tier have an agent of its own, and nobody take over.
     pub fn forget_casting(&mut self) {
+        (self.review, self.fallback_agents) = (Reviewer::AsSet, Vec::new());
         self.roles.values_mut().for_each(|role| (role.agent, role.model) = (None, None));
         self.tiers.tables_mut().into_iter().for_each(|tier| {
             (tier.agent, tier.model) = (None, None);
@@ -234,12 +248,33 @@ impl Settings {
             .iter()
             .map(|tier| (format!("tiers.{}.agent", tier.as_str()), &self.tiers.get(*tier).agent));
         let one = [("agent".to_owned(), &self.agent)].into_iter();
-        for (path, agent) in one.chain(roles).chain(tiers) {
+        let accounts = self
+            .accounts
+            .iter()
+            .map(|(name, account)| (format!("accounts.{}.agent", &**name), &account.agent));
+        for (path, agent) in one.chain(roles).chain(tiers).chain(accounts) {
             if let (Some(agent), Some(winner)) = (agent, self.layers.winner(&path)) {
                 self.check_agent(agent, &winner.to_beginning())?;
             }
         }
-        Ok(())
+        if let Some(winner) = self.layers.winner("fallback_agents") {
+            let place = winner.to_beginning();
+            self.fallback_agents.iter().try_for_each(|agent| self.check_agent(agent, &place))?;
+        }
+        self.check_accounts()
+    }
+
+    /// Refuses accounts of which nothing says whose they are.
+    fn check_accounts(&self) -> Result<(), Error> {
+        let nobodys = self.accounts.iter().find(|(_, account)| account.agent.is_none());
+        let Some((name, account)) = nobodys else { return Ok(()) };
+        let key = if account.env.is_empty() { "expires" } else { "env" };
+        let winner = self.layers.winner(&format!("accounts.{}.{key}", &**name));
+        let place = winner.map(SaidRow::to_beginning).unwrap_or_default();
+        Err(Error::usage(
+            format!("{place}: the account `{}` has no agent", &**name),
+            format!("forge config set accounts.{}.agent AGENT --user", &**name),
+        ))
     }
 
     /// Does the same for one agent that was named at this place.
@@ -276,6 +311,11 @@ impl Settings {
             Some(_) | None => Ok(()),
         }
     }
+}
+
+/// Returns true if only a person may set a key.
+fn is_personal(path: &str) -> bool {
+    path == "workspace.root" || path.starts_with("accounts.")
 }
 
 /// Returns true if a program is a path from somewhere, and not a name that is looked for.

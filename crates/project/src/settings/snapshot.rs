@@ -3,20 +3,23 @@
 //! Invariant: a blob of any older Forge can be read. New fields have a default that means what
 //! that Forge did.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use forge_agents::{AgentKind, models::ModelList, registry};
+use forge_agents::{AgentKind, models::ModelList, prices::ModelPrice, registry};
 use forge_core::{
     event::Blob,
-    routing::{Because, Effort, ModelOrigin, Route, Thinking, Tier, Wish, WishReason},
+    routing::{AgentOrigin, Because, Effort, ModelOrigin, Route, Thinking, Tier, Wish, WishReason},
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
     glob::PathGlobs,
     resolve::Settings,
-    types::{AgentTable, Claims, FinalCheckout, FlowModels, RunRecord, SecretSettings, TierTable},
-    values::{fill_branch, to_strings},
+    types::{
+        AgentTable, Claims, FinalCheckout, FlowModels, Reviewer, RunRecord, SecretSettings,
+        TierTable,
+    },
+    values::{PriceLine, fill_branch, to_strings},
 };
 
 /// The settings that are frozen for one run.
@@ -76,6 +79,21 @@ pub struct Frozen {
     /// The folder that `{engineering}` stands for in gates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engineering: Option<String>,
+    /// The names of the agents that take over, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallback: Vec<String>,
+    /// Which agent reviews.
+    #[serde(default)]
+    pub review: Reviewer,
+    /// The names of the agents among which one of another vendor is looked for, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviewers: Vec<String>,
+    /// Prices of the user's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<ModelPrice>,
+    /// How many percent of an account's limit are used before the next account takes over.
+    #[serde(default = "handoff_threshold")]
+    pub handoff_threshold: u32,
 }
 
 /// Settings about secrets.
@@ -308,7 +326,22 @@ impl Settings {
             let tiers = Tier::ALL.iter().map(|tier| (*tier, self.tiers.get(*tier).into()));
             frozen.tiers = tiers.filter(|(_, tier)| *tier != TierAgent::default()).collect();
         }
-        for name in self.cast(roles) {
+        let mut cast: BTreeSet<String> = self.cast(roles).into_iter().map(str::to_owned).collect();
+        if !roles.is_empty() {
+            frozen.fallback = to_strings(&self.fallback_agents);
+            cast.extend(frozen.fallback.iter().cloned());
+        }
+        if !roles.is_empty() && self.review == Reviewer::OtherVendor {
+            // Whom the settings name is asked first.
+            frozen.reviewers.clone_from(&frozen.fallback);
+            let known = frozen.reviewers.clone();
+            let more =
+                cast.iter().chain(&self.usable).filter(|name| !known.contains(name)).cloned();
+            frozen.reviewers.extend(more.collect::<BTreeSet<String>>());
+            cast.extend(frozen.reviewers.iter().cloned());
+        }
+        for name in &cast {
+            let name = name.as_str();
             let table = self.agents.get(name).expect("an agent that is named is there");
             let script = scenario.filter(|_| table.like.plays_scenario());
             let agent = FrozenAgent {
@@ -346,6 +379,11 @@ impl Settings {
             flow_models: self.flow_models,
             pages: self.work.pages.clone().map(String::from),
             engineering: self.work.engineering.clone().map(String::from),
+            fallback: Vec::new(),
+            review: self.review,
+            reviewers: Vec::new(),
+            prices: self.prices.iter().map(PriceLine::price).collect(),
+            handoff_threshold: self.limits.handoff_threshold.into(),
         }
     }
 
@@ -376,7 +414,7 @@ impl Frozen {
     pub fn player(&self, role: &str, in_flow: Option<&str>, wish: Option<Wish>) -> Option<Player> {
         let said = self.roles.get(role);
         let own = said.and_then(|said| said.agent.as_ref());
-        let tier = wish.and_then(|wish| self.tiers.get(&wish.tier.is));
+        let tier = self.tier(wish);
         let of_tier = tier.and_then(|tier| tier.agent.as_ref());
         let mut agent = match (own.or(of_tier), &self.agent) {
             (Some(name), _) | (None, AgentChoice::Named { name }) => self.agents.get(name)?.clone(),
@@ -399,14 +437,41 @@ impl Frozen {
             (own_model, agent.model.clone()),
             (ModelOrigin::Known, known),
         ];
-        let named = models.into_iter().find_map(|(origin, model)| Some((origin, model?)));
-        let (model_from, model) = named.map_or((ModelOrigin::Own, None), |(o, m)| (o, Some(m)));
-        agent.model = model;
+        let model_from = take_model(&mut agent, models);
         let route = wish.map(|wish| {
             let wish = asked_for(wish, tier, &agent);
-            Route { wish, model_from }
+            Route { wish, model_from, agent_from: AgentOrigin::Settings }
         });
         Some(Player { agent, route })
+    }
+
+    /// Returns an agent that plays in the place of the one that the settings name for a role, and what it is asked for. The models of
+    /// the flow and the role are those of the other one.
+    pub fn player_instead(
+        &self,
+        name: &str,
+        agent_from: AgentOrigin,
+        wish: Option<Wish>,
+    ) -> Option<Player> {
+        let mut agent = self.agents.get(name)?.clone();
+        let tier = self.tier(wish).filter(|tier| tier.agent.as_deref() == Some(name));
+        let of_tier = tier.and_then(|tier| tier.model.clone());
+        let known = wish.and_then(|wish| agent.tier_models.get(&wish.tier.is).cloned());
+        let models = [
+            (ModelOrigin::Tier, of_tier),
+            (ModelOrigin::Agent, agent.model.clone()),
+            (ModelOrigin::Known, known),
+        ];
+        let model_from = take_model(&mut agent, models);
+        let route = wish.map(|wish| {
+            let wish = asked_for(wish, tier, &agent);
+            Route { wish, model_from, agent_from }
+        });
+        Some(Player { agent, route })
+    }
+
+    fn tier(&self, wish: Option<Wish>) -> Option<&TierAgent> {
+        self.tiers.get(&wish?.tier.is)
     }
 
     /// Returns the name of a run's branch.
@@ -415,7 +480,29 @@ impl Frozen {
     }
 }
 
+/// Gives an agent the first model that is named, and says where that is from.
+fn take_model<const N: usize>(
+    agent: &mut FrozenAgent,
+    models: [(ModelOrigin, Option<String>); N],
+) -> ModelOrigin {
+    let named = models.into_iter().find_map(|(origin, model)| Some((origin, model?)));
+    let (model_from, model) = named.map_or((ModelOrigin::Own, None), |(o, m)| (o, Some(m)));
+    agent.model = model;
+    model_from
+}
+
 impl FrozenAgent {
+    /// Returns whose model answers: programs for several vendors name them before the model.
+    pub fn vendor(&self) -> &str {
+        let named = self.model.as_deref().and_then(|model| model.split_once('/'));
+        let is_known = registry::ready_to_use().any(|kind| kind == self.like);
+        match named {
+            Some((vendor, _)) => vendor,
+            None if is_known => self.like.provider(),
+            None => &self.name,
+        }
+    }
+
     /// Returns true if a session of it can go on after its process has ended.
     pub fn can_resume(&self) -> bool {
         self.like.can_resume() || self.sessions == Sessions::Kept
@@ -460,6 +547,11 @@ fn clamped<T: Copy + PartialEq>(wished: Because<T>, is: T) -> Because<T> {
 /// Returns the branch of those who froze none.
 fn first_branch() -> String {
     "forge/{run}".to_owned()
+}
+
+/// Returns what holds for those who froze nothing of it.
+fn handoff_threshold() -> u32 {
+    Settings::default().limits.handoff_threshold.into()
 }
 
 fn minutes(minutes: impl Into<u64>) -> u64 {

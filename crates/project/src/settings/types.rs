@@ -17,9 +17,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::values::{
-    AGENT_NAME_PATTERN, AgentName, BranchTemplate, Count, Dollars, FilePath, ModelName,
-    PagesFolder, PathPattern, PipelineName, PipelinePhase, PlainName, ProgramLine,
-    ROLE_NAME_PATTERN, RelPath, RoleName, RunBudget, ShellCommand, VariableName, Webhook, cut,
+    AGENT_NAME_PATTERN, AccountVariable, AgentName, BranchTemplate, Count, Day, Dollars, FilePath,
+    ModelName, PagesFolder, PathPattern, PipelineName, PipelinePhase, PlainName, PriceLine,
+    ProgramLine, ROLE_NAME_PATTERN, RelPath, RoleName, RunBudget, ShellCommand, VariableName,
+    Webhook, cut,
 };
 
 /// More calls than this are never under way at the same time.
@@ -29,6 +30,7 @@ const UNPRICED_CALLS_MAX: u32 = 100_000;
 /// A day.
 const MINUTES_MAX: u32 = 24 * 60;
 const OUTPUT_MIB_MAX: u32 = 4096;
+const PERCENT: u32 = 100;
 
 /// The tree of all keys. `forge.toml`, `forge.local.toml` and the user's `config.toml` are each a part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +38,10 @@ const OUTPUT_MIB_MAX: u32 = 4096;
 pub struct SettingValues {
     /// The agent for all roles that do not set their own.
     pub agent: Option<AgentName>,
+    /// The agents that take over, in this order, from one that has reached a limit or cannot do the work.
+    pub fallback_agents: Vec<AgentName>,
+    /// Which agent reviews: the one that is set, or one of another vendor than the author's where one is usable.
+    pub review: Reviewer,
     /// The flow of a run that names none.
     pub flow: PlainName,
     /// Whether an agent checks a request before its run starts.
@@ -52,6 +58,10 @@ pub struct SettingValues {
     pub tiers: TierSettings,
     #[schemars(with = "BTreeMap<String, PipelineTable>", extend("propertyNames" = {"pattern": ROLE_NAME_PATTERN}))]
     pub pipelines: BTreeMap<PipelineName, PipelineTable>,
+    #[schemars(with = "BTreeMap<String, AccountTable>", extend("propertyNames" = {"pattern": AGENT_NAME_PATTERN}))]
+    pub accounts: BTreeMap<AgentName, AccountTable>,
+    /// The prices of models, instead of those that Forge knows.
+    pub prices: Vec<PriceLine>,
     pub secrets: SecretSettings,
     pub workspace: WorkspaceSettings,
     pub verify: VerifySettings,
@@ -79,6 +89,8 @@ pub struct LimitSettings {
     pub silence_minutes: Count<MINUTES_MAX>,
     /// How much one call may print.
     pub output_mib: Count<OUTPUT_MIB_MAX>,
+    /// How many percent of an account's limit are used before the next account takes over.
+    pub handoff_threshold: Count<PERCENT>,
 }
 
 /// The tables of agents: the scripted one, and those that a person names.
@@ -164,6 +176,18 @@ pub struct TierTable {
 pub struct PipelineTable {
     /// The phases of a task that names this pipeline, in their order.
     pub phases: Vec<PipelinePhase>,
+}
+
+/// `[accounts.NAME]`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct AccountTable {
+    /// The agent that is used with this account.
+    pub agent: Option<AgentName>,
+    /// The variables that make the agent use this account: folders, and names of variables that hold a key.
+    pub env: Vec<AccountVariable>,
+    /// The last day of its login.
+    pub expires: Option<Day>,
 }
 
 /// Settings about secrets.
@@ -261,6 +285,17 @@ pub struct WorkSettings {
 pub enum Switch {
     On,
     Off,
+}
+
+/// Which agent reviews.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reviewer {
+    /// The one that is set for the role, the tier, or all.
+    #[default]
+    AsSet,
+    /// One of another vendor than the author's.
+    OtherVendor,
 }
 
 /// What happens if two runs write the same paths.
@@ -381,6 +416,8 @@ impl Default for SettingValues {
     fn default() -> Self {
         Self {
             agent: None,
+            fallback_agents: Vec::new(),
+            review: Reviewer::default(),
             flow: shipped("feature".to_owned()),
             coherence: Switch::On,
             agents_md: Switch::On,
@@ -390,6 +427,8 @@ impl Default for SettingValues {
             roles: BTreeMap::new(),
             tiers: TierSettings::default(),
             pipelines: BTreeMap::new(),
+            accounts: BTreeMap::new(),
+            prices: Vec::new(),
             secrets: SecretSettings::default(),
             workspace: WorkspaceSettings::default(),
             verify: VerifySettings::default(),
@@ -423,6 +462,7 @@ impl Default for LimitSettings {
             wall_minutes: shipped(45),
             silence_minutes: shipped(15),
             output_mib: shipped(64),
+            handoff_threshold: shipped(90),
         }
     }
 }

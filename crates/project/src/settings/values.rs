@@ -19,6 +19,7 @@ use std::{
     path::{Component, Path},
 };
 
+use forge_agents::prices::ModelPrice;
 use forge_core::{
     flow::DEFAULT_PIPELINE,
     id::is_plain_name,
@@ -199,6 +200,145 @@ text_type! {
             && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let is_right = is_plain && (1..=NAME_BYTES_MAX).contains(&text.len());
         holds(is_right, text, "is not a valid variable name")
+    }
+}
+
+text_type! {
+    /// Variables such as ["CLAUDE_CONFIG_DIR=~/.claude-work", "ANTHROPIC_API_KEY=$WORK_KEY"]: a folder, or the name of a variable
+    /// that holds a key.
+    AccountVariable { "pattern" = r"^[A-Za-z_][A-Za-z0-9_]*=(~?/.+|\$[A-Za-z_][A-Za-z0-9_]*)$", "maxLength" = TEXT_BYTES_MAX } |text| {
+        AccountValue::parse(text).map(|_| ())
+    }
+}
+
+/// What a variable of an account is set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccountValue {
+    /// A path from the root.
+    Path(String),
+    /// A path from the user's home folder.
+    InHome(String),
+    /// The value of the variable with this name.
+    Variable(String),
+}
+
+impl AccountValue {
+    /// Reads a variable and its value.
+    fn parse(text: &str) -> Result<(&str, Self), String> {
+        visible(text)?;
+        let rule = "is not a variable with a folder or the name of another variable, such as \
+                    NAME=~/folder or NAME=$OTHER";
+        let wrong = || format!("{} {rule}", quoted(text.split('=').next().unwrap_or(text)));
+        let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+        VariableName::try_from(name.to_owned())?;
+        let value = if let Some(variable) = value.strip_prefix('$') {
+            Self::Variable(VariableName::try_from(variable.to_owned())?.into())
+        } else if let Some(path) = value.strip_prefix("~/") {
+            Self::InHome(path.to_owned())
+        } else if value.starts_with('/') {
+            Self::Path(value.to_owned())
+        } else {
+            return Err(wrong());
+        };
+        Ok((name, value))
+    }
+}
+
+impl AccountVariable {
+    /// Returns its name and what it is set to.
+    pub fn parts(&self) -> (&str, AccountValue) {
+        AccountValue::parse(self).expect("a variable was checked when it was read")
+    }
+}
+
+text_type! {
+    /// A day such as "2027-03-01".
+    Day { "pattern" = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" } |text| {
+        holds(end_of_day_ms(text).is_some(), text, "is not a day such as 2027-03-01")
+    }
+}
+
+impl Day {
+    /// Returns when it is over, in milliseconds since 1970, UTC.
+    pub fn end_ms(&self) -> u64 {
+        end_of_day_ms(self).expect("a day was checked when it was read")
+    }
+}
+
+/// Returns when a day is over, in milliseconds since 1970, UTC. No day before 1970 can be told.
+fn end_of_day_ms(text: &str) -> Option<u64> {
+    let mut parts = text.split('-');
+    let mut part = |digits: usize| -> Option<u64> {
+        let part = parts.next().filter(|part| part.len() == digits)?;
+        part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok()).flatten()
+    };
+    let (year, month, day) = (part(4)?, part(2)?, part(2)?);
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
+    let february = if is_leap(year) { 29 } else { 28 };
+    let months = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    let in_month = *months.get(usize::try_from(month).ok()?.checked_sub(1)?)?;
+    if parts.next().is_some() || year < 1970 || !(1..=in_month).contains(&day) {
+        return None;
+    }
+    let years: u64 = (1970..year).map(|year| 365 + u64::from(is_leap(year))).sum();
+    let before: u64 = months.iter().take(usize::try_from(month).ok()? - 1).sum();
+    Some((years + before + day) * 86_400_000)
+}
+
+text_type! {
+    /// Prices such as ["gpt-5 input=1.25 output=10 cache_read=0.125"], in dollars for a million tokens of the models whose names begin
+    /// like this.
+    PriceLine { "pattern" = "^[!-~]+( (input|output|cache_read|cache_write)=[0-9]+([.][0-9]+)?)+$", "maxLength" = NAME_BYTES_MAX } |text| {
+        PriceLine::parse(text).map(|_| ())
+    }
+}
+
+impl PriceLine {
+    /// Reads the beginning of the names, and the prices of a million tokens: what is read from a cache costs like any input, and so does
+    /// what is written to one, where nothing is said.
+    fn parse(text: &str) -> Result<ModelPrice, String> {
+        let wrong = |what: &str| format!("{} {what}", quoted(text));
+        let mut words = text.split_ascii_whitespace();
+        let prefix =
+            words.next().ok_or_else(|| wrong("does not begin with the name of a model"))?;
+        ModelName::try_from(prefix.to_owned())?;
+        let [mut input, mut output, mut cache_read, mut cache_write] = [None; 4];
+        for word in words {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            let price = Money::parse(value);
+            let price = price.ok_or_else(|| wrong(&format!("has no amount after `{key}`")))?;
+            let part = match key {
+                "input" => &mut input,
+                "output" => &mut output,
+                "cache_read" => &mut cache_read,
+                "cache_write" => &mut cache_write,
+                _ => {
+                    let rule = format!(
+                        "has the unknown key `{key}`; possible: input, output, cache_read, cache_write"
+                    );
+                    return Err(wrong(&rule));
+                }
+            };
+            *part = Some(price.0);
+        }
+        let (Some(input), Some(output)) = (input, output) else {
+            return Err(wrong("needs input and output"));
+        };
+        Ok(ModelPrice {
+            prefix: prefix.to_owned(),
+            input,
+            output,
+            cache_read: cache_read.unwrap_or(input),
+            cache_write: cache_write.unwrap_or(input),
+            source: "settings".to_owned(),
+        })
+    }
+
+    /// Returns the price.
+    pub fn price(&self) -> ModelPrice {
+        Self::parse(self).expect("a price was checked when it was read")
     }
 }
 
