@@ -693,3 +693,25 @@ fn claude_is_started_with_a_session_of_ours_and_nothing_of_the_tree() {
         .start(&TurnRequest { schema: Some(&schema), ..turn(&[], &id, CodeAccess::Writes) });
     assert!(asked.argv.contains(&schema.to_string()));
 }
+
+#[test]
+fn what_is_said_of_windows_is_kept_whether_all_are_told_or_the_one_that_is_warned_of() {
+    let windows = |stream: &str| -> Vec<(String, u32, Option<u64>)> {
+        let summary = read_transcript(claude(), stream.as_bytes(), &Earlier::default());
+        let windows = summary.windows.into_iter();
+        windows.map(|one| (one.name, one.used_percent, one.resets_at_ms)).collect()
+    };
+    let recorded = String::from_utf8(recorded("oauth-allowed-warning")).unwrap();
+    let (five, seven) = ("five_hour".to_owned(), "seven_day".to_owned());
+    let all = [(five.clone(), 100, Some(1_794_736_124_000)), (seven, 40, Some(1_794_822_524_000))];
+    assert_eq!(windows(&recorded), all);
+    let warned = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":4000000000,"rateLimitType":"five_hour","utilization":0.93,"isUsingOverage":false}}"#;
+    assert_eq!(windows(warned), [(five, 93, Some(4_000_000_000_000))]);
+    let nothing = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","isUsingOverage":false}}"#;
+    assert_eq!(windows(&format!("{warned}\n{nothing}\n")).len(), 1, "what was said stays");
+    assert_eq!(windows(nothing), []);
+    for odd in ["1e300", "-1", "null", "\"x\""] {
+        let line = warned.replace("0.93", odd);
+        assert!(windows(&line).iter().all(|(_, used, _)| *used <= 100), "{odd}");
+    }
+}

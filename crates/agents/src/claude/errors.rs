@@ -44,22 +44,29 @@ pub(super) fn rejected(info: &Value) -> Option<Limit> {
     Some(Limit { class, until_ms, delay_ms: None, what })
 }
 
-/// Returns how much of the account is used up, by window.
+/// Returns how much of the account is used up, by window: of all of them, or of the one that is warned of.
 pub(super) fn windows(info: &Value) -> Vec<UsageWindow> {
-    let windows = info["unifiedWindows"].as_object().into_iter().flatten();
-    let window = |(name, said): (&String, &Value)| {
-        // A part of one.
-        let used = said["utilization"].as_f64()?.clamp(0.0, 1.0);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "it is between nothing and a hundred"
-        )]
-        let used_percent = (used * 100.0).round() as u32;
-        let resets_at_ms = said["resetsAt"].as_u64().and_then(milliseconds);
-        Some(UsageWindow { name: truncate(name, 50), used_percent, resets_at_ms })
-    };
-    windows.filter_map(window).collect()
+    let all = info["unifiedWindows"].as_object().into_iter().flatten();
+    let warned = info["rateLimitType"].as_str().map(|name| (name, info));
+    let all = all.map(|(name, said)| (name.as_str(), said));
+    let mut windows: Vec<UsageWindow> = all.filter_map(window).collect();
+    if windows.is_empty() {
+        windows.extend(warned.and_then(window));
+    }
+    windows
+}
+
+fn window((name, said): (&str, &Value)) -> Option<UsageWindow> {
+    // A part of one.
+    let used = said["utilization"].as_f64()?.clamp(0.0, 1.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is between nothing and a hundred"
+    )]
+    let used_percent = (used * 100.0).round() as u32;
+    let resets_at_ms = said["resetsAt"].as_u64().and_then(milliseconds);
+    Some(UsageWindow { name: truncate(name, 50), used_percent, resets_at_ms })
 }
 
 /// Returns why it ended badly. `error` is the word of its last message, `limit` the last limit it ran into.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{terminal_info, terminal_output};
 
-/// List the accounts of your agents and what is left of them, or check one
+/// List accounts of agents and what is left of each, or check one
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct AccountsArgs {

@@ -113,4 +113,7 @@ fn four_programs_of_four_vendors_play_one_feature() {
     has(&phases, &["claude", "codex", "gemini", "opencode"]);
     assert_eq!(stage.left_over(), [], "nobody is left");
     assert!(stage.server.strays().is_empty(), "{:?}", stage.server.strays());
+    for key in keys.into_iter().chain([stage.key]) {
+        assert!(!key.finish().is_empty());
+    }
 }
