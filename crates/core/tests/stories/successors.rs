@@ -170,6 +170,14 @@ fn a_call_is_assigned_once_and_known_as_that_until_it_ends() {
 }
 
 #[test]
+fn a_call_that_no_longer_matters_is_given_to_nobody() {
+    let mut world = world(&[]);
+    world.abandon();
+    assert_eq!(world.calls(), ["work#1"], "it has not ended yet");
+    assert_eq!(world.report(assigned("work#1", "codex", None)).facts, []);
+}
+
+#[test]
 fn whoever_is_assigned_goes_on_in_the_session_only_if_it_is_theirs() {
     for (agent, account, session) in [
         ("claude", Some("home"), Some("s1")),
