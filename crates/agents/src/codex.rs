@@ -116,6 +116,10 @@ impl Agent for Codex {
         Some("0.166.0")
     }
 
+    fn oldest_version(&self) -> Option<&'static str> {
+        Some("0.162.0")
+    }
+
     fn how_to_install(&self) -> Option<&'static str> {
         Some("npm install -g @openai/codex@0.166.0")
     }

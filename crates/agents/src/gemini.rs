@@ -134,6 +134,10 @@ impl Agent for GeminiCli {
         Some("0.61.0")
     }
 
+    fn oldest_version(&self) -> Option<&'static str> {
+        Some("0.60.0")
+    }
+
     fn how_to_install(&self) -> Option<&'static str> {
         Some("npm install -g @google/gemini-cli@0.61.0")
     }

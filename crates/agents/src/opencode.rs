@@ -110,6 +110,10 @@ impl Agent for OpenCode {
         Some("1.18.33")
     }
 
+    fn oldest_version(&self) -> Option<&'static str> {
+        Some("1.18.22")
+    }
+
     fn how_to_install(&self) -> Option<&'static str> {
         Some("npm install -g opencode-ai@1.18.33")
     }
