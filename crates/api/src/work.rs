@@ -96,6 +96,8 @@ impl WorkRecords<'_> {
         assigned: &[String],
     ) -> Result<WorkChange, Error> {
         self.note_findings()?;
+        // Also where it is typed as the fields are.
+        let title = title.strip_prefix("title=").unwrap_or(title);
         let typed = TypedChange {
             kind,
             subject: TypedSubject::New { title: title.to_owned() },

@@ -103,6 +103,14 @@ fn records_are_created_listed_changed_and_closed() {
 }
 
 #[test]
+fn a_title_may_be_typed_as_the_fields_are() {
+    let world = World::new();
+    has(&world.ok(&["sprint", "new", "title=First words"]), &["First words"]);
+    let listed = world.ok(&["sprint", "list"]);
+    assert!(!listed.contains("title="), "{listed}");
+}
+
+#[test]
 fn what_is_not_legal_is_refused_with_a_command_that_helps() {
     let world = planned();
     for (command, what, help) in [
