@@ -11,7 +11,7 @@ use forge_core::{Time, view::Course};
 use forge_driver::{
     Error,
     clock::now,
-    seats::{Seat, SeatState, environment, folder, read_state},
+    seats::{Seat, SeatState, check_key, environment, folder, forget_limit, read_state},
 };
 use forge_project::{settings::Account, suggest::nearest};
 use forge_store::disk::RealDisk;
@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::{
     agents::{
-        check::{CheckPlan, Probed},
+        check::{CheckPlan, ProbeState, Probed},
         list::Roster,
     },
     forge::Forge,
@@ -134,12 +134,12 @@ impl Accounts {
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             return Err(Error::usage(format!("unknown account `{name}`{near}"), "forge accounts"));
         };
-        if let Err(variable) = environment(account) {
-            let what =
-                format!("the account `{name}` needs the variable {variable}, which is not set");
-            return Err(Error::usage(what, format!("export {variable}=…")));
+        check_key(account)?;
+        let probed = self.roster.check_with(&account.agent, Some(account), None, ask, tell)?;
+        if probed.state == ProbeState::Ready {
+            forget_limit(account)?;
         }
-        self.roster.check_with(&account.agent, Some(account), None, ask, tell)
+        Ok(probed)
     }
 
     /// Returns the names of all accounts.

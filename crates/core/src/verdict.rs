@@ -182,6 +182,20 @@ pub enum BlockerClass {
     Unknown,
 }
 
+impl BlockerClass {
+    /// Returns true if another model, or another agent, may be able to do what this one cannot.
+    pub const fn is_of_model(self) -> bool {
+        match self {
+            Self::ContextOverflow | Self::ModelRefusal => true,
+            Self::ScopeExceeded
+            | Self::ToolingFailure
+            | Self::ExternalDependency
+            | Self::NoAccess
+            | Self::Unknown => false,
+        }
+    }
+}
+
 // Without doc comments: they would be in the published schema of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -13,7 +13,6 @@ use forge_core::{
     routing::{AgentOrigin, Assignment},
     verdict::BlockerClass,
 };
-use forge_store::atomic_file::replace_on;
 
 use crate::{
     Error,
@@ -21,7 +20,7 @@ use crate::{
     context::RunContext,
     outcome::without_result,
     plan::{Pending, Plan},
-    seats::{Pick, Seat, SeatState, pick},
+    seats::{Pick, Seat, SeatState, keep_state, pick},
 };
 
 /// How long an account is left alone whose provider did not say for how long it is used up.
@@ -38,8 +37,9 @@ pub fn admit(plan: &Plan<'_>) -> Result<(), Pending> {
         return Ok(());
     }
     let now = context.executor.now();
-    let seats = seats_for(context, run, call, now)?;
-    let Some(seats) = seats else { return Ok(()) };
+    let Some(Seating { usual, why, seats }) = Seating::new(context, run, call, now)? else {
+        return Ok(());
+    };
     if let Some(to) = run.assignment(call) {
         let own = |(seat, _): &&(Seat<'_>, SeatState)| {
             seat.agent == to.agent && seat.account.map(|one| &one.name) == to.account.as_ref()
@@ -53,54 +53,62 @@ pub fn admit(plan: &Plan<'_>) -> Result<(), Pending> {
             None => Err(plan.interrupted()),
         };
     }
-    let usual = usual_agent(context, run, call);
     let to = match pick(seats, context.frozen.handoff_threshold, now) {
         Pick::Seat(seat) | Pick::Later(seat, _) => seat,
         Pick::None => {
-            let agent = usual.unwrap_or_default();
             let what = format!(
-                "no account of `{agent}` can be used: its login is over, or its key is not set"
+                "no account of `{usual}` can be used: its login is over, or its key is not set"
             );
             return Err(plan.ends(Outcome::Blocked { class: BlockerClass::NoAccess, what }));
         }
     };
-    let why =
-        if Some(to.agent) == usual.as_deref() { AgentOrigin::Settings } else { AgentOrigin::Limit };
+    let why = if to.agent == usual { why } else { AgentOrigin::Limit };
     let account = to.account.map(|account| account.name.clone());
     let to = Assignment { agent: to.agent.to_owned(), account, why };
     Err(Pending::RecordFirst(Box::new(Report::Assigned { call: call.clone(), to })))
 }
 
-/// Returns who works on a call while no limit is in the way.
-fn usual_agent(context: &RunContext<'_>, run: &Run, call: &CallId) -> Option<String> {
-    let agent = usual_player(context.frozen, run, call)?.agent;
-    Some(agent.name)
+/// The agents and accounts of which a call gets one.
+struct Seating<'c> {
+    /// The agent that works on it while no limit is in the way.
+    usual: &'c str,
+    /// Why it is that one.
+    why: AgentOrigin,
+    /// With what is known of them.
+    seats: Vec<(Seat<'c>, SeatState)>,
 }
 
-/// Returns the seats that a call may get, with what is known of them. Nothing, where there is nothing to choose.
-fn seats_for<'c>(
-    context: &RunContext<'c>,
-    run: &Run,
-    call: &CallId,
-    now: u64,
-) -> Result<Option<Vec<(Seat<'c>, SeatState)>>, Error> {
-    let frozen = context.frozen;
-    let Some(usual) = usual_player(frozen, run, call) else { return Ok(None) };
-    if usual.agent.like.plays_scenario() {
-        return Ok(None);
+impl<'c> Seating<'c> {
+    /// Returns what there is to choose from. Nothing, where nobody set an account or who takes over.
+    fn new(
+        context: &RunContext<'c>,
+        run: &Run,
+        call: &CallId,
+        now: u64,
+    ) -> Result<Option<Self>, Error> {
+        let frozen = context.frozen;
+        let Some(player) = usual_player(frozen, run, call) else { return Ok(None) };
+        let why = player.route.map(|route| route.agent_from).unwrap_or_default();
+        if player.agent.like.plays_scenario() {
+            return Ok(None);
+        }
+        let usual = frozen.agents.get_key_value(&player.agent.name);
+        let Some((usual, _)) = usual else { return Ok(None) };
+        let mut seats = context.seats.of_agent(run, usual, now)?;
+        let has_accounts = !matches!(seats.as_slice(), [Seat { account: None, .. }]);
+        for other in frozen.fallback.iter().filter(|name| *name != usual) {
+            seats.extend(context.seats.of_agent(run, other, now)?);
+        }
+        if !has_accounts && seats.len() == 1 {
+            return Ok(None);
+        }
+        let known = |seat: Seat<'c>| {
+            let state = context.seats.state(context.disk, &seat);
+            (seat, state)
+        };
+        let seats = seats.into_iter().map(known).collect();
+        Ok(Some(Self { usual, why, seats }))
     }
-    let Some((usual, _)) = frozen.agents.get_key_value(&usual.agent.name) else { return Ok(None) };
-    let others = frozen.fallback.iter().filter(|name| *name != usual);
-    let mut seats = Vec::new();
-    for agent in std::iter::once(usual).chain(others) {
-        seats.extend(context.seats.of_agent(run, agent, now)?);
-    }
-    let is_plain = matches!(seats.as_slice(), [Seat { account: None, .. }]);
-    let known = |seat: Seat<'c>| {
-        let state = context.seats.state(context.disk, &seat);
-        (seat, state)
-    };
-    Ok((!is_plain).then(|| seats.into_iter().map(known).collect()))
 }
 
 /// The call waits for its seat, which is used up.
@@ -122,7 +130,8 @@ pub fn leave(
     let Plan { context, run, call, .. } = *plan;
     let now = context.executor.now();
     let Some(to) = run.assignment(call) else { return Ok(None) };
-    let account = context.seats.account_of(run, call)?;
+    // Of an account that was taken out of the settings meanwhile, nothing needs to be known.
+    let Ok(account) = context.seats.account_of(run, call) else { return Ok(None) };
     let seat = Seat { agent: &to.agent, account };
     let before = context.seats.state(context.disk, &seat);
     let lasts = limit.and_then(|limit| match limit.class {
@@ -147,12 +156,11 @@ pub fn leave(
     let windows = if windows.is_empty() { before.windows } else { windows.to_vec() };
     let state = SeatState { until_ms, windows, used_at_ms: now, run: context.id.to_owned() };
     if let Some(folder) = &context.seats.folder {
-        let path = folder.join(seat.file());
-        let text = serde_json::to_vec(&state).expect("numbers and texts can be written as JSON");
-        replace_on(context.disk, &path, &text).map_err(|error| Error::file(&path, &error))?;
+        keep_state(folder, context.disk, &seat, &state)?;
     }
     let (Some(limit), Some(_)) = (limit, lasts) else { return Ok(None) };
-    let seats = seats_for(context, run, call, now)?.unwrap_or_default();
+    let seats = Seating::new(context, run, call, now)?.map(|seating| seating.seats);
+    let seats = seats.unwrap_or_default();
     let (until, then) = match pick(seats, context.frozen.handoff_threshold, now) {
         Pick::Seat(next) => (now, format!("{} takes over", next.words())),
         Pick::Later(next, until) => {

@@ -15,32 +15,33 @@ use forge_project::settings::{Frozen, Player, Reviewer};
 
 /// Returns the agent that works on a call, or worked on it, and what it is asked for. Nobody, if it is no agent's.
 pub fn player(frozen: &Frozen, run: &Run, call: &CallId) -> Option<Player> {
-    let kind = run.find_call_kind(call)?;
-    let role = kind.role()?;
-    let wish = run.wish(call);
-    let of_settings = frozen.player(role, run.model_in_flow(call), wish)?;
-    let named = assigned(run, call).or_else(|| usual(frozen, run, call, &of_settings));
-    Some(instead(frozen, of_settings, named, wish))
+    let own = player_of_settings(frozen, run, call)?;
+    let named = assigned(run, call).or_else(|| usual(frozen, run, call, &own));
+    Some(instead(frozen, own, named, run.wish(call)))
 }
 
 /// Returns the agent that works on a call under way as long as no limit is in the way.
 pub fn usual_player(frozen: &Frozen, run: &Run, call: &CallId) -> Option<Player> {
-    let kind = run.find_call_kind(call)?;
-    let wish = run.wish(call);
-    let of_settings = frozen.player(kind.role()?, run.model_in_flow(call), wish)?;
-    let named = usual(frozen, run, call, &of_settings);
-    Some(instead(frozen, of_settings, named, wish))
+    let own = player_of_settings(frozen, run, call)?;
+    let named = usual(frozen, run, call, &own);
+    Some(instead(frozen, own, named, run.wish(call)))
 }
 
+fn player_of_settings(frozen: &Frozen, run: &Run, call: &CallId) -> Option<Player> {
+    let kind = run.find_call_kind(call)?;
+    frozen.player(kind.role()?, run.model_in_flow(call), run.wish(call))
+}
+
+/// Returns the agent that is named, if it is another one. Only the agent of the settings has the models of flow and role.
 fn instead(
     frozen: &Frozen,
-    of_settings: Player,
+    own: Player,
     named: Option<(String, AgentOrigin)>,
     wish: Option<Wish>,
 ) -> Player {
-    let other = named.filter(|(name, _)| *name != of_settings.agent.name);
+    let other = named.filter(|(name, _)| *name != own.agent.name);
     let other = other.and_then(|(name, why)| frozen.player_instead(&name, why, wish));
-    other.unwrap_or(of_settings)
+    other.unwrap_or(own)
 }
 
 /// Returns whom limits gave a call to, or who worked on one that has ended.
@@ -108,13 +109,8 @@ pub fn successor(
     class: BlockerClass,
     now: &Player,
 ) -> Option<Successor> {
-    match class {
-        BlockerClass::ContextOverflow | BlockerClass::ModelRefusal => {}
-        BlockerClass::ScopeExceeded
-        | BlockerClass::ToolingFailure
-        | BlockerClass::ExternalDependency
-        | BlockerClass::NoAccess
-        | BlockerClass::Unknown => return None,
+    if !class.is_of_model() {
+        return None;
     }
     let kind = run.find_call_kind(call)?;
     let role = kind.role()?;

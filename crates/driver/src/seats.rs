@@ -16,7 +16,10 @@ use std::{
 use forge_agents::UsageWindow;
 use forge_core::{Run, id::CallId};
 use forge_project::{personal_dirs, settings::Account};
-use forge_store::disk::{Disk, RealDisk};
+use forge_store::{
+    atomic_file::replace_on,
+    disk::{Disk, RealDisk},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -80,14 +83,13 @@ impl Seats {
         let Some(name) = run.assignment(call).and_then(|to| to.account.as_deref()) else {
             return Ok(None);
         };
-        let found = self.accounts(run)?.iter().find(|account| account.name == name);
-        found.map(Some).ok_or_else(|| {
+        let Some(found) = self.accounts(run)?.iter().find(|account| account.name == name) else {
             let what = format!("the account `{name}` of {call} is not in your settings any more");
-            Error::surroundings(
-                what,
-                format!("forge config set accounts.{name}.agent AGENT --user"),
-            )
-        })
+            let next = format!("forge config set accounts.{name}.agent AGENT --user");
+            return Err(Error::surroundings(what, next));
+        };
+        // Without its key, the program would use another account.
+        check_key(found).map(|()| Some(found))
     }
 
     /// Returns the seats of an agent, the one to take first before all others.
@@ -123,14 +125,47 @@ pub fn read_state(folder: &Path, disk: &dyn Disk, seat: &Seat<'_>) -> SeatState 
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-/// Returns the account that a call outside of a run gets, if its agent has several: the first that can be used and is not used up.
+/// Returns the account that a call outside of a run gets, if its agent has any: the first that can be used, and best one that is not used up.
 pub fn free_account<'a>(accounts: &'a [Account], agent: &'a str, now: u64) -> Option<&'a Account> {
     let folder = folder().ok()?;
-    let own = accounts.iter().filter(|account| account.agent == agent && is_valid(account, now));
-    own.into_iter().find(|account| {
+    let is_own = |account: &&Account| account.agent == agent && is_valid(account, now);
+    let is_free = |account: &&Account| {
         let seat = Seat { agent, account: Some(account) };
         read_state(&folder, &RealDisk, &seat).until(now).is_none()
-    })
+    };
+    let own = || accounts.iter().filter(is_own);
+    own().find(is_free).or_else(|| own().next())
+}
+
+/// Refuses an account whose key is in a variable that is not set.
+pub fn check_key(account: &Account) -> Result<(), Error> {
+    let Err(variable) = environment(account) else { return Ok(()) };
+    let name = &account.name;
+    let what = format!("the account `{name}` needs the variable {variable}, which is not set");
+    Err(Error::surroundings(what, format!("export {variable}=…")))
+}
+
+/// Forgets that an account is used up: a call with it was answered.
+pub fn forget_limit(account: &Account) -> Result<(), Error> {
+    let folder = folder()?;
+    let seat = Seat { agent: &account.agent, account: Some(account) };
+    let state = read_state(&folder, &RealDisk, &seat);
+    if state.until_ms.is_none() {
+        return Ok(());
+    }
+    keep_state(&folder, &RealDisk, &seat, &SeatState { until_ms: None, ..state })
+}
+
+/// Keeps what is known of a seat.
+pub(crate) fn keep_state(
+    folder: &Path,
+    disk: &dyn Disk,
+    seat: &Seat<'_>,
+    state: &SeatState,
+) -> Result<(), Error> {
+    let path = folder.join(seat.file());
+    let text = serde_json::to_vec(state).expect("numbers and texts can be written as JSON");
+    replace_on(disk, &path, &text).map_err(|error| Error::file(&path, &error))
 }
 
 /// Returns true if an account can be used: its login is not over, and its keys are here.
@@ -150,7 +185,7 @@ impl Seat<'_> {
         self.account.map_or(self.agent, |account| account.name.as_str())
     }
 
-    pub(crate) fn file(&self) -> String {
+    fn file(&self) -> String {
         let kind = if self.account.is_some() { "account" } else { "agent" };
         format!("{kind}-{}.json", self.name())
     }

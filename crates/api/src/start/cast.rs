@@ -84,14 +84,17 @@ impl Forge {
         let is_open = roles.iter().any(|role| settings.agent_for(role).is_none());
         let picked = if is_open { self.pick(request, settings, asks)? } else { Picked::AsSet };
         let mut scripted = Vec::new();
-        for name in settings.cast(&roles) {
+        for name in settings.players(&roles) {
             let agent = &settings.agents[name];
             if !agent.like.plays_scenario() {
                 is_installed(name, agent)?;
             }
         }
         if settings.review == Reviewer::OtherVendor {
-            settings.usable = installed(settings).into_iter().map(|offer| offer.name).collect();
+            // Nobody approved what a repository made of an agent that it does not name.
+            let own = |name: &String| settings.agent_of_repository(name).is_none();
+            let here = installed(settings).into_iter().map(|offer| offer.name);
+            settings.usable = here.filter(own).collect();
         }
         for role in roles {
             let name = settings.agent_for(role).expect("an agent was picked for all roles");
@@ -198,7 +201,7 @@ pub(super) fn leave_out_missing(settings: &mut Settings) -> Vec<String> {
         is_installed(name, table).err().map(|error| (name.clone(), error.what))
     };
     let missing: Vec<_> = settings.fallback_agents.iter().filter_map(missing).collect();
-    settings.fallback_agents.retain(|name| !missing.iter().any(|(out, _)| out == name));
+    settings.absent = missing.iter().map(|(name, _)| name.to_string()).collect();
     missing.into_iter().map(|(_, what)| format!("fallback_agents: {what}")).collect()
 }
 

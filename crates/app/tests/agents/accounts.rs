@@ -74,6 +74,32 @@ fn a_limit_moves_the_work_to_the_next_account_and_nobody_is_asked() {
     fs::remove_file(world.beside("asked")).unwrap();
     assert_eq!(run(&world, "one").code, DONE);
     assert_eq!(asked(&world), ["agent.sh second none"]);
+    // A call that is answered is better than what was said of a limit.
+    mine::program(&world.beside("agent.sh"), "cat > /dev/null\nresult made");
+    let check = &["accounts", "check", "first"];
+    has(&finish(world.command(check).env("FIRST_TOKEN", "x")).out, &["mine works"]);
+    has(&list(), &["first       mine, ready"]);
+}
+
+#[test]
+fn an_agent_without_a_usable_account_yields_to_one_that_takes_over() {
+    let own =
+        "[accounts.gone]\nagent = \"mine\"\nenv = [\"WHO=~/gone\"]\nexpires = \"2020-01-01\"\n";
+    let world = world("result made", own, "fallback_agents = [\"other\"]\n");
+    other(&world, "other", "result made");
+    let said = run(&world, "one");
+    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(asked(&world), ["other.sh  none"], "never with a login that nobody named");
+}
+
+#[test]
+fn an_agent_of_the_repository_that_only_takes_over_needs_a_persons_word() {
+    let world = world("result made", "", "fallback_agents = [\"other\"]\n");
+    other(&world, "other", "result made");
+    world.commit();
+    let said = finish(&mut world.command_as_it_is(&["run", "--flow", "one", "do it", "--yes"]));
+    has(&said.all(), &["other.sh", "you have not allowed the commands"]);
+    assert_eq!(asked(&world), [] as [String; 0]);
 }
 
 #[test]

@@ -570,15 +570,7 @@ impl Draft {
         class: BlockerClass,
         to: Option<Successor>,
     ) -> Option<Event> {
-        match class {
-            BlockerClass::ContextOverflow | BlockerClass::ModelRefusal => {}
-            BlockerClass::ScopeExceeded
-            | BlockerClass::ToolingFailure
-            | BlockerClass::ExternalDependency
-            | BlockerClass::NoAccess
-            | BlockerClass::Unknown => return None,
-        }
-        let to = to.filter(|_| self.run.passed_on(call).is_none())?;
+        let to = to.filter(|_| class.is_of_model() && self.run.passed_on(call).is_none())?;
         Some(Event::WorkPassedOn { call: call.clone(), class, to })
     }
 

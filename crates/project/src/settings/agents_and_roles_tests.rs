@@ -419,3 +419,12 @@ fn paths_with_secrets_are_allowed_by_pattern() {
     assert!(allowed.has("tests/fixtures/a/b") && allowed.has("x.pem"));
     assert!(!allowed.has("src/x.pem") && !SecretsTable::default().allowed_paths().has("x.pem"));
 }
+
+#[test]
+fn an_agent_that_only_takes_over_is_approved_like_one_that_plays() {
+    let text =
+        "agent = \"claude\"\nfallback_agents = [\"mine\"]\n[agents.mine]\ncommand = [\"./x\"]\n";
+    let commands = read(text).unwrap().commands_of_repository(&["writer"]);
+    assert_eq!(commands, ["./x  # the agent mine"]);
+    assert!(read(text).unwrap().commands_of_repository(&[]).is_empty(), "nobody plays");
+}

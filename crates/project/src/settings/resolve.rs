@@ -28,8 +28,10 @@ pub struct Settings {
     values: SettingValues,
     /// All agents, by name: those that are set up, and those that need no setting up.
     pub agents: BTreeMap<String, AgentTable>,
-    /// The agents that are here, among which one of another vendor is looked for. The caller fills it in.
+    /// The person's own agents that are here, among which one of another vendor is looked for. The caller fills it in.
     pub usable: Vec<String>,
+    /// The agents that are to take over and are not here, which no run is frozen with. The caller fills it in.
+    pub absent: Vec<String>,
     pub(super) layers: LayeredSettings,
     pub(super) local_is: LocalFile,
     pub(super) flow_models: FlowModels,
@@ -73,7 +75,7 @@ impl Settings {
         let paths = self.layers.paths().filter(|path| is_personal(path));
         let winners = paths.filter_map(|path| Some((path, self.layers.winner(path)?)));
         for (path, winner) in winners {
-            if winner.layer.is_of_repository(self.local_is) && winner.layer != Layer::Shipped {
+            if winner.layer.is_of_repository(self.local_is) {
                 return Err(Error::usage(
                     format!(
                         "{}: {path} is a personal setting, not one of a repository",
@@ -97,6 +99,7 @@ impl Settings {
             values,
             agents: BTreeMap::new(),
             usable: Vec::new(),
+            absent: Vec::new(),
             layers,
             local_is: sources.local_is,
             flow_models: FlowModels::Used,
@@ -206,8 +209,18 @@ impl Settings {
         own.or(self.agent.as_deref())
     }
 
-    /// Returns the names of all agents that may play one of these roles, whatever its tier.
+    /// Returns the names of all agents that may play one of these roles, whatever its tier, or take over from one that
+    /// does, here or on another machine.
     pub fn cast(&self, roles: &[&str]) -> BTreeSet<&str> {
+        let mut cast = self.players(roles);
+        if !roles.is_empty() {
+            cast.extend(self.fallback_agents.iter().map(|name| &**name));
+        }
+        cast
+    }
+
+    /// Returns the names of all agents that may play one of these roles, whatever its tier, while no limit is in the way.
+    pub fn players(&self, roles: &[&str]) -> BTreeSet<&str> {
         let of_role = |role: &str| self.roles.get(role).and_then(|role| role.agent.as_deref());
         let mut cast: BTreeSet<&str> =
             roles.iter().filter_map(|role| self.agent_for(role)).collect();

@@ -326,9 +326,11 @@ impl Settings {
             let tiers = Tier::ALL.iter().map(|tier| (*tier, self.tiers.get(*tier).into()));
             frozen.tiers = tiers.filter(|(_, tier)| *tier != TierAgent::default()).collect();
         }
-        let mut cast: BTreeSet<String> = self.cast(roles).into_iter().map(str::to_owned).collect();
+        let mut cast: BTreeSet<String> =
+            self.players(roles).into_iter().map(str::to_owned).collect();
         if !roles.is_empty() {
             frozen.fallback = to_strings(&self.fallback_agents);
+            frozen.fallback.retain(|name| !self.absent.contains(name));
             cast.extend(frozen.fallback.iter().cloned());
         }
         if !roles.is_empty() && self.review == Reviewer::OtherVendor {
