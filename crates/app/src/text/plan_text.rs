@@ -37,16 +37,25 @@ pub(crate) fn plan_text(plan: &StartPlan, width: usize) -> String {
     lines.join("\n")
 }
 
+/// Names each agent once, with all models that it is asked for.
 fn agents_text(plan: &StartPlan) -> String {
-    let name = |agent: &PlannedAgent| {
-        let known = [agent.title.clone(), agent.model.clone()];
-        let known: Vec<String> = known.into_iter().flatten().collect();
+    let mut named: Vec<(&PlannedAgent, Vec<&str>)> = Vec::new();
+    for agent in &plan.agents {
+        let at = named.iter().position(|(one, _)| one.name == agent.name);
+        let at = at.unwrap_or_else(|| {
+            named.push((agent, Vec::new()));
+            named.len() - 1
+        });
+        named[at].1.extend(agent.model.as_deref());
+    }
+    let text = |(agent, models): (&PlannedAgent, Vec<&str>)| {
+        let known: Vec<&str> = agent.title.as_deref().into_iter().chain(models).collect();
         match known.as_slice() {
             [] => agent.name.clone(),
             known => format!("{} ({})", agent.name, known.join(", ")),
         }
     };
-    let names: Vec<String> = plan.agents.iter().map(name).collect();
+    let names: Vec<String> = named.into_iter().map(text).collect();
     let found = match plan.picked {
         Picked::AsSet => "",
         Picked::OnlyOne => ", the only one found; change it with: forge agents use NAME",
