@@ -39,6 +39,8 @@ pub struct MergeOffer {
     /// The commits that are merged, newest first: short id and subject, at most [`SUBJECTS_MAX`].
     pub subjects: Vec<String>,
     pub files: Vec<FileStat>,
+    /// The files that the run tells of itself, which come with it.
+    pub record: Vec<String>,
 }
 
 impl Forge {
@@ -82,6 +84,7 @@ impl Forge {
             way: repository.merge_way(&head)?,
             subjects: repository.subjects(&here, &head, SUBJECTS_MAX)?,
             files: self.changed_files(id)?,
+            record: repository.files_at(&head, &format!(".forge/runs/{id}"))?,
             row: view.row,
             proof: view.proof,
             noted: view.noted,

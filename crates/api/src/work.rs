@@ -22,13 +22,14 @@ use std::collections::BTreeMap;
 
 use forge_core::work::{
     FieldChange, FieldShape, FieldValue, Fields, WorkAuthor, WorkCommand, WorkId, WorkKind,
-    WorkRecord, WorkRefusal, rule,
+    WorkRecord, WorkRefusal, WorkState, rule,
 };
 use forge_driver::Error;
 use forge_store::{
     journal::StoreError,
     work::{WorkError, WorkRow, WorkStore, work_database},
 };
+use forge_workspace::Repository;
 
 pub use files::WorkFinding;
 pub use import::{ImportAction, ImportFinding, ImportLine, ImportMode, ImportPlan, ImportedNote};
@@ -38,6 +39,7 @@ pub use view::{WorkChange, WorkEvent, WorkLine, WorkView};
 pub use write_hook::{HOOK_BYTES_MAX, allow_write, check_tool_call};
 
 use crate::{forge::Forge, start::record::unknown_pipeline};
+use files::FOLDER;
 use records::Access;
 use refusals::{TypedChange, TypedSubject};
 
@@ -220,7 +222,36 @@ impl WorkRecords<'_> {
     ) -> Result<WorkChange, Error> {
         let id = self.settle(kind, id)?;
         let typed = TypedChange::known(kind, &id);
-        self.change(&WorkCommand::Move { kind, id, to: to.to_owned(), why }, &typed)
+        let command = WorkCommand::Move { kind, id: id.clone(), to: to.to_owned(), why };
+        let change = self.change(&command, &typed)?;
+        if change.view.line.status == WorkState::Abandoned {
+            self.note_on_followers(&id)?;
+        }
+        Ok(change)
+    }
+
+    /// Returns true if git ignores the files of records, so that `git add` needs `--force`.
+    pub fn are_ignored(&self) -> bool {
+        let top = self.forge.home.repository.top.as_deref();
+        top.is_some_and(|top| Repository::is_ignored(top, FOLDER))
+    }
+
+    /// Names the tasks that wait for one which will not be done.
+    fn note_on_followers(&mut self, id: &WorkId) -> Result<(), Error> {
+        let rows = self.all()?;
+        let waits = rows.iter().filter(|row| {
+            let record = &row.record;
+            record.kind == WorkKind::Task
+                && !record.kind.next_states(record.state).is_empty()
+                && record.texts("dependencies").contains(&id.as_str())
+        });
+        for row in waits {
+            let waiting = &row.record.id;
+            self.notes.push(format!(
+                "`{waiting}` depends on it and cannot begin: forge task set {waiting} dependencies-={id}"
+            ));
+        }
+        Ok(())
     }
 
     /// Moves a blocked record back to the state it left.
@@ -297,8 +328,9 @@ impl WorkRecords<'_> {
         let (FieldShape::Record(named) | FieldShape::Records(named)) = rule.shape else {
             return explained;
         };
-        let is_unknown =
-            |text: &&str| text.parse().is_ok_and(|id: WorkId| matches!(self.row(&id), Ok(None)));
+        let is_unknown = |text: &&str| {
+            self.resolve(named, text).is_ok_and(|id| matches!(self.row(&id), Ok(None)))
+        };
         let Some(wrong) = typed.values(field).find(is_unknown) else { return explained };
         let Some(near) = self.near(named, wrong) else {
             let all = self.all().unwrap_or_default();

@@ -33,6 +33,7 @@ pub(crate) mod open;
 mod prompt;
 pub(crate) mod pull_request;
 pub(crate) mod record;
+mod record_list;
 pub(crate) mod resume;
 pub(crate) mod rewind;
 pub(crate) mod run;

@@ -185,7 +185,7 @@ impl WishReason {
             Self::Refused => "the model before refused",
             Self::Flow => "the flow says so",
             Self::Settings => "settings of the role",
-            Self::Role => "the role",
+            Self::Role => "set by the role",
             Self::Tier => "settings of the tier",
             Self::Default => "the default",
         }
@@ -250,7 +250,7 @@ impl ModelOrigin {
             Self::Role => "by the settings of the role",
             Self::Tier => "by the settings of the tier",
             Self::Agent => "by the settings of the agent",
-            Self::Known => "of the tier",
+            Self::Known => "from the tier",
             Self::Own => "of the agent's own choice",
         }
     }

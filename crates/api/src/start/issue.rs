@@ -50,8 +50,9 @@ impl Issue {
     pub(super) fn read(path: &Path, points: &str) -> Result<Self, Error> {
         let next = "gh api repos/OWNER/REPO/issues/7 > issue.json && forge run --issue issue.json";
         let wrong = |what: String| Error::usage(format!("{}: {what}", path.display()), next);
-        let text = read_text(path, ISSUE_BYTES_MAX)?
-            .ok_or_else(|| Error::usage(format!("{} not found", path.display()), next))?;
+        let text = read_text(path, ISSUE_BYTES_MAX)?.ok_or_else(|| {
+            Error::usage(format!("cannot read the issue: {} does not exist", path.display()), next)
+        })?;
         let value: Value = serde_json::from_str(&within_range(&text))
             .map_err(|error| wrong(format!("it is not JSON: {error}")))?;
         Self::parse(&value, points).map_err(wrong)

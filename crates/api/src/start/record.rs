@@ -374,7 +374,7 @@ fn list(
         if refuse_state(task).is_err() {
             out.insert(task.id.clone(), format!("is {}", task.state));
         } else if let Some(run) = task.run.as_ref().filter(|run| is_open(run)) {
-            out.insert(task.id.clone(), format!("is worked on by the run {run}"));
+            out.insert(task.id.clone(), format!("is worked on by the run {}", short_id(run)));
         } else if let Some(first) = first {
             let why = format!("waits for `{first}` of another sprint, which is not committed");
             out.insert(task.id.clone(), why);

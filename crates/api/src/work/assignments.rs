@@ -24,8 +24,10 @@ pub(super) fn parse(typed: &TypedChange, text: &str) -> Result<(String, FieldCha
     let refuse = |refusal: WorkRefusal| refusals::refused(typed, &refusal, Some(value));
     let Some(known) = rule_by_label(kind, name) else {
         if let ("status" | "state", TypedSubject::Known(id)) = (name, &typed.subject) {
-            let what = "the state changes by moves, not as a field";
-            return Err(Error::usage(what, format!("forge {kind} move {id} {value}")));
+            let what = format!("`{name}` is not a field; `move` changes the state");
+            let known = kind.states().any(|state| state.as_str() == value);
+            let state = if known { value } else { "STATE" };
+            return Err(Error::usage(what, format!("forge {kind} move {id} {state}")));
         }
         return Err(refuse(WorkRefusal::UnknownField { kind, field: name.to_owned() }));
     };

@@ -124,7 +124,10 @@ pub(super) fn refused(typed: &TypedChange, refusal: &WorkRefusal, value: Option<
             }
         }
         WorkRefusal::IllegalMove { from, legal, .. } => match legal.first() {
-            Some(first) => Error::usage(what, format!("forge {kind} move {name} {first}")),
+            Some(first) => {
+                let state = if legal.len() == 1 { first.as_str() } else { "STATE" };
+                Error::usage(what, format!("forge {kind} move {name} {state}"))
+            }
             None if from.is_stop() => {
                 Error::usage(what, format!("forge {kind} unblock {name} \"WHY\""))
             }
@@ -133,8 +136,10 @@ pub(super) fn refused(typed: &TypedChange, refusal: &WorkRefusal, value: Option<
         WorkRefusal::NeedsReason { to, .. } => {
             Error::usage(what, format!("forge {kind} move {name} {to} --why \"WHY\""))
         }
-        WorkRefusal::TakenBy { run, .. } => {
-            Error::usage(what, format!("forge status {}", short_id(run)))
+        WorkRefusal::TakenBy { id, run } => {
+            let run = short_id(run);
+            let what = format!("the run {run} works on `{id}` already");
+            Error::usage(what, format!("forge attach {run}"))
         }
         WorkRefusal::NotBlocked { .. } | WorkRefusal::NotAtItsBeginning { .. } => {
             Error::usage(what, next)

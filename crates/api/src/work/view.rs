@@ -29,6 +29,9 @@ pub struct WorkLine {
     pub dependencies: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,
+    /// The sprint of a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sprint: Option<String>,
 }
 
 /// A record as a command left it.
@@ -85,6 +88,7 @@ impl WorkLine {
                 WorkKind::Feature | WorkKind::Sprint | WorkKind::Bug => None,
             },
             severity: text("severity"),
+            sprint: text("sprintId").filter(|_| record.kind == WorkKind::Task),
         }
     }
 }

@@ -66,6 +66,13 @@ pub(super) fn json_line(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("a record or a view can be written")
 }
 
+/// Prints what a person should know about records.
+pub(super) fn print_notes(notes: &[String]) {
+    for note in notes {
+        terminal_output::print_note(note);
+    }
+}
+
 pub(super) fn print_json(value: &impl serde::Serialize) {
     terminal_output::print_raw(
         &serde_json::to_string_pretty(value).expect("a view can be written"),

@@ -317,8 +317,8 @@ fn print_change(
         (SettingsTarget::Repo, true | false) => {
             let file = settings::FILE;
             terminal_output::print(&format!(
-                "commit {file}: a run reads it from the commit it starts from (only for you: add \
-                 --user or --local)"
+                "Next: git add {file} && git commit -m \"Set up Forge\" {file} (a run reads it from the \
+                 commit it starts from)"
             ));
         }
         (SettingsTarget::Local, true) | (SettingsTarget::User, true | false) => {}

@@ -115,7 +115,8 @@ impl DoctorArgs {
                 let line = sanitize(&fact_line(&format!("{symbol} {word:<6}"), what));
                 terminal_output::print_formatted(&coloured_symbol(&line, symbol, Some(hue)));
                 if let Some(next) = next {
-                    terminal_output::print(&fact_line("          help: ", next));
+                    let next = next.replace("\n   or: ", "\n            or: ");
+                    terminal_output::print(&fact_line("          help: ", &next));
                 }
             }
         }

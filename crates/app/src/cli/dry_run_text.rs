@@ -85,7 +85,7 @@ pub(super) fn dry_run_text(dry: &DryRun, width: usize) -> String {
         row("setup", command);
     }
     for command in &dry.to_allow {
-        row("to allow", command);
+        row("allow", command);
     }
     for note in &dry.notes {
         row("note", note);

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, IsTerminal as _},
+    num::NonZeroUsize,
     process::ExitCode,
     thread,
     time::Duration,
@@ -46,7 +47,7 @@ pub(crate) struct LogArgs {
     verbose: u8,
     /// Print only the last N lines
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "json")]
-    lines: Option<usize>,
+    lines: Option<NonZeroUsize>,
     /// Print each phase: verdict, time, tokens and cost
     #[arg(long, conflicts_with = "follow")]
     phases: bool,
@@ -150,7 +151,7 @@ impl LogArgs {
         let is_terminal = io::stdout().is_terminal();
         let width = if is_terminal { terminal_info::terminal_width() } else { usize::MAX };
         let lines = phase_lines(&rows, width);
-        let skipped = self.lines.map_or(0, |last| lines.len().saturating_sub(last));
+        let skipped = self.lines.map_or(0, |last| lines.len().saturating_sub(last.get()));
         print_paged(&lines[skipped..].join("\n"), Paging::from_no_pager(self.no_pager));
     }
 
@@ -168,7 +169,7 @@ impl LogArgs {
     ) -> Vec<String> {
         let level = self.level();
         let all: usize = records.iter().map(|(_, record)| shown_facts(record, level).count()).sum();
-        self.lines(records, self.lines.map_or(0, |lines| all.saturating_sub(lines)), run, day)
+        self.lines(records, self.lines.map_or(0, |lines| all.saturating_sub(lines.get())), run, day)
     }
 
     /// Applies records to their run, and formats the facts that are shown after the first `skipped` ones, each with its
@@ -236,15 +237,21 @@ impl PhaseLine {
             (None, _, Some(call)) if phase != REQUEST_CHECK => place(call),
             (_, _, _) => phase.to_owned(),
         };
-        let iteration =
-            if event.iteration > 1 { format!(" {}", event.iteration) } else { String::new() };
+        let iteration = if event.iteration > 1 {
+            format!(" (attempt {})", event.iteration)
+        } else {
+            String::new()
+        };
         let names = [&event.agent, &event.model];
         let names = names.into_iter().map(String::as_str);
         let names = names.filter(|name| !name.is_empty() && *name != UNKNOWN_MODEL);
         let is_call = event.is_call();
         let said = match blocked_by(event) {
             Some(what) => what.to_owned(),
-            None if event.summary.is_empty() => event.notes.join("; "),
+            None if event.summary.is_empty() => {
+                let notes = event.notes.join("; ");
+                notes.strip_prefix("failed: ").map(str::to_owned).unwrap_or(notes)
+            }
             None => event.summary.clone(),
         };
         Self {

@@ -88,6 +88,9 @@ impl MergeArgs {
                 let commit = forge.merge(&offer)?;
                 let commit = short_commit(&commit);
                 terminal_output::print(&format!("Merged into {onto} ({commit})."));
+                terminal_output::print_hint(
+                    "Next: forge clean (frees the checkouts of merged runs)",
+                );
                 Ok(ExitCode::SUCCESS)
             }
             Confirmation::Refused => {
@@ -123,6 +126,9 @@ fn offer_text(offer: &MergeOffer, id: &str, onto: &str) -> String {
     } else {
         write!(text, "\n{}", stat_text(&offer.files))
     };
+    for path in &offer.record {
+        let _ = write!(text, "\n and {path} (left out with land.record = \"none\")");
+    }
     text
 }
 

@@ -26,7 +26,9 @@ pub(crate) enum Confirmation {
 
 /// Shows the commands of a repository on stderr and asks for consent to run them.
 pub(crate) fn confirm_commands(commands: &[String]) -> Confirmation {
-    terminal_output::print_stderr("this repository runs these commands on this machine, as you:");
+    terminal_output::print_stderr(
+        "This repository makes Forge run these commands on this machine, as you:",
+    );
     for command in commands {
         for (position, line) in sanitize(command).lines().enumerate() {
             terminal_output::print_stderr(&format!(
@@ -35,7 +37,7 @@ pub(crate) fn confirm_commands(commands: &[String]) -> Confirmation {
             ));
         }
     }
-    confirm("allow these commands? [y/N]")
+    confirm("Allow them? [y/N]")
 }
 
 /// Asks a yes-or-no question, if there is a terminal.

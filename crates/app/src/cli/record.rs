@@ -15,13 +15,14 @@ use forge_api::{
 use forge_core::{
     Time,
     work::{
-        FieldOwner, FieldRule, FieldValue, WorkAuthor, WorkFact, WorkKind, WorkState, rule, rules,
+        FieldOwner, FieldRule, FieldShape, FieldValue, WorkAuthor, WorkFact, WorkKind, WorkState,
+        rule, rules,
     },
 };
 
 use super::{
-    common::{open_forge, print_json},
-    usage_errors::nearest,
+    common::{open_forge, print_json, print_notes},
+    record_list::{ListFilter, list, task_lines},
 };
 use crate::{format, terminal_info, terminal_output, verbosity::Verbosity};
 
@@ -54,7 +55,11 @@ pub(crate) fn with_kind(command: Command, kind: WorkKind) -> Command {
             "list" | "move" => Some(states_text(kind)),
             _ => None,
         };
+        // Only tasks are in sprints.
+        let hides = |arg: &clap::Arg| arg.get_id() == "sprint" && kind != WorkKind::Task;
         let inner = inner.about(about).mut_args(|arg| {
+            let is_hidden = hides(&arg);
+            let arg = arg.hide(is_hidden);
             let help = arg.get_help().map(|help| own(help.to_string())).unwrap_or_default();
             arg.help(help)
         });
@@ -107,6 +112,9 @@ enum RecordSubcommand {
         /// List only those in this state
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
+        /// List only those of this sprint
+        #[arg(long, value_name = "SPRINT")]
+        sprint: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -165,7 +173,11 @@ enum BlockableSubcommand {
         /// Name the record
         id: String,
         /// Give the reason
-        why: String,
+        #[arg(required_unless_present = "message")]
+        why: Option<String>,
+        /// Give the reason
+        #[arg(long = "why", short = 'm', value_name = "WHY", conflicts_with = "why", hide = true)]
+        message: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -175,7 +187,11 @@ enum BlockableSubcommand {
         /// Name the record
         id: String,
         /// Say what has changed
-        why: String,
+        #[arg(required_unless_present = "message")]
+        why: Option<String>,
+        /// Say what has changed
+        #[arg(long = "why", short = 'm', value_name = "WHY", conflicts_with = "why", hide = true)]
+        message: Option<String>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -192,12 +208,12 @@ impl BlockableArgs {
     pub(crate) fn run(self, kind: WorkKind) -> Result<ExitCode, Error> {
         match self.subcommand {
             BlockableSubcommand::Record(subcommand) => run(subcommand, kind),
-            BlockableSubcommand::Block { id, why, json } => change(json, |records| {
-                records.move_to(kind, &id, WorkState::Blocked.as_str(), Some(why))
+            BlockableSubcommand::Block { id, why, message, json } => change(json, |records| {
+                records.move_to(kind, &id, WorkState::Blocked.as_str(), why.or(message))
             }),
-            BlockableSubcommand::Unblock { id, why, json } => {
-                change(json, |records| records.unblock(kind, &id, why))
-            }
+            BlockableSubcommand::Unblock { id, why, message, json } => change(json, |records| {
+                records.unblock(kind, &id, why.or(message).unwrap_or_default())
+            }),
         }
     }
 }
@@ -216,7 +232,10 @@ fn run(subcommand: RecordSubcommand, kind: WorkKind) -> Result<ExitCode, Error> 
         RecordSubcommand::Retire { id, why, json } => {
             change(json, |records| records.move_to(kind, &id, kind.retired_state().as_str(), why))
         }
-        RecordSubcommand::List { state, json } => list(kind, state.as_deref(), json),
+        RecordSubcommand::List { state, sprint, json } => {
+            let filter = ListFilter { state: state.as_deref(), sprint: sprint.as_deref() };
+            list(kind, &filter, json)
+        }
         RecordSubcommand::Show { id, json } => show(kind, &id, json),
     }
 }
@@ -240,20 +259,20 @@ fn change(
         terminal_output::print(&format!("{id}: nothing changed"));
     }
     for event in &events {
-        print_event(&view.line, event);
+        print_event(&view.line, event, if records.are_ignored() { "--force " } else { "" });
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says what a command did.
-fn print_event(line: &WorkLine, event: &WorkEvent) {
+fn print_event(line: &WorkLine, event: &WorkEvent, force: &str) {
     let WorkLine { kind, id, status, title, .. } = line;
     match &event.fact {
         WorkFact::Created { .. } => {
             terminal_output::print(&format!("{id}  {status}  {title}"));
             if io::stdout().is_terminal() {
                 terminal_output::print_hint(&format!(
-                    "Next: {} · git add .forge/work",
+                    "Next: {} · git add {force}.forge/work",
                     first_step(*kind, id.as_str())
                 ));
             }
@@ -263,7 +282,7 @@ fn print_event(line: &WorkLine, event: &WorkEvent) {
                 let rule = rule(*kind, name).filter(|rule| rule.is_settable());
                 let Some(name) = rule.map(FieldRule::label) else { continue };
                 let what = match value {
-                    Some(value) => format!("{id}: {name} is now {}", typed_value(value)),
+                    Some(value) => format!("{id}: {name} is now {}", value_text(value)),
                     None => format!("{id}: {name} is removed"),
                 };
                 terminal_output::print(&format::one_line(&what, CHANGE_WIDTH));
@@ -277,7 +296,7 @@ fn print_event(line: &WorkLine, event: &WorkEvent) {
         | WorkFact::WriteAllowed { .. }
         | WorkFact::Bypassed { .. }
         | WorkFact::Imported { .. } => {
-            terminal_output::print(&format!("{id}: {}", sentence(event)));
+            terminal_output::print(&format!("{id}: {}", sentence(*kind, event)));
         }
     }
 }
@@ -294,127 +313,6 @@ fn first_step(kind: WorkKind, id: &str) -> String {
     }
 }
 
-/// Formats a value as a person types it.
-fn typed_value(value: &FieldValue) -> String {
-    match value {
-        FieldValue::Text(text) => format!("{text:?}"),
-        FieldValue::List(entries) => {
-            entries.iter().map(typed_value).collect::<Vec<String>>().join(", ")
-        }
-        FieldValue::Flag(_) | FieldValue::Count(_) | FieldValue::Table(_) => value_text(value),
-    }
-}
-
-fn list(kind: WorkKind, state: Option<&str>, json: bool) -> Result<ExitCode, Error> {
-    if let Some(wrong) = state.filter(|wanted| kind.states().all(|known| known.as_str() != *wanted))
-    {
-        let known: Vec<&str> = kind.states().map(WorkState::as_str).collect();
-        let what = format!("a {kind} has no state `{wrong}`");
-        return Err(match nearest(wrong, known.iter().copied()) {
-            Some(near) => Error::usage(
-                format!("{what}; did you mean `{near}`?"),
-                format!("forge {kind} list --state {near}"),
-            ),
-            None => Error::usage(
-                format!("{what}; states: {}", known.join(", ")),
-                format!("forge {kind} list"),
-            ),
-        });
-    }
-    let forge = open_forge()?;
-    let mut lines = Vec::new();
-    if let Some(mut records) = forge.work_to_read()? {
-        lines = records.list(kind)?;
-        print_notes(&records.notes);
-    }
-    lines.retain(|line| state.is_none_or(|state| line.status.as_str() == state));
-    if json {
-        print_json(&lines);
-        return Ok(ExitCode::SUCCESS);
-    }
-    if lines.is_empty() {
-        let folder = kind.folder();
-        terminal_output::print_hint(&format!("No {folder}. To create one: forge help {kind} new"));
-    }
-    let table = table(kind, &lines, now());
-    let is_terminal = io::stdout().is_terminal();
-    for line in list_lines(&table, is_terminal.then(terminal_info::terminal_width)) {
-        terminal_output::print(&line);
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// A column of a list: its heading, and a text for each record.
-type Column = (&'static str, Vec<String>);
-
-/// The columns that pipes have, too.
-const PLAIN_COLUMNS: [&str; 3] = ["ID", "STATE", "TITLE"];
-
-fn table(kind: WorkKind, lines: &[WorkLine], now: Time) -> Vec<Column> {
-    let column = |heading, cell: &dyn Fn(&WorkLine) -> String| {
-        (heading, lines.iter().map(cell).collect::<Vec<String>>())
-    };
-    let run = column("RUN", &|line| line.run.as_deref().map_or("", format::short_id).to_owned());
-    let own = match kind {
-        WorkKind::Task => vec![
-            column("SIZE", &|line| line.estimate.clone().unwrap_or_default()),
-            column("AFTER", &after_text),
-        ],
-        WorkKind::Bug => {
-            vec![column("SEVERITY", &|line| line.severity.clone().unwrap_or_default())]
-        }
-        WorkKind::Feature | WorkKind::Sprint => Vec::new(),
-    };
-    let mut columns = vec![
-        column("ID", &|line| line.id.to_string()),
-        column("STATE", &|line| line.status.to_string()),
-    ];
-    columns.extend(own);
-    columns.push(run);
-    columns.push(column("AGE", &|line| format::age(line.changed_at, now)));
-    columns.push(column("TITLE", &|line| line.title.clone()));
-    // What no record says is no column.
-    columns.retain(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));
-    columns
-}
-
-/// Names the tasks that come before one, in the same sprint by their last part.
-fn after_text(line: &WorkLine) -> String {
-    let sprint = line.id.as_str().rsplit_once('-').map_or("", |(sprint, _)| sprint);
-    let short = |id: &String| {
-        let rest = id.strip_prefix(sprint).and_then(|rest| rest.strip_prefix('-'));
-        rest.unwrap_or(id).to_owned()
-    };
-    line.dependencies.iter().flatten().map(short).collect::<Vec<String>>().join(",")
-}
-
-/// Formats a list: on a terminal of this width with headings and all columns, else with the plain ones.
-fn list_lines(columns: &[Column], terminal: Option<usize>) -> Vec<String> {
-    let shown: Vec<&Column> = columns
-        .iter()
-        .filter(|(heading, _)| terminal.is_some() || PLAIN_COLUMNS.contains(heading))
-        .collect();
-    let width = |(heading, cells): &Column| {
-        let heading = if terminal.is_some() { heading.len() } else { 0 };
-        cells.iter().map(|cell| cell.chars().count()).max().unwrap_or_default().max(heading)
-    };
-    let Some((title, rest)) = shown.split_last() else { return Vec::new() };
-    let before: usize = rest.iter().map(|column| width(column) + 2).sum();
-    let room = terminal.map_or(usize::MAX, |width| width.saturating_sub(before).max(TITLE_MIN));
-    let line = |cell: &dyn Fn(&Column) -> String| {
-        let cells = rest.iter().map(|column| format!("{:<1$}  ", cell(column), width(column)));
-        let line = format!("{}{}", cells.collect::<String>(), format::one_line(&cell(title), room));
-        line.trim_end().to_owned()
-    };
-    let headings = terminal.is_some() && !title.1.is_empty();
-    let heading = headings.then(|| line(&|(heading, _)| (*heading).to_owned()));
-    let rows = (0..title.1.len()).map(|row| line(&|(_, cells)| cells[row].clone()));
-    heading.into_iter().chain(rows).collect()
-}
-
-/// The least room for a title.
-const TITLE_MIN: usize = 12;
-
 fn show(kind: WorkKind, id: &str, json: bool) -> Result<ExitCode, Error> {
     let forge = open_forge()?;
     let Some(mut records) = forge.work_to_read()? else {
@@ -426,18 +324,34 @@ fn show(kind: WorkKind, id: &str, json: bool) -> Result<ExitCode, Error> {
     let view = shown?;
     if json {
         print_json(&view);
-    } else {
-        print_view(&view);
+        return Ok(ExitCode::SUCCESS);
     }
+    let tasks = if kind == WorkKind::Sprint {
+        let sprint = view.line.id.as_str();
+        let all = records.list(WorkKind::Task)?;
+        let own = all.iter().filter(|line| line.sprint.as_deref() == Some(sprint));
+        task_lines(&own.collect::<Vec<&WorkLine>>())
+    } else {
+        Vec::new()
+    };
+    print_view(&view, &tasks);
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_view(view: &WorkView) {
+/// Below this width, a value stands below the name of its field.
+const NARROW: usize = 60;
+
+fn print_view(view: &WorkView, tasks: &[String]) {
     let width = terminal_info::terminal_width();
     let WorkLine { kind, id, status, title, .. } = &view.line;
     let print = |name: &str, text: &str| {
-        let prefix = format!("  {name:<22} ");
-        terminal_output::print(&format::hanging_indent(&prefix, text, width));
+        if width < NARROW {
+            terminal_output::print(&format!("  {name}"));
+            terminal_output::print(&format::hanging_indent("    ", text, width));
+        } else {
+            let prefix = format!("  {name:<22} ");
+            terminal_output::print(&format::hanging_indent(&prefix, text, width));
+        }
     };
     terminal_output::print(&format::hanging_indent(&format!("{id}  "), title, width));
     let names = |states: &[WorkState]| {
@@ -453,21 +367,51 @@ fn print_view(view: &WorkView) {
     for (name, command) in next_steps(view) {
         print(name, &command);
     }
+    let is_made_here = view.history.first().is_some_and(|event| match event.fact {
+        WorkFact::Created { .. } => true,
+        WorkFact::FieldsSet { .. }
+        | WorkFact::Moved { .. }
+        | WorkFact::Taken { .. }
+        | WorkFact::FileTaken { .. }
+        | WorkFact::Imported { .. }
+        | WorkFact::WriteAllowed { .. }
+        | WorkFact::Bypassed { .. } => false,
+    });
     for rule in rules(*kind).iter().filter(|rule| rule.name != "title") {
-        if let Some(value) = view.fields.get(rule.name) {
-            print(rule.label(), &value_text(value));
+        match (rule.shape, view.fields.get(rule.name)) {
+            (_, None) => {}
+            // The history of what was made here says when.
+            (FieldShape::Time, _) if is_made_here => {}
+            (FieldShape::Records(WorkKind::Task), Some(_)) if *kind == WorkKind::Sprint => {
+                for (position, task) in tasks.iter().enumerate() {
+                    print(if position == 0 { rule.label() } else { "" }, task);
+                }
+            }
+            // The lines of the tasks say it.
+            (FieldShape::TextByRecord(_) | FieldShape::Table(_), Some(_))
+                if *kind == WorkKind::Sprint && rule.name == "dependencies" => {}
+            (FieldShape::Texts { .. }, Some(FieldValue::List(entries))) => {
+                for (position, entry) in entries.iter().enumerate() {
+                    print(if position == 0 { rule.label() } else { "" }, &value_text(entry));
+                }
+            }
+            (_, Some(value)) => print(rule.label(), &value_text(value)),
         }
     }
     terminal_output::print("");
     let now = now();
-    for line in history_lines(&view.history, Verbosity::chosen()) {
+    for line in history_lines(*kind, &view.history, Verbosity::chosen()) {
         let prefix = format!("  {:>4} ago  ", format::age(line.0, now));
         terminal_output::print(&format::hanging_indent(&prefix, &line.1, width));
     }
 }
 
 /// Formats what happened to a record. What a run did is one line, unless all is asked for.
-fn history_lines(history: &[WorkEvent], verbosity: Verbosity) -> Vec<(Time, String)> {
+fn history_lines(
+    kind: WorkKind,
+    history: &[WorkEvent],
+    verbosity: Verbosity,
+) -> Vec<(Time, String)> {
     let run_of = |event: &WorkEvent| match &event.by {
         WorkAuthor::Run { run } if verbosity < Verbosity::Verbose => Some(run.clone()),
         WorkAuthor::Run { .. } | WorkAuthor::Person { .. } | WorkAuthor::File { .. } => None,
@@ -477,7 +421,7 @@ fn history_lines(history: &[WorkEvent], verbosity: Verbosity) -> Vec<(Time, Stri
     let mut lines = Vec::new();
     for events in history.chunk_by(same) {
         let [first, .., last] = events else {
-            lines.extend(events.iter().map(|event| (event.at, sentence(event))));
+            lines.extend(events.iter().map(|event| (event.at, sentence(kind, event))));
             continue;
         };
         let moves = events.iter().filter_map(|event| match &event.fact {
@@ -495,7 +439,7 @@ fn history_lines(history: &[WorkEvent], verbosity: Verbosity) -> Vec<(Time, Stri
         let why = moves.last().and_then(|(.., why)| *why);
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
         let what = match moves.as_slice() {
-            [] => sentence(last),
+            [] => sentence(kind, last),
             [(from, to, _)] => format!("moved from {from} to {to}{why} ({run})"),
             [(from, ..), .., (_, to, _)] => {
                 format!("moved from {from} to {to} in {} steps{why} ({run})", moves.len())
@@ -545,10 +489,26 @@ fn value_text(value: &FieldValue) -> String {
     }
 }
 
+/// The longest value in the history.
+const HISTORY_VALUE_MAX: usize = 60;
+
 /// Says what happened, and who did it.
-fn sentence(event: &WorkEvent) -> String {
+fn sentence(kind: WorkKind, event: &WorkEvent) -> String {
     let names = |fields: &BTreeMap<String, Option<FieldValue>>| {
-        fields.keys().map(String::as_str).collect::<Vec<&str>>().join(", ")
+        let field = |(name, value): (&String, &Option<FieldValue>)| {
+            let label = match rule(kind, name) {
+                Some(rule) => rule.label(),
+                None => name,
+            };
+            match value {
+                Some(value) => {
+                    let value = format::one_line(&value_text(value), HISTORY_VALUE_MAX);
+                    format!("{label} to {value}")
+                }
+                None => format!("{label} to nothing"),
+            }
+        };
+        fields.iter().map(field).collect::<Vec<String>>().join(", ")
     };
     let what = match &event.fact {
         WorkFact::Created { state, .. } => format!("created as {state}"),
@@ -571,11 +531,5 @@ fn sentence(event: &WorkEvent) -> String {
     match &event.by {
         WorkAuthor::Person { who } | WorkAuthor::File { who, .. } => format!("{what} ({who})"),
         WorkAuthor::Run { run } => format!("{what} ({})", format::short_id(run)),
-    }
-}
-
-pub(super) fn print_notes(notes: &[String]) {
-    for note in notes {
-        terminal_output::print_note(note);
     }
 }

@@ -37,7 +37,14 @@ impl RewindArgs {
             let view = forge.view(&run)?;
             let tried = view.units.iter().filter(|unit| unit.attempt > 0);
             let tried: Vec<&str> = tried.map(|unit| unit.unit.as_str()).collect();
-            let what = format!("name the stage to run again; {id} has {}", tried.join(", "));
+            let mut labels: Vec<String> = Vec::new();
+            for label in tried.iter().map(|unit| format::unit_label(unit)) {
+                if !labels.contains(&label) {
+                    labels.push(label);
+                }
+            }
+            let labels = labels.join(", ");
+            let what = format!("name the stage or task to run again: {labels}");
             let next = tried.first().unwrap_or(&"STAGE");
             return Err(Error::usage(what, format!("forge rewind {id} {next}")));
         };

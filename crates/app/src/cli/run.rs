@@ -158,7 +158,7 @@ impl RunArgs {
                     return Error::file(path, &error);
                 }
                 Error::usage(
-                    format!("{} not found", path.display()),
+                    format!("cannot read the request: {} does not exist", path.display()),
                     format!("forge run -F FILE\n   or: forge run {EXAMPLE_REQUEST}"),
                 )
             })?,

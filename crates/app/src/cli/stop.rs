@@ -86,7 +86,9 @@ impl StopArgs {
                 }
             };
             let next = next_command(&view).unwrap_or_else(|| format!("forge attach {id}"));
-            terminal_output::print(&format!("{id} was not running{state}\nNext: {next}"));
+            terminal_output::print(&format!(
+                "{id} was not running{state}\nNext: {next} · forge abandon {id}"
+            ));
             return Ok(ExitCode::SUCCESS);
         }
         forge.send(&run, &Command::Stop { by: person() })?;

@@ -9,10 +9,7 @@ use forge_api::{
 };
 use forge_core::view::sanitize;
 
-use super::{
-    common::{open_forge, print_json},
-    record::print_notes,
-};
+use super::common::{open_forge, print_json, print_notes};
 use crate::terminal_output;
 
 /// Check records and their files, restore a file, write pages
@@ -58,6 +55,12 @@ impl WorkArgs {
                 if let Some(mut records) = forge.work_to_read()? {
                     findings = records.check()?;
                     print_notes(&records.notes);
+                    if records.are_ignored() {
+                        terminal_output::print_note(
+                            "git ignores .forge/work, so only this machine has the records; to commit them: git add \
+                             --force .forge/work",
+                        );
+                    }
                 }
                 if json {
                     print_json(&findings);

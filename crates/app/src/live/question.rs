@@ -415,6 +415,7 @@ fn key_list(question: &QuestionView, open: OpenQuestions) -> Vec<(&'static str, 
     if answer_options(question).iter().any(|option| option.answer == Answer::Revise) {
         keys.push(("e", "write in editor"));
     }
+    keys.push(("?", "keys"));
     keys
 }
 

@@ -7,7 +7,7 @@ use forge_core::{
     Command,
     event::Answer,
     id::QuestionId,
-    view::{QuestionView, sanitize},
+    view::{QuestionView, Standing, sanitize},
 };
 
 use super::{
@@ -239,8 +239,13 @@ impl LiveScreen<'_> {
         let command = Command::Answer { question: id, answer, words, by: person() };
         match self.send(&command) {
             Ok(()) => {
-                let text = format!("{id} answered.");
-                self.message = Some(StatusMessage::briefly(text, snapshot));
+                let is_paused = snapshot.view.row.standing == Standing::Paused;
+                self.message = Some(if is_paused {
+                    let text = format!("{id} answered. The run is paused: press p to continue.");
+                    StatusMessage::until_key(text)
+                } else {
+                    StatusMessage::briefly(format!("{id} answered."), snapshot)
+                });
                 self.mode = ScreenMode::Tree;
                 self.dialogs.remove(&question.question);
                 // Not asked again before the next read shows the answer.

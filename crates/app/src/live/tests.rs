@@ -416,7 +416,7 @@ fn the_second_line_moves_with_time_money_and_what_is_left() {
     has_all(&second(&snapshot, Motion::On), &["$1.34 of $5"]);
     let row = text(&frame(&snapshot, &options(SMALL)).lines);
     let row = row.lines().find(|line| line.contains("T5 ")).expect("it is there");
-    has_all(row, &["$0.10", "running, revision 1"]);
+    has_all(row, &["$0.10", "running, attempt 2"]);
 }
 
 fn has_all(text: &str, parts: &[&str]) {
@@ -502,7 +502,7 @@ fn who_works_and_who_asks_is_seen_whatever_else_has_to_be_folded() {
     }
     let frame = super::frame::frame(&snapshot, &options(SMALL));
     let shown = text(&frame.lines);
-    assert!(shown.contains("T200 ") && shown.contains("more running"), "{shown}");
+    assert!(shown.contains("T200 ") && shown.contains(" more: "), "{shown}");
     assert!(frame.units.contains(&"build.T200/implement".to_owned()));
 }
 
@@ -786,7 +786,7 @@ fn states_on_the_screen_are_those_of_status() {
         let word = match unit.state {
             UnitState::Accepted => "done",
             UnitState::Working if unit.items.is_some() => "4 of 12 tasks",
-            UnitState::Working => "running, revision 1",
+            UnitState::Working => "running, attempt 2",
             UnitState::Judging => "in review",
             UnitState::Waiting => "pending",
             UnitState::Limited

@@ -496,11 +496,18 @@ fn most_important(rows: Vec<UnitRow>, room: usize) -> Vec<UnitRow> {
     order.sort_by_key(|at| std::cmp::Reverse(rows[*at].priority));
     let mut kept: Vec<usize> = order.iter().copied().take(room).collect();
     kept.sort_unstable();
-    let n_active =
-        order.iter().skip(room).filter(|at| rows[**at].priority >= RowPriority::Active).count();
-    let more = match n_active {
-        0 => format!("   and {} more", rows.len() - kept.len()),
-        n_active => format!("   and {n_active} more running or failed"),
+    let left = || order.iter().skip(room).map(|at| rows[*at].state);
+    let n_in = |states: &[UnitState]| left().filter(|state| states.contains(state)).count();
+    let told = [
+        (n_in(&[UnitState::Asking]), "waiting for you"),
+        (n_in(&[UnitState::Failed, UnitState::Blocked]), "failed"),
+        (n_in(&[UnitState::Working, UnitState::Judging, UnitState::Limited]), "running"),
+    ];
+    let told = told.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}"));
+    let told: Vec<String> = told.collect();
+    let more = match told.as_slice() {
+        [] => format!("   and {} more", rows.len() - kept.len()),
+        told => format!("   and {} more: {}", rows.len() - kept.len(), told.join(", ")),
     };
     let mut rest = rows.into_iter().enumerate();
     let mut all: Vec<UnitRow> = Vec::new();

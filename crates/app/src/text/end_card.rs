@@ -216,13 +216,26 @@ pub(crate) fn checks_text(result: &ResultView) -> String {
         Colour::Green => format!("✓ {}", evidence.command),
         Colour::Red => format!("✗ {}", evidence.command),
     };
-    result.evidence.iter().map(check).collect::<Vec<_>>().join(" · ")
+    let checks = result.evidence.iter().map(check).collect::<Vec<_>>().join(" · ");
+    // Who let a red one pass is the first thing to know of it.
+    let overrode = result.waived.first().filter(|_| n_told_overrides(result) > 0);
+    let overrode = overrode.map(|waived| match waived.words.as_str() {
+        "" => format!(" (overridden by {})", waived.who),
+        words => format!(" (overridden by {}: {words})", waived.who),
+    });
+    format!("{checks}{}", overrode.unwrap_or_default())
+}
+
+/// Returns how many overrides are told with the checks.
+fn n_told_overrides(result: &ResultView) -> usize {
+    let is_red = result.evidence.iter().any(|evidence| evidence.colour == Colour::Red);
+    usize::from(is_red && !result.waived.is_empty())
 }
 
 fn notes_text(result: &ResultView, n_minor: usize) -> Vec<String> {
     [
         count(n_minor, "minor finding"),
-        count(result.waived.len(), "override"),
+        count(result.waived.len().saturating_sub(n_told_overrides(result)), "override"),
         count(result.notes.len(), "note"),
     ]
     .into_iter()

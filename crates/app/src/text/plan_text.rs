@@ -31,7 +31,7 @@ pub(crate) fn plan_text(plan: &StartPlan, width: usize) -> String {
         row("Estimate", &estimate_text(estimate));
     }
     if let Some(branch) = &plan.branch {
-        let renamed = if plan.effort.is_some() { " (renamed after the design)" } else { "" };
+        let renamed = if plan.effort.is_some() { " (may be renamed after the design)" } else { "" };
         row("Branch", &format!("{branch}{renamed}"));
     }
     lines.join("\n")
@@ -39,14 +39,14 @@ pub(crate) fn plan_text(plan: &StartPlan, width: usize) -> String {
 
 /// Names each agent once, with all models that it is asked for.
 fn agents_text(plan: &StartPlan) -> String {
-    let mut named: Vec<(&PlannedAgent, Vec<&str>)> = Vec::new();
+    let mut agents: Vec<(&PlannedAgent, Vec<&str>)> = Vec::new();
     for agent in &plan.agents {
-        let at = named.iter().position(|(one, _)| one.name == agent.name);
+        let at = agents.iter().position(|(one, _)| one.name == agent.name);
         let at = at.unwrap_or_else(|| {
-            named.push((agent, Vec::new()));
-            named.len() - 1
+            agents.push((agent, Vec::new()));
+            agents.len() - 1
         });
-        named[at].1.extend(agent.model.as_deref());
+        agents[at].1.extend(agent.model.as_deref());
     }
     let text = |(agent, models): (&PlannedAgent, Vec<&str>)| {
         let known: Vec<&str> = agent.title.as_deref().into_iter().chain(models).collect();
@@ -55,7 +55,7 @@ fn agents_text(plan: &StartPlan) -> String {
             known => format!("{} ({})", agent.name, known.join(", ")),
         }
     };
-    let names: Vec<String> = named.into_iter().map(text).collect();
+    let names: Vec<String> = agents.into_iter().map(text).collect();
     let found = match plan.picked {
         Picked::AsSet => "",
         Picked::OnlyOne => ", the only one found; change it with: forge agents use NAME",

@@ -316,7 +316,7 @@ impl QuestionWriter<'_> {
             .any(|option| option.answer == "retry" && !option.words.are_none())
         {
             let with = ["agent", "model"].map(|what| format!("forge resume {run} --{what} NAME"));
-            self.push_commands("or", &with);
+            self.push_commands("switch", &with);
         }
         if !question.changed.is_empty() && !matches!(self.layout, QuestionLayout::Screen { .. }) {
             let open = format!("forge open {run} {unit}");

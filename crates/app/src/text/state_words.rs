@@ -161,8 +161,11 @@ pub(crate) fn unit_mark(unit: &UnitView, activity: UnitActivity) -> StateMark {
         UnitActivity::NotDriven => is_begun,
         UnitActivity::UnderWay => false,
     };
-    let (symbol, hue) =
-        if is_halted { ("■", Some(Hue::Yellow)) } else { unit_symbol(unit.state) };
+    let (symbol, hue) = match (is_halted, unit.overridden) {
+        (true, _) => ("■", Some(Hue::Yellow)),
+        (false, true) => ("!", Some(Hue::Yellow)),
+        (false, false) => unit_symbol(unit.state),
+    };
     StateMark { symbol, hue, word: unit_word(unit, activity) }
 }
 
@@ -294,14 +297,14 @@ fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
         (UnitState::Waiting, _) => "pending".to_owned(),
         (UnitState::Limited, _) => "rate-limited".to_owned(),
         (UnitState::Asking, _) => return "needs you".to_owned(),
+        (UnitState::Accepted, _) if unit.overridden => "done, overridden".to_owned(),
         (UnitState::Accepted, _) => "done".to_owned(),
         (UnitState::Skipped, _) => return "skipped".to_owned(),
         (UnitState::Failed, _) => "failed".to_owned(),
         (UnitState::Blocked, _) => "blocked".to_owned(),
     };
     match (unit.round, unit.attempt, unit.state) {
-        (0, 2.., UnitState::Working) => format!("{word}, attempt {}", unit.attempt),
-        (0, _, _) => word,
-        (round, _, _) => format!("{word}, revision {round}"),
+        (0, 2.., UnitState::Working) | (1.., 2.., _) => format!("{word}, attempt {}", unit.attempt),
+        (_, _, _) => word,
     }
 }

@@ -31,15 +31,15 @@ fn roles_of_two_tiers_get_the_models_of_the_settings_and_a_person_sees_why() {
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(asked(&world), ["writer usual", "reviewer big"]);
     let run = world.latest();
-    let why = "tier heavy (the role), model by the settings of the tier";
-    has(&world.ok(&["log", &run, "--phases", "-v"]), &[why, "tier standard (the role)"]);
+    let why = "tier heavy (set by the role), model by the settings of the tier";
+    has(&world.ok(&["log", &run, "--phases", "-v"]), &[why, "tier standard (set by the role)"]);
     let watched = world.ok(&["watch", &run, "write#1/review#1"]);
     let watched = watched.split_whitespace().collect::<Vec<&str>>().join(" ");
     has(&watched, &["mine · big", why]);
     let facts = serde_json::to_string(&world.facts(&run)).unwrap();
     has(&facts, &[r#""wish":{"tier":{"is":"heavy","why":"role"}}"#, r#""model_from":"tier""#]);
     let dry = world.ok(&["run", "--flow", "draft", "do it", "--dry-run"]);
-    has(&dry, &["reviewer (mine (big), tier heavy (the role)"]);
+    has(&dry, &["reviewer (mine (big), tier heavy (set by the role)"]);
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn a_review_without_a_verdict_is_no_pass() {
     world.scenario(&format!("[[play]]\nrole = \"judge\"\n{prose}\n[[play]]\n"));
     let said = world.run("f", &["--auto"]);
     assert_eq!(said.code, WAITS, "{said}");
-    has(&said.out, &["without a verdict (last: the key `verdict` is missing)", "approve", "retry"]);
+    has(&said.out, &["gave no verdict: the key `verdict` is missing", "approve", "retry"]);
 }
 
 const WRITES: &str = "[[stage]]\nname = \"a\"\nagent = \"worker\"\nmisses = 1\nwrites = [\"plan.md\", \"sub/data.json\"]\n";
@@ -79,7 +79,7 @@ fn artifact(script: &str, expected: &[&str]) -> World {
 
 #[test]
 fn an_artifact_that_is_missing_or_too_large_is_not_taken() {
-    artifact("rm plan.md", &["`plan.md` is not in the outbox"]);
+    artifact("rm plan.md", &["`plan.md` was not written"]);
     artifact("truncate -s 17M plan.md", &["`plan.md` is larger than 16777216 bytes"]);
 }
 

@@ -284,7 +284,10 @@ fn one_word_that_names_no_run_is_a_part_of_the_latest_one() {
     let refused = world.refused(&["rewind"]);
     has(
         &refused,
-        &["name the stage to run again", &format!("help: forge rewind {} write", short(&run))],
+        &[
+            "name the stage or task to run again",
+            &format!("help: forge rewind {} write", short(&run)),
+        ],
     );
     assert_eq!(world.forge(&["rewind", "write"]).code, WAITS);
 }

@@ -102,7 +102,7 @@ fn a_task_may_change_only_the_paths_of_its_record() {
     has(&world.ok(&["task", "list"]), &["ACME-S01-T01  escalated  Greet"]);
     let again = run(&world, "ACME-S01-T01", &[]);
     assert_eq!(again.code, WRONG, "{again}");
-    has(&again.err, &["`ACME-S01-T01` is worked on by the run", "help: forge status"]);
+    has(&again.err, &["works on `ACME-S01-T01` already", "help: forge attach"]);
     world.ok(&["abandon", "--yes"]);
     let blocked = run(&world, "ACME-S01-T01", &[]);
     has(
@@ -354,7 +354,7 @@ fn a_task_of_a_sprint_that_is_not_over_is_for_no_other_run() {
     world.ok(&["task", "unblock", "ACME-S01-T01", "I look at it"]);
     let again = run(&world, "ACME-S01-T01", &[]);
     assert_eq!(again.code, WRONG, "{again}");
-    has(&again.err, &["`ACME-S01-T01` is worked on by the run"]);
+    has(&again.err, &["works on `ACME-S01-T01` already"]);
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn what_is_not_legal_is_refused_with_a_command_that_helps() {
         (
             "task move ACME-S01-T01 committed",
             "is draft and cannot become committed; it can become planned, blocked, escalated, abandoned",
-            "forge task move ACME-S01-T01 planned",
+            "forge task move ACME-S01-T01 STATE",
         ),
         (
             "task move ACME-S01-T01 planed",
@@ -212,7 +212,11 @@ fn a_field_that_is_wrong_is_refused_in_the_words_of_the_person() {
         ("task set T01 title=", "`title` is needed and cannot be removed", "forge task set"),
         ("task set T01 title=a\nb", "`title` has a line break in it", "forge task set"),
         ("task set T01 writes=/etc/passwd", "`writes` has the path `/etc/passwd`", "forge help"),
-        ("task set T01 state=planned", "changes by moves", "forge task move ACME-S01-T01 planned"),
+        (
+            "task set T01 state=planned",
+            "`move` changes the state",
+            "forge task move ACME-S01-T01 planned",
+        ),
         ("task block T01", "`forge task block` needs WHY", "forge task block T01 \"WHY\""),
         (
             "bug block ACME-BUG-001 x",
@@ -242,7 +246,7 @@ fn a_valid_edit_of_a_file_is_taken_in_with_the_name_of_the_person() {
             "Parse the first line",
             "planned",
             "L",
-            "changed in the file: state to planned, title (Ann Editor)",
+            "changed in the file: state to planned, title to Parse the first line",
         ],
     );
     edit(&task(&world), "Parse the first line", "Parse all lines");
@@ -430,10 +434,10 @@ fn commands_say_what_they_changed_and_take_the_words_of_screens() {
     world.ok(&["sprint", "new", "First", "feature=FEAT-001"]);
     world.ok(&["task", "new", "Parse", "sprint=ACME-S01"]);
     let set = |field: &str| world.ok(&["task", "set", "t01", field]);
-    assert_eq!(set("must=all rows"), "ACME-S01-T01: must is now \"all rows\"\n");
+    assert_eq!(set("must=all rows"), "ACME-S01-T01: must is now all rows\n");
     assert_eq!(set("must+=all rows"), "ACME-S01-T01: nothing changed\n");
     assert_eq!(set("must="), "ACME-S01-T01: must is removed\n");
-    assert_eq!(set("feature_id=FEAT-001"), "ACME-S01-T01: feature is now \"FEAT-001\"\n");
+    assert_eq!(set("feature_id=FEAT-001"), "ACME-S01-T01: feature is now FEAT-001\n");
     assert_eq!(world.ok(&["task", "retire", "T01"]), "ACME-S01-T01: abandoned, was draft\n");
     assert_eq!(world.ok(&["task", "retire", "T01"]), "ACME-S01-T01: nothing changed\n");
     let shown = world.ok(&["task", "show", "T01"]);

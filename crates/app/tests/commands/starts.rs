@@ -220,7 +220,7 @@ fn files_that_are_no_issue_are_refused_in_words() {
         has(&said.err, &["issue.json", why, " help: "]);
     }
     let said = run(&world, &["--yes", "--issue", "nowhere.json"]);
-    has(&said.err, &["not found", "help: gh api"]);
+    has(&said.err, &["does not exist", "help: gh api"]);
     assert!(world.is_untouched());
 }
 

@@ -12,7 +12,7 @@ const MOMENTS: [&str; 6] = [
     "deliver finished",
     "deliver done",
     "summary done",
-    "record merged as",
+    "summary of the run committed as",
 ];
 
 #[test]

@@ -31,7 +31,7 @@ fn a_task_that_fails_its_review_three_times_is_shown_with_its_findings_and_its_d
         &[
             (
                 "approve [\"WORDS\"]",
-                "it is accepted with 1 major finding open, and the merge runs next",
+                "T1 is accepted with 1 major finding open, and the merge runs next",
             ),
             ("revise \"WORDS\"", "T1 runs again, with your words in its brief"),
             ("give-up", "T1 fails, and the run with it"),
@@ -124,14 +124,15 @@ fn a_reviewer_without_a_verdict_is_asked_once_more_and_then_a_person_is() {
             ("retry [\"WORDS\"]", "`review` runs again"),
             (
                 "approve [\"WORDS\"]",
-                "it is accepted without this review, and the question comes next",
+                "design is accepted without this review, and the question comes next",
             ),
             ("revise \"WORDS\"", "design runs again, with your words in its brief"),
             ("give-up", "design fails, and the run with it"),
         ],
     );
     assert_eq!((left.tries("design"), left.tries("design#1/review")), (1, 2), "{}", left.said);
-    left.hides(&["approved automatically"]).shows(&["(last: the key `verdict` is missing)"]);
+    left.hides(&["approved automatically"])
+        .shows(&["gave no verdict: the key `verdict` is missing"]);
     let why = "## Why your previous review did not count\n\n> the key `verdict` is missing";
     has(&project.world.brief(&left.run, "design#1/review#2"), &[why]);
 }
@@ -177,7 +178,7 @@ fn red(left: &Left<'_>) {
             ("revise \"WORDS\"", "T1 runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
-                "the checks are overridden in your name, and the protected-file check runs next",
+                "the checks are overridden in your name, for the whole run while they fail in the same way, and the protected-file check runs next",
             ),
             ("give-up", "T1 fails, and the run with it"),
         ],

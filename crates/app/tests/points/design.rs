@@ -7,7 +7,7 @@ use super::{
 
 /// What each answer will do.
 const OFFERS: &[(&str, &str)] = &[
-    ("approve [\"WORDS\"]", "it is accepted, and split starts next"),
+    ("approve [\"WORDS\"]", "design is accepted, and split starts next"),
     ("revise \"WORDS\"", "design runs again, with your words in its brief"),
     ("give-up", "design fails, and the run with it"),
 ];

@@ -39,7 +39,7 @@ fn stays_red(project: &Project) -> Left<'_> {
             ("revise \"WORDS\"", "verify runs again, with your words in its brief"),
             (
                 "waive verify \"WHY\"",
-                "the checks are overridden in your name, and the protected-file check runs next",
+                "the checks are overridden in your name, for the whole run while they fail in the same way, and the protected-file check runs next",
             ),
             ("give-up", "verify fails, and the run with it"),
         ],

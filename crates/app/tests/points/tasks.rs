@@ -8,7 +8,7 @@ use super::{
 
 /// What each answer will do.
 const OFFERS: &[(&str, &str)] = &[
-    ("approve [\"WORDS\"]", "it is accepted, and build starts next"),
+    ("approve [\"WORDS\"]", "split is accepted, and build starts next"),
     ("revise \"WORDS\"", "split runs again, with your words in its brief"),
     ("give-up", "split fails, and the run with it"),
 ];

@@ -26,7 +26,7 @@ fn at_a_terminal_checkpoint_a_is_asked_in_place_and_a_card_is_shown_at_the_end()
             "approve",
             "request changes",
             "reject",
-            "it is accepted, and split starts next",
+            "design is accepted, and split starts next",
         ],
     );
     // Words in several lines, which reach the brief as they were typed.
@@ -101,7 +101,7 @@ fn at_a_terminal_commands_of_the_repository_are_asked_about_first_and_what_is_no
     let mut words = vec![forge.get_program().to_owned()];
     words.extend(forge.get_args().map(ToOwned::to_owned));
     let mut person = Person::with(&project.world, &words);
-    let asked = person.until_sees("allow these commands? [y/N]");
+    let asked = person.until_sees("Allow them? [y/N]");
     has(&asked, &["$ sh check.sh"]);
     assert!(!asked.contains("End each answer with"), "{asked}");
     person.press("S\r");

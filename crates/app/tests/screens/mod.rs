@@ -70,11 +70,11 @@ fn rank(mark: &str, state: &str) -> usize {
         ("·", "pending"),
         ("●", "running"),
         ("●", "in check"),
-        ("●", "running, revision 1"),
-        ("●", "in check, revision 1"),
+        ("●", "running, attempt 2"),
+        ("●", "in check, attempt 2"),
     ];
     let found = all.iter().position(|known| *known == (mark, state));
-    let is_good = mark == "✓" && (state == "done" || state == "done, revision 1");
+    let is_good = mark == "✓" && (state == "done" || state == "done, attempt 2");
     let torn = || panic!("`{mark}` with `{state}` is no state: a torn line");
     found.unwrap_or_else(|| if is_good { all.len() } else { torn() })
 }

@@ -88,27 +88,24 @@ fn state_of(unit: &Value) -> String {
 
 /// What a person should read of a unit of `status --json`: its symbol, and its state with gate, attempt and revision.
 fn words_of(unit: &Value, status: &Value) -> (&'static str, String) {
-    let revision = match unit["round"].as_u64().expect("a round") {
-        0 => String::new(),
-        round => format!(", revision {round}"),
-    };
     let attempt = match unit["attempt"].as_u64().expect("an attempt") {
-        attempt @ 2.. if revision.is_empty() => format!(", attempt {attempt}"),
+        attempt @ 2.. => format!(", attempt {attempt}"),
         _ => String::new(),
     };
+    let revised = if unit["round"] == 0 { "" } else { &attempt };
     let (mark, word) = match unit["state"].as_str().expect("a state") {
         "waiting" => match status["standing"].as_str().expect("a standing") {
-            "failed" | "blocked" | "abandoned" => ("·", format!("not started{revision}")),
-            _ => ("·", format!("pending{revision}")),
+            "failed" | "blocked" | "abandoned" => ("·", format!("not started{revised}")),
+            _ => ("·", format!("pending{revised}")),
         },
-        "limited" => ("◌", format!("rate-limited{revision}")),
-        "working" => ("●", format!("running{attempt}{revision}")),
-        "judging" => ("●", format!("in {}{revision}", unit["gate"].as_str().expect("a gate"))),
+        "limited" => ("◌", format!("rate-limited{revised}")),
+        "working" => ("●", format!("running{attempt}")),
+        "judging" => ("●", format!("in {}{revised}", unit["gate"].as_str().expect("a gate"))),
         "asking" => ("?", "needs you".to_owned()),
-        "accepted" => ("✓", format!("done{revision}")),
+        "accepted" => ("✓", format!("done{revised}")),
         "skipped" => ("-", "skipped".to_owned()),
-        "failed" => ("✗", format!("failed{revision}")),
-        "blocked" => ("✗", format!("blocked{revision}")),
+        "failed" => ("✗", format!("failed{revised}")),
+        "blocked" => ("✗", format!("blocked{revised}")),
         other => panic!("{other} is a new state: say how it looks"),
     };
     let word = match unit["items"].as_array() {

@@ -10,7 +10,7 @@ use crate::{
     verdict::{Finding, Proof, Severity},
 };
 
-use super::sentence::{NOT_IN_OUTBOX, NOT_WRITTEN, Names, asked, fault, question_text, sentence};
+use super::sentence::{Names, asked, fault, question_text, sentence};
 
 /// Returns one of the last facts of a run as a sentence, a question and the start of a retry with what is known of the run.
 pub fn sentence_in(run: &Run, event: &Event, names: Names) -> String {
@@ -25,6 +25,16 @@ pub fn sentence_in(run: &Run, event: &Event, names: Names) -> String {
         let mut chosen = start.clone();
         chosen.params.retain(|name, value| is_chosen(name, value));
         return sentence(&Event::RunStarted(chosen), names);
+    }
+    if let (Event::Landed { unit, .. }, Names::Short) = (event, names)
+        && let Work::Deliver { .. } = run.stage(unit).work
+    {
+        // What is merged is work; this is what the run tells of itself.
+        return sentence(event, names).replacen(
+            " merged as ",
+            ": summary of the run committed as ",
+            1,
+        );
     }
     let simplified = match event.call_started() {
         Some((call, _)) if run.is_simplified(&call) => ", with a simplified brief",
@@ -53,7 +63,7 @@ fn precise_text(run: &Run, question: &Question) -> Option<String> {
     if question.gate.is_some() {
         return None;
     }
-    let last = fault(*class, what).replace(NOT_IN_OUTBOX, NOT_WRITTEN);
+    let last = fault(*class, what);
     let last = last.trim_end_matches('.');
     let who = match run.stage(&question.unit).work {
         Work::Agent { .. } => "agent",

@@ -145,30 +145,38 @@ fn agrees_to_no_change(run: &Run, waived: &WaivedGate) -> bool {
     asked.is_some_and(|asked| asked.question.why == QuestionReason::NothingChanged)
 }
 
-/// Returns what the person should know, in the order of the facts.
+/// Returns what the person should know, in the order of the facts. What is said of several units is said once.
 fn notes(run: &Run) -> Vec<String> {
     let agreed = run.history().waived_by_persons();
     let agreed = agreed.filter(|(waived, _)| agrees_to_no_change(run, waived));
-    let mut notes: Vec<String> = agreed
+    let mut notes: Vec<(Vec<String>, String)> = agreed
         .filter_map(|(waived, said)| {
             let who = &said?.by.who;
-            Some(format!("{}: {who} agreed that nothing changes", waived.unit.label()))
+            Some((vec![waived.unit.label()], format!("{who} agreed that nothing changes")))
         })
         .collect();
     for note in run.history().notes.iter() {
         match note {
-            RunNote::Call { unit, what } => {
-                let note = format!("{}: {what}", unit.label());
-                if !notes.contains(&note) {
-                    notes.push(note);
+            RunNote::Call { unit, what } | RunNote::Noticed { unit, what } => {
+                let (label, what) = (unit.label(), what.clone());
+                match notes.iter_mut().find(|(_, said)| *said == what) {
+                    Some((units, _)) if units.contains(&label) => {}
+                    Some((units, _)) => units.push(label),
+                    None => notes.push((vec![label], what)),
                 }
             }
-            RunNote::Noticed { unit, what } => notes.push(format!("{}: {what}", unit.label())),
             RunNote::Edited { unit, by, why } => {
-                notes.push(format!("{} was changed by hand by {}: {why}", unit.label(), by.who));
+                let what = format!("{} was changed by hand by {}: {why}", unit.label(), by.who);
+                notes.push((Vec::new(), what));
             }
-            RunNote::Settings { change, by } => notes.push(settings_changed(change, by)),
+            RunNote::Settings { change, by } => {
+                notes.push((Vec::new(), settings_changed(change, by)));
+            }
         }
     }
-    notes
+    let line = |(units, what): (Vec<String>, String)| match units.as_slice() {
+        [] => what,
+        units => format!("{}: {what}", units.join(", ")),
+    };
+    notes.into_iter().map(line).collect()
 }

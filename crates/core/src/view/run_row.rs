@@ -174,7 +174,9 @@ impl RunRow {
             branch: run.branch().map(str::to_owned),
             asks: asks(run),
             until: limit.as_ref().map(|(until, _)| *until),
-            why: limit.map_or_else(|| why(run), |(_, what)| what),
+            why: limit
+                .map_or_else(|| why(run), |(_, what)| what)
+                .replace(RESUME_RUN, &resume_of(id)),
             questions: match run.phase() {
                 // Nobody has to answer any more.
                 Phase::Over(_) => 0,
@@ -253,6 +255,14 @@ fn title(request: &str) -> String {
     }
     let cut: String = line.chars().take(TITLE_CHARS_MAX - 1).collect();
     format!("{}…", cut.trim_end())
+}
+
+/// How sentences name a command about the run that they are about.
+const RESUME_RUN: &str = "forge resume RUN";
+
+/// Returns the same command for the run with this id, as people name it.
+fn resume_of(id: &str) -> String {
+    format!("forge resume {}", id.rsplit('-').next().unwrap_or(id))
 }
 
 fn why(run: &Run) -> String {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Command, Input, Time, decide,
     event::{Answer, Choice, Event, FailureKind, Question, QuestionReason, Record},
-    flow::{Check, Gate, Work},
+    flow::{Check, Gate, Stage, Work},
     id::{CallId, Scope, UnitId, gate_does},
     money::Money,
     run::{PathsState, Phase, ReviewTally, Run, State, TableStatus, Unit},
@@ -71,6 +71,9 @@ pub struct UnitView {
     pub attempt: u32,
     /// How often it was sent back automatically.
     pub round: u32,
+    /// A person overrode its checks.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub overridden: bool,
     /// Since when it has this state.
     pub since: Time,
     /// When it continues, if it is rate-limited.
@@ -321,6 +324,7 @@ impl RunView {
                 gate,
                 attempt: unit.attempt,
                 round: unit.round,
+                overridden: is_overridden(stage, unit),
                 since: unit.since,
                 until: is_limited(run, unit).then_some(unit.not_before),
                 why: match &unit.paths {
@@ -489,22 +493,28 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     let gate = question.gate.as_deref().unwrap_or_default();
     match choice {
         Choice::Approve | Choice::Waive if question.why == QuestionReason::NothingChanged => {
-            format!("it counts as done, without a change, and {then}")
+            format!("{} counts as done, without a change, and {then}", question.unit.label())
         }
         Choice::Approve => {
             if let QuestionReason::Checkpoint { .. } | QuestionReason::Guarded = question.why {
-                format!("it is accepted, and {then}")
+                format!("{} is accepted, and {then}", question.unit.label())
             } else if let QuestionReason::Unverified { .. } = question.why {
                 format!(
                     "Forge may run these commands in this run, and {} again",
                     gate_does(gate, "runs", "run")
                 )
             } else if question.takes_work(&Answer::Approve) {
-                "it is accepted as it is, and its checks run next".to_owned()
+                format!("{} is accepted as it is, and its checks run next", question.unit.label())
             } else {
                 match serious_counts(run.unit(&question.unit).found.iter()) {
-                    Some(counts) => format!("it is accepted with {counts} open, and {then}"),
-                    None => format!("it is accepted without this review, and {then}"),
+                    Some(counts) => format!(
+                        "{} is accepted with {counts} open, and {then}",
+                        question.unit.label()
+                    ),
+                    None => format!(
+                        "{} is accepted without this review, and {then}",
+                        question.unit.label()
+                    ),
                 }
             }
         }
@@ -531,7 +541,13 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
                 };
                 format!("{is} overridden in your name {what}{how_long}, and {then}")
             } else {
-                format!("{} overridden in your name, and {then}", gate_does(gate, "is", "are"))
+                let how_long = if is_verify {
+                    ", for the whole run while they fail in the same way"
+                } else {
+                    ""
+                };
+                let is = gate_does(gate, "is", "are");
+                format!("{is} overridden in your name{how_long}, and {then}")
             }
         }
         Choice::Revise => {
@@ -556,6 +572,15 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     }
 }
 
+/// Returns true if its work passed only because a person overrode the checks.
+fn is_overridden(stage: &Stage, unit: &Unit) -> bool {
+    let is_checks = |name: &String| {
+        let gate = stage.gate(name).map(|position| &stage.gates[position]);
+        gate.is_some_and(|gate| gate.check == Check::Verify)
+    };
+    unit.state.is_closed() && unit.waived.iter().any(is_checks)
+}
+
 /// Returns true if all other stages of the flow are over.
 fn is_last(run: &Run, unit: &UnitId) -> bool {
     let (stages, table) = run.table(&Scope::root());
@@ -569,9 +594,16 @@ fn ends_the_run(run: &Run, question: &Question) -> bool {
         return false;
     }
     let by = run.definition().start.by.clone();
+    // A person who paused it will continue it.
+    let mut run = run.clone();
+    if let Phase::Held(_) = run.phase() {
+        let resumed = Input::Command(Command::Resume { by: by.clone(), budget: None });
+        let Ok(record) = decide(&run, run.now(), &resumed) else { return false };
+        run.apply_record(&record);
+    }
     let (question, answer, words) = (question.id, Answer::GiveUp, String::new());
     let given_up = Input::Command(Command::Answer { question, answer, words, by });
-    let Ok(record) = decide(run, run.now(), &given_up) else { return false };
+    let Ok(record) = decide(&run, run.now(), &given_up) else { return false };
     record.facts.iter().any(|fact| matches!(fact, Event::RunEnded { .. }))
 }
 

@@ -316,7 +316,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
                 SentBack::Person { question } => {
                     format!("{unit} sent back by the answer to {question}{what}")
                 }
-                SentBack::Resumed => format!("{unit} is tried again"),
+                SentBack::Resumed => format!("{unit} starts again"),
             }
         }
         Event::UnitAccepted { unit } => format!("{} done", names.unit(unit)),
@@ -422,7 +422,6 @@ pub(super) fn question_text(question: &Question) -> String {
         }
         QuestionReason::NoResult { class, what } if gate.is_empty() => {
             let last = class.map_or_else(|| last_line(what), |class| fault(class, what));
-            let last = last.replace(NOT_IN_OUTBOX, NOT_WRITTEN);
             let last = last.trim_end_matches('.');
             match class {
                 Some(FaultClass::Crashed) => format!("The work failed: {last}. What now?"),
@@ -448,8 +447,8 @@ pub(super) fn question_text(question: &Question) -> String {
         }
         QuestionReason::NoVerdict { what } => {
             format!(
-                "`{gate}` keeps ending without a verdict (last: {}). What now?",
-                last_line(what)
+                "`{gate}` repeatedly gave no verdict: {}. What now?",
+                last_line(what).replace(NOT_IN_OUTBOX, NOT_WRITTEN).trim_end_matches('.')
             )
         }
         QuestionReason::Blocked { class, what } => {
@@ -503,8 +502,8 @@ pub(super) fn question_text(question: &Question) -> String {
 }
 
 /// What an agent is told of a file that is missing, and a person.
-pub(super) const NOT_IN_OUTBOX: &str = " is not in the outbox";
-pub(super) const NOT_WRITTEN: &str = " was not written";
+const NOT_IN_OUTBOX: &str = " is not in the outbox";
+const NOT_WRITTEN: &str = " was not written";
 
 /// Returns a part of a sentence as its beginning.
 pub fn capitalized(text: &str) -> String {
@@ -584,10 +583,9 @@ fn line(text: &str) -> String {
 
 /// Returns a failure, in one line.
 pub(super) fn fault(class: FaultClass, what: &str) -> String {
-    match main_line(class, what) {
-        (line, 0) => shorten(line, WORDS_MAX),
-        (line, more) => format!("{} and {more} more", shorten(line, WORDS_MAX)),
-    }
+    let (line, more) = main_line(class, what);
+    let line = shorten(&line.replace(NOT_IN_OUTBOX, NOT_WRITTEN), WORDS_MAX);
+    if more == 0 { line } else { format!("{line} and {more} more") }
 }
 
 fn last_line(text: &str) -> String {

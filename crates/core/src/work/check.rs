@@ -36,7 +36,7 @@ pub enum WorkRefusal {
     NoIdLeft(NotAName),
     #[error("a {kind} has no state `{state}`; states: {}", list(&kind.states().collect::<Vec<WorkState>>()))]
     UnknownState { kind: WorkKind, state: String },
-    #[error("`{id}` is {from} and cannot become {to}; {}", next(legal))]
+    #[error("`{id}` is {from} and cannot become {to}; {}", next(*from, legal))]
     IllegalMove { id: WorkId, from: WorkState, to: WorkState, legal: &'static [WorkState] },
     #[error("a new {kind} in a file begins as {}, not {state}", kind.first_state())]
     NotAtItsBeginning { kind: WorkKind, state: WorkState },
@@ -168,8 +168,10 @@ fn list(states: &[WorkState]) -> String {
     states.iter().map(|state| state.as_str()).collect::<Vec<&str>>().join(", ")
 }
 
-fn next(legal: &[WorkState]) -> String {
-    if legal.is_empty() {
+fn next(from: WorkState, legal: &[WorkState]) -> String {
+    if legal.is_empty() && from.is_stop() {
+        "unblock it first".to_owned()
+    } else if legal.is_empty() {
         "no state can follow".to_owned()
     } else {
         format!("it can become {}", list(legal))

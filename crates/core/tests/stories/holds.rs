@@ -157,7 +157,7 @@ fn a_failed_run_is_open_again_after_a_resume_and_a_done_one_is_not() {
     world.go_on();
     world.is(&Phase::Over(End::Blocked));
     world.resume();
-    world.says("a is tried again");
+    world.says("a starts again");
     world.go_on();
     world.is(&Phase::Over(End::Done));
     assert_eq!(world.unit("b").attempt, 1, "what done is not redone");
@@ -193,8 +193,8 @@ at_once = 3
     world.is(&Phase::Over(End::Failed));
     world.resume();
     assert_eq!(
-        world.about("is tried again"),
-        ["outer.A/make is tried again", "outer.C/make is tried again"]
+        world.about("starts again"),
+        ["outer.A/make starts again", "outer.C/make starts again"]
     );
     assert_eq!(world.calls(), ["outer.A/make#2", "outer.C/make#2"]);
     world.go_on();

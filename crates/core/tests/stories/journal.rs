@@ -719,13 +719,13 @@ fn the_journal_of_version_6_can_be_read_and_folded_for_ever() {
         "split#1",
         "build.A/plan#1, tier max (the item is risky), effort max (the item is risky)",
         "build.A/make#1",
-        "build.A/make#1/critic#1, effort high (the role), thinking adaptive (the flow says so)",
+        "build.A/make#1/critic#1, effort high (set by the role), thinking adaptive (the flow says so)",
         "build.A/make#2",
     ];
     assert_eq!(wishes.iter().map(words).collect::<Vec<_>>(), said);
     let last = run.history().calls.newest().unwrap();
     let route = last.route.unwrap();
-    assert!(route.to_words().ends_with(", model of the tier"), "{}", route.to_words());
+    assert!(route.to_words().ends_with(", model from the tier"), "{}", route.to_words());
     assert_eq!(route.wish.effort.unwrap().instead_of, Some(Effort::High));
 }
 

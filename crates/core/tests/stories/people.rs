@@ -232,9 +232,9 @@ agent = "y"
     world.say(1, Answer::GiveUp, "");
     world.pause();
     world.resume();
-    world.never_says("is tried again");
+    world.never_says("starts again");
     world.resume_with("5").unwrap();
-    world.never_says("is tried again");
+    world.never_says("starts again");
     world.end("b#1");
     world.is(&Phase::Over(End::Failed));
 }

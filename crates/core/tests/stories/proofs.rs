@@ -135,7 +135,7 @@ fn a_change_to_what_guards_the_project_is_put_to_a_person() {
     assert_eq!(world.options(1), [Choice::Approve, Choice::Revise, Choice::GiveUp]);
     let view = QuestionView::new(&world.run, world.run.questions().next().unwrap());
     assert_eq!(view.findings.len(), 1, "the person sees which");
-    assert_eq!(view.options[0].does, "it is accepted, and `critic` runs next");
+    assert_eq!(view.options[0].does, "make is accepted, and `critic` runs next");
     world.say(1, Answer::Approve, "the test was wrong");
     world.says("make: guarded approved by the answer to Q1");
     world.end("make#1/critic#1");

@@ -97,7 +97,7 @@ fn a_review_without_a_verdict_is_made_once_more_and_then_asked_about() {
         .ruling("design#1/review#2", unread("PASS, says the prose"))
         .played();
     world.says(
-        "Q1 asks about design: `review` keeps ending without a verdict (last: PASS, says the prose). What now?",
+        "Q1 asks about design: `review` repeatedly gave no verdict: PASS, says the prose. What now?",
     );
     assert_eq!(world.options(1), [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp]);
     world.never_says("split#1 started");

@@ -239,7 +239,7 @@ fn a_review_that_sends_back_without_anything_to_act_on_is_at_fault_itself() {
         assert_eq!(world.unit("write").attempt, 1, "the work is not sent back");
         assert_eq!(world.unit("write").round, 0);
         world.says(&format!(
-            "Q1 asks about write: `critic` keeps ending without a verdict (last: {last}). What now?"
+            "Q1 asks about write: `critic` repeatedly gave no verdict: {last}. What now?"
         ));
     }
 }

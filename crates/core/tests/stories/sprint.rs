@@ -97,8 +97,8 @@ fn a_blocked_run_that_is_resumed_reopens_only_the_failed_leaf() {
     world.resume();
     world.go_on();
     world.is(&Phase::Over(End::Done));
-    let reopened = world.about("is tried again");
-    assert_eq!(reopened, ["tasks.T1/plan is tried again"]);
+    let reopened = world.about("starts again");
+    assert_eq!(reopened, ["tasks.T1/plan starts again"]);
     assert!(before < world.journal.len());
     assert_eq!(world.unit("tasks.T3/commit").attempt, 1, "what is done is not redone");
     assert_eq!(world.unit("tasks").attempt, 1, "the each wakes with its item");

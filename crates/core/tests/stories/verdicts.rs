@@ -202,7 +202,7 @@ fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_i
             .ruling(&call(2), unread("PASS, says the prose"))
             .played();
         let asked = reviewed.asked(&world);
-        let why = "`review` keeps ending without a verdict (last: PASS, says the prose). What now?";
+        let why = "`review` repeatedly gave no verdict: PASS, says the prose. What now?";
         assert!(asked.ends_with(why), "{asked}");
         let number = world.run.questions().next().unwrap().id.0;
         let options = [Choice::Retry, Choice::Approve, Choice::Revise, Choice::GiveUp];
@@ -211,7 +211,7 @@ fn a_reviewer_without_a_verdict_looks_once_more_and_then_a_person_decides_what_i
         let offered = offered(&world);
         let does: Vec<&str> = offered.iter().map(|(_, does)| &**does).collect();
         assert_eq!(does[0], "`review` runs again");
-        assert_eq!(does[1], format!("it is accepted without this review, and {next}"));
+        assert_eq!(does[1], format!("{stage} is accepted without this review, and {next}"));
         assert_eq!(
             does[2],
             format!("{stage} runs again, with your words in its brief"),

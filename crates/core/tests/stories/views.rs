@@ -125,7 +125,7 @@ fn a_question_shows_what_each_answer_does() {
     assert_eq!(
         options,
         [
-            ("approve", "it is accepted with 1 major finding open, and the checks run next"),
+            ("approve", "write is accepted with 1 major finding open, and the checks run next"),
             ("revise", "write runs again, with your words in its brief"),
             ("give-up", "write fails, and the run with it"),
         ]
@@ -139,7 +139,10 @@ fn a_question_shows_what_each_answer_does() {
     assert_eq!(view.options[0].does, "the checks run again");
     assert_eq!(view.options[2].answer, "waive verify");
     // The human gate after it does not apply, so nothing looks next.
-    assert_eq!(view.options[2].does, "the checks are overridden in your name, and the run is done");
+    assert_eq!(
+        view.options[2].does,
+        "the checks are overridden in your name, for the whole run while they fail in the same way, and the run is done"
+    );
 }
 
 #[test]

@@ -135,8 +135,8 @@ pub(super) fn try_change(
             }
         } else {
             tried.notes.push(format!(
-                "`{command}` neither names nor counts its tests, so it is unknown whether all of \
-                 them still run"
+                "`{command}` does not report which tests it ran, so a test that is gone would not be \
+                 noticed"
             ));
         }
         tried.evidence.push(Evidence {
@@ -178,8 +178,8 @@ pub(super) fn probe(
     let with_probe = overlaid(plan, "probe-", to, || failing_tests(to))?;
     let tree = code.code_tree(to).map_err(Error::from)?;
     if code.code_tree(&with_probe).map_err(Error::from)? == tree {
-        let what = "Forge does not know this project's test runner, so it cannot tell whether its \
-                    checks can still fail";
+        let what = "Forge did not try whether the checks notice a failing test: it does not know \
+                    how this project's tests are written";
         probed.notes.push(what.to_owned());
         return Ok(probed);
     }
@@ -215,8 +215,8 @@ pub(super) fn probe(
         match colour {
             Colour::Red => probed.dead.push(command),
             Colour::Green => probed.notes.push(format!(
-                "a failing test added by Forge does not make `{command}` fail, and did not where \
-                 the run started: it proves nothing about this check"
+                "`{command}` does not notice a failing test that Forge adds, and did not before the \
+                 run: it may not run all tests"
             )),
         }
     }

@@ -107,6 +107,15 @@ impl EditedFile {
             Some(value) => with(&text, &key.path, value),
             None => without(&text, &key.path),
         };
+        let name = path.display().to_string();
+        let read = |text: &str| {
+            let file = SourceFile { name: name.clone(), text: text.to_owned() };
+            LayeredSettings::from_file(self.layer, &file)
+        };
+        if value.is_none() && read(&text)?.winner(&key.path).is_none() {
+            let what = format!("`{}` is not set in {}", key.path, path.display());
+            return Err(Error::usage(what, format!("forge config explain {}", key.path)));
+        }
         let text = changed.map_err(|why| {
             let by_hand = if value.is_some() { "set" } else { "remove" };
             let what = format!("{}: {why}", path.display());

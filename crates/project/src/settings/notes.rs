@@ -18,7 +18,7 @@ impl Settings {
             let winner = self.layers.winner("verify.commands");
             let place = winner.map(|winner| winner.place.clone());
             notes.push(format!(
-                "verify.commands is empty ({}): nothing is checked, and what is made is unverified, never passed",
+                "verify.commands is empty ({}): no checks run, so every result is unverified",
                 place.unwrap_or_default()
             ));
         }

@@ -72,7 +72,14 @@ pub(super) fn check(path: &str, text: &str) -> Result<(), Flaw> {
     let what = match (SettingKey::find(path), message.split_once(", expected")) {
         // What serde says repeats the whole text, and expects something in the words of Rust.
         (Some(key), Some((why, _))) => {
-            format!("{path}: {}; expected {}", cut(why), key.row.meaning().may_be)
+            let begins = ["invalid type", "invalid value", "unknown variant"];
+            let is_wrong_as_a_whole = begins.iter().any(|begin| why.starts_with(begin));
+            let why = if is_wrong_as_a_whole && !text.starts_with(['[', '{']) {
+                format!("{} is not a valid value", cut(text))
+            } else {
+                cut(why)
+            };
+            format!("{path}: {why}; expected {}", key.row.meaning().may_be)
         }
         (Some(key), None) => format!("{path}: {message}; expected {}", key.row.meaning().may_be),
         (None, Some(_)) => format!("unknown key `{}`{}", cut(path), hint(path)),

@@ -136,7 +136,7 @@ fn effort_and_thinking_are_wished_or_of_the_tier_and_what_the_model_can_do() {
     let unthinking = Some(Because::new(Thinking::Disabled, WishReason::Flow));
     let wish = Wish { thinking: unthinking, ..wished(Tier::Max) };
     let route = asked("agent = \"claude\"", wish);
-    let words = "tier max (the role), thinking adaptive (the flow says so; the model cannot do disabled), model of the tier";
+    let words = "tier max (set by the role), thinking adaptive (the flow says so; the model cannot do disabled), model from the tier";
     assert_eq!(route.to_words(), words);
     // A program of which nothing is known is told nothing.
     let mine = "agent = \"mine\"\n[agents.mine]\ncommand = [\"x\"]\n";

@@ -494,7 +494,11 @@ impl TryFrom<String> for Dollars {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Money::parse(&text).map(Self).ok_or_else(|| format!("{} is not an amount", quoted(&text)))
+        match Money::parse(&text) {
+            Some(Money(0)) => Err("0 leaves nothing to spend".to_owned()),
+            Some(amount) => Ok(Self(amount)),
+            None => Err(format!("{} is not an amount", quoted(&text))),
+        }
     }
 }
 

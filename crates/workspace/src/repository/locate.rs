@@ -116,6 +116,12 @@ impl Repository {
         git.run_with(&[0, 1]).map_or(true, |(code, _)| code == 0)
     }
 
+    /// Returns true if git is told to ignore a path of a checkout. If git cannot say, it is not.
+    pub fn is_ignored(top: &Path, path: &str) -> bool {
+        let git = Git::in_folder(top).args(["check-ignore", "--quiet", "--no-index", "--", path]);
+        git.run_with(&[0, 1]).is_ok_and(|(code, _)| code == 0)
+    }
+
     /// Resolves a name to the full id of a commit, if there is one.
     pub fn resolve_commit(&self, name: &str) -> Option<String> {
         let is_ref = name.strip_prefix("refs/").is_some_and(path_names::is_branch_name);
