@@ -9,10 +9,7 @@ use forge_api::{
     work::{ImportAction, ImportFinding, ImportLine, ImportMode, ImportPlan, ImportedNote},
 };
 
-use super::{
-    common::{open_forge, print_json},
-    record::print_notes,
-};
+use super::common::{open_forge, print_json, print_notes};
 use crate::terminal_output;
 
 /// Import records of other systems: .forge/store, .specs, .gsd
