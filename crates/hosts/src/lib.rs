@@ -1,0 +1,72 @@
+//! Issues from where they are: GitHub, GitLab, Gitea, Jira and Linear.
+//!
+//! Start with [`Address::parse`], which says whether words are an issue, then [`fetch`]. To see what a tracker is like,
+//! read `tracker`, then the file of one, as `github`; `registry` lists them. [`Http`] is the one client.
+//!
+//! Not here: writing. Nothing is changed at a host, no process is started, and no variable is read but through what the
+//! caller gives.
+//!
+//! Invariant: a token goes only to the host that it was found for, and is in no text that this crate makes.
+//! Invariant: every answer, wait, redirect and number of pages has a limit.
+
+mod address;
+mod client;
+mod document;
+mod error;
+mod gitea;
+mod github;
+mod gitlab;
+mod host_token;
+mod host_tokens;
+mod http;
+mod issue;
+mod jira;
+mod kind;
+mod known;
+mod limits;
+mod linear;
+mod origin;
+mod parse;
+mod registry;
+mod tracker;
+
+pub use address::Address;
+pub use error::{HostError, HostTrust, NotJsonForm, TokenHelp, TokenUse};
+pub use host_tokens::{HostTokens, TokenCommand};
+pub use http::{ANSWER_BYTES_MAX, Http, HttpSettings};
+pub use issue::{COMMENTS_BYTES_MAX, COMMENTS_MAX, Comment, ISSUE_BODY_BYTES_MAX, Issue};
+pub use kind::{KeyTracker, Kind};
+pub use known::Known;
+
+use client::Client;
+use tracker::Access;
+
+/// Fetches an issue with what people said about it. The name of Jira's field with story points is a setting.
+pub fn fetch(
+    address: &Address,
+    tokens: &HostTokens,
+    http: &Http,
+    points_field: &str,
+) -> Result<Issue, HostError> {
+    let tracker = registry::tracker(address.kind);
+    let help = tracker.help(&address.site);
+    let token = tokens.token_for(address);
+    if token.is_none() && tracker.access() == Access::TokenOnly {
+        return Err(HostError::NoToken { help, trust: address.trust });
+    }
+    let client = Client {
+        http,
+        api: tracker.api(&address.site),
+        token,
+        headers: tracker.headers(),
+        issue: address.sentence(),
+        help,
+    };
+    let issue = tracker.fetch(&client, address, points_field)?;
+    if issue.body.len() > ISSUE_BODY_BYTES_MAX {
+        let text = format!("the text of {}", address.sentence());
+        let bytes_max = u64::try_from(ISSUE_BODY_BYTES_MAX).unwrap_or(u64::MAX);
+        return Err(HostError::TooLarge { text, bytes_max });
+    }
+    Ok(issue)
+}
