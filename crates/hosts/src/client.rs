@@ -78,6 +78,11 @@ impl Client<'_> {
         HostError::Refused { issue, status, help, token: self.token_use(), sso }
     }
 
+    /// Says that the host does not answer for some seconds.
+    pub(crate) fn limited(&self, seconds: i64) -> HostError {
+        self.http.limited(&self.api, seconds)
+    }
+
     /// Says that an answer is not what the interface promises.
     pub(crate) fn unexpected(&self, why: &str) -> HostError {
         HostError::Unexpected { host: self.help.host.clone(), why: self.first_words(why) }

@@ -1,6 +1,6 @@
 //! Gitea and Forgejo, by the interface v1, which is close to GitHub's.
 //!
-//! Fields of issues and comments are read as GitHub's are.
+//! The fields are in [`crate::numbered`].
 
 use serde_json::Value;
 
@@ -8,9 +8,9 @@ use crate::{
     address::{Address, IssueName, Site},
     client::{Client, HasNext},
     error::HostError,
-    github::{parse_numbered, push_comment, refuse_pull_request},
     issue::{Issue, NewestComments},
     kind::Kind,
+    numbered::{parse_numbered, push_comment, refuse_pull_request},
     tracker::{Access, Located, Question, Tracker, number_of, parsed},
 };
 

@@ -1,6 +1,6 @@
 //! GitHub and GitHub Enterprise, by the REST interface.
 //!
-//! Pull requests are not read here. Gitea's issues have the same fields, so their reader is here as well.
+//! Pull requests are not read here. The fields are in [`crate::numbered`].
 //!
 //! Comments come from the oldest to the newest, so the last pages are read first.
 
@@ -10,8 +10,9 @@ use crate::{
     address::{Address, IssueName, Site},
     client::Client,
     error::HostError,
-    issue::{Comment, Issue, NewestComments, label_names, list_at, text_at, title_at},
+    issue::{Issue, NewestComments},
     kind::Kind,
+    numbered::{parse_numbered, push_comment, refuse_pull_request},
     tracker::{Access, Located, Question, Tracker, number_of, parsed},
 };
 
@@ -29,7 +30,8 @@ impl Tracker for GitHub {
     }
 
     fn has_host(&self, host: &str) -> bool {
-        host == "github.com" || host == "www.github.com"
+        // Those of ghe.com are GitHub's own as well, in a region that an enterprise chose.
+        matches!(host, "github.com" | "www.github.com") || host.ends_with(".ghe.com")
     }
 
     fn host_prefix(&self) -> Option<&'static str> {
@@ -67,10 +69,10 @@ impl Tracker for GitHub {
     }
 
     fn api(&self, site: &Site) -> String {
-        if self.has_host(site.origin.host()) {
-            "https://api.github.com".to_owned()
-        } else {
-            format!("{}/api/v3", site.base())
+        match site.origin.host() {
+            "github.com" | "www.github.com" => "https://api.github.com".to_owned(),
+            host if self.has_host(host) => format!("https://api.{host}"),
+            _ => format!("{}/api/v3", site.base()),
         }
     }
 
@@ -91,11 +93,9 @@ impl Tracker for GitHub {
     }
 
     fn login(&self, host: &str) -> Option<String> {
-        Some(if self.has_host(host) {
-            "gh auth login".to_owned()
-        } else {
-            format!("gh auth login --hostname {host}")
-        })
+        let is_usual = matches!(host, "github.com" | "www.github.com");
+        let command = "gh auth login".to_owned();
+        Some(if is_usual { command } else { format!("{command} --hostname {host}") })
     }
 
     fn access(&self) -> Access {
@@ -135,45 +135,22 @@ impl Tracker for GitHub {
     }
 }
 
-/// Reads an issue with `number`, `title`, `body` and `html_url`.
-pub(crate) fn parse_numbered(value: &Value, tracker: Kind) -> Option<Result<Issue, String>> {
-    let number = value.get("number").and_then(Value::as_u64)?;
-    value.get("title")?;
-    let key = format!("#{number}");
-    let address = text_at(value, "html_url").or(text_at(value, "url")).map(str::to_owned);
-    Some(title_at(value, "title", "title").map(|title| Issue {
-        tracker,
-        source: address.unwrap_or_else(|| key.clone()),
-        key,
-        title,
-        body: text_at(value, "body").unwrap_or_default().to_owned(),
-        labels: label_names(list_at(value, "labels")),
-        comments: Vec::new(),
-        n_comments_left_out: 0,
-        points: None,
-    }))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::origin::Origin;
 
-/// Refuses what the interface gives as an issue, although it is a pull request.
-pub(crate) fn refuse_pull_request(value: &Value, address: &Address) -> Result<(), HostError> {
-    match value.get("pull_request") {
-        None | Some(Value::Null) => Ok(()),
-        Some(_) => Err(HostError::NotAnIssue {
-            what: format!("{} is a pull request, not an issue", address.page()),
-            next: "give the address of the issue that it is for".to_owned(),
-        }),
-    }
-}
-
-/// Takes a comment with `user`, `created_at` and `body`, unless it is of a bot.
-pub(crate) fn push_comment(comment: &Value, newest: &mut NewestComments) {
-    let user = comment.get("user");
-    if user.and_then(|user| text_at(user, "type")) == Some("Bot") {
-        return;
-    }
-    let author = user.and_then(|user| text_at(user, "login"));
-    let text = text_at(comment, "body").unwrap_or_default();
-    if let Some(comment) = Comment::new(author, text_at(comment, "created_at"), text) {
-        newest.push(comment);
+    #[test]
+    fn the_interface_of_github_itself_is_beside_it_and_an_installed_one_is_below_it() {
+        for (host, api, variable) in [
+            ("github.com", "https://api.github.com", "GH_TOKEN"),
+            ("www.github.com", "https://api.github.com", "GH_TOKEN"),
+            ("corp.ghe.com", "https://api.corp.ghe.com", "GH_TOKEN"),
+            ("github.example", "https://github.example/api/v3", "GH_ENTERPRISE_TOKEN"),
+        ] {
+            let origin = Origin::of_host(host).unwrap();
+            let site = Site { origin, prefix: String::new() };
+            assert_eq!((&*GitHub.api(&site), GitHub.variables(&site)[0]), (api, variable));
+        }
     }
 }

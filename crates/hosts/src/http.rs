@@ -181,14 +181,18 @@ impl Http {
         }
     }
 
+    /// Says that a host does not answer for some seconds.
+    pub(crate) fn limited(&self, url: &str, seconds: i64) -> HostError {
+        HostError::Limited { host: host_of(url), until: (self.now)().saturating_add(seconds) }
+    }
+
     /// Waits as a host wants it, while that is within what is waited at all. Each wait is a second at least, so they end.
     fn wait_for_limit(&self, url: &str, pause: Duration) -> Result<(), HostError> {
         let pause = pause.max(Duration::from_secs(1));
         let waited = self.waited.get().saturating_add(pause);
         if waited > LIMIT_WAIT_MAX {
             let seconds = i64::try_from(pause.as_secs()).unwrap_or(i64::MAX);
-            let until = (self.now)().saturating_add(seconds);
-            return Err(HostError::Limited { host: host_of(url), until });
+            return Err(self.limited(url, seconds));
         }
         self.waited.set(waited);
         (self.sleep)(pause);

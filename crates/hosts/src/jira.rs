@@ -6,7 +6,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
 use crate::{
-    address::{Address, IssueName, Site},
+    address::{Address, IssueName, Site, is_path_name},
     client::Client,
     document::plain,
     error::HostError,
@@ -38,8 +38,9 @@ impl Tracker for Jira {
 
     fn locate(&self, path: &[&str]) -> Option<Located> {
         let [prefix @ .., "browse", key] = path else { return None };
+        let is_plain = prefix.iter().all(|part| is_path_name(part));
         let prefix: String = prefix.iter().flat_map(|part| ["/", part]).collect();
-        IssueName::of_key(key).map(|name| Located::Issue { name, prefix })
+        IssueName::of_key(key).filter(|_| is_plain).map(|name| Located::Issue { name, prefix })
     }
 
     fn has_own_shape(&self, path: &[&str]) -> bool {
@@ -177,4 +178,22 @@ fn browse(own: Option<&str>, key: &str) -> String {
 
 fn is_field(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::origin::Origin;
+
+    #[test]
+    fn atlassians_own_jira_has_version_3_and_an_installed_one_version_2() {
+        for (host, prefix, api) in [
+            ("x.atlassian.net", "", "https://x.atlassian.net/rest/api/3"),
+            ("jira.example", "/tools", "https://jira.example/tools/rest/api/2"),
+            ("atlassian.net.example", "", "https://atlassian.net.example/rest/api/2"),
+        ] {
+            let origin = Origin::of_host(host).unwrap();
+            assert_eq!(Jira.api(&Site { origin, prefix: prefix.to_owned() }), api);
+        }
+    }
 }

@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 
 use crate::{
     address::is_path_name,
-    error::HostTrust,
     http::Http,
     kind::{KeyTracker, Kind},
     origin::Origin,
-    registry,
 };
 
 /// Words that stand before a dash and a number as the keys of projects do, but name standards.
@@ -51,40 +49,25 @@ impl Known<'_> {
         Remote::parse(self.remote.as_deref()?)
     }
 
-    /// Returns the kind of a host, by setting or by its name.
-    pub(crate) fn kind_of(&self, host: &str) -> Option<Kind> {
-        let by_name = || registry::ALL.iter().find(|tracker| tracker.has_host(host));
-        let begins = |prefix: Option<&str>| {
-            let rest = prefix.and_then(|prefix| host.strip_prefix(prefix));
-            rest.is_some_and(|rest| rest.starts_with('.'))
-        };
-        let by_prefix = || registry::ALL.iter().find(|tracker| begins(tracker.host_prefix()));
-        let tracker = || by_name().or_else(by_prefix).map(|tracker| tracker.kind());
-        self.setting(host).or_else(tracker)
+    /// Returns the kind of a host by setting.
+    pub(crate) fn kind_by_setting(&self, host: &str) -> Option<Kind> {
+        let is_meant = |(name, _): &(&String, &Kind)| name.trim().eq_ignore_ascii_case(host);
+        self.kinds.iter().find(is_meant).map(|(_, kind)| *kind)
     }
 
-    /// Says whether tokens that name no host may be sent to a host of a kind.
-    pub(crate) fn trust(&self, host: &str, kind: Kind) -> HostTrust {
-        let is_remote = || self.remote().is_some_and(|remote| remote.origin.host() == host);
-        let is_jira = || {
-            let jira = self.jira.as_deref().and_then(site_origin);
-            kind == Kind::Jira && jira.is_some_and(|origin| origin.host() == host)
-        };
-        let is_own = registry::tracker(kind).has_host(host);
-        let is_named = is_own || self.setting(host) == Some(kind) || is_remote() || is_jira();
-        if is_named { HostTrust::Named } else { HostTrust::Guessed }
+    /// Says whether a person named a host: in a setting, or as the repository's remote.
+    pub(crate) fn names(&self, host: &str, kind: Kind) -> bool {
+        let is_host = |origin: Origin| origin.host() == host;
+        let is_remote = || self.remote().is_some_and(|remote| is_host(remote.origin));
+        let jira = || self.jira.as_deref().and_then(site_origin);
+        let is_jira = || kind == Kind::Jira && jira().is_some_and(is_host);
+        self.kind_by_setting(host) == Some(kind) || is_remote() || is_jira()
     }
 
     /// Says whether a bare key could be of a tracker.
     pub(crate) fn has_keys_of(&self, tracker: KeyTracker) -> bool {
         let is_set = tracker == KeyTracker::Jira && self.jira.is_some();
         is_set || self.with_token.contains(&tracker)
-    }
-
-    fn setting(&self, host: &str) -> Option<Kind> {
-        let is_meant = |name: &&String| name.trim().eq_ignore_ascii_case(host);
-        let name = self.kinds.keys().find(is_meant)?;
-        self.kinds.get(name).copied()
     }
 }
 

@@ -25,6 +25,7 @@ mod kind;
 mod known;
 mod limits;
 mod linear;
+mod numbered;
 mod origin;
 mod parse;
 mod registry;

@@ -16,6 +16,9 @@ use crate::{
 /// The most pages of comments that are read.
 const PAGES_MAX: u32 = 30;
 
+/// Linear counts by the hour, and does not say when one ends. In seconds.
+const LIMIT_SECONDS: i64 = 60 * 60;
+
 const ISSUE: &str = "query Issue($id: String!) { issue(id: $id) { identifier title description \
                      url estimate labels(first: 50) { nodes { name } } } }";
 
@@ -136,6 +139,7 @@ fn ask(client: &Client<'_>, query: &str, variables: &Value) -> Result<Value, Hos
         let code = text_at(extensions, "code").unwrap_or_default();
         return Err(match code {
             "AUTHENTICATION_ERROR" | "FORBIDDEN" => client.refused(status, None),
+            "RATELIMITED" => client.limited(LIMIT_SECONDS),
             _ if message.starts_with("Entity not found") => client.not_found(),
             _ => client.unexpected(&format!("{code} {message}")),
         });

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     address::{Address, IssueName, Site},
-    error::HostError,
+    error::{HostError, HostTrust},
     http::{Call, Http},
     kind::{KeyTracker, Kind},
     known::{Known, is_standard, site_origin},
@@ -33,8 +33,10 @@ impl Address {
     }
 
     fn new(site: Site, kind: Kind, name: IssueName, known: &Known<'_>) -> Self {
-        let trust = known.trust(site.origin.host(), kind);
-        let page = registry::tracker(kind).page(&site, &name);
+        let (host, tracker) = (site.origin.host(), registry::tracker(kind));
+        let is_named = tracker.has_host(host) || known.names(host, kind);
+        let trust = if is_named { HostTrust::Named } else { HostTrust::Guessed };
+        let page = tracker.page(&site, &name);
         Self { kind, site, name, trust, page }
     }
 }
@@ -51,7 +53,7 @@ fn parse_number(number: &str, known: &Known<'_>) -> Option<Result<Address, HostE
     };
     let project: Vec<&str> = remote.project.iter().map(String::as_str).collect();
     let name = IssueName::of_number(&project, number)?;
-    let found = known.kind_of(remote.origin.host());
+    let found = kind_of(remote.origin.host(), known);
     let kind = found.map_or_else(|| ask_kind(&remote.origin, known), Ok);
     let is_host = |kind: &Kind| registry::tracker(*kind).access() == Access::Repositories;
     Some(kind.and_then(|kind| match Some(kind).filter(is_host) {
@@ -75,7 +77,7 @@ fn parse_url(url: &str, known: &Known<'_>) -> Option<Result<Address, HostError>>
         let tracker = registry::ALL.iter().find(|tracker| tracker.has_own_shape(&path));
         tracker.map(|tracker| tracker.kind())
     };
-    let (kind, located) = if let Some(kind) = known.kind_of(origin.host()).or_else(by_shape) {
+    let (kind, located) = if let Some(kind) = kind_of(origin.host(), known).or_else(by_shape) {
         (Ok(kind), registry::tracker(kind).locate(&path)?)
     } else {
         // What is left is the shape that several trackers have.
@@ -147,6 +149,18 @@ fn site_of(setting: &str) -> Option<Site> {
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
     let path = rest.split('/').skip(1).filter(|part| !part.is_empty());
     Some(Site { origin, prefix: path.flat_map(|part| ["/", part]).collect() })
+}
+
+/// Returns the kind of a host, by setting or by its name.
+fn kind_of(host: &str, known: &Known<'_>) -> Option<Kind> {
+    let by_name = || registry::ALL.iter().find(|tracker| tracker.has_host(host));
+    let begins = |prefix: Option<&str>| {
+        let rest = prefix.and_then(|prefix| host.strip_prefix(prefix));
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    };
+    let by_prefix = || registry::ALL.iter().find(|tracker| begins(tracker.host_prefix()));
+    let tracker = || by_name().or_else(by_prefix).map(|tracker| tracker.kind());
+    known.kind_by_setting(host).or_else(tracker)
 }
 
 /// Asks a host what it is, without a token.
