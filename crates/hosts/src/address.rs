@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use crate::{error::HostTrust, kind::Kind, origin::Origin};
+use crate::{error::HostTrust, kind::Kind, origin::WebOrigin};
 
 /// The most digits of the number of an issue.
 const NUMBER_DIGITS_MAX: usize = 10;
@@ -24,12 +24,12 @@ pub struct Address {
 /// An installation of a tracker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
-    pub(crate) origin: Origin,
+    pub(crate) origin: WebOrigin,
     /// The path that it is installed below: empty, or with a slash at the beginning and none at the end.
     pub(crate) prefix: String,
 }
 
-/// What an issue is called at its tracker.
+/// The name of an issue at its tracker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IssueName {
     /// An issue of a project, which may be in groups: `owner/repository`, `group/sub/project`.

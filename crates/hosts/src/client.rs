@@ -10,8 +10,8 @@ use crate::{
     document::within_range,
     error::{HostError, NotJsonForm, TokenHelp, TokenUse},
     host_token::HostToken,
-    http::{Call, Http, Response},
-    origin::Origin,
+    http::{Http, HttpCall, Response},
+    origin::WebOrigin,
 };
 
 /// The most characters of an answer that an error shows.
@@ -26,7 +26,7 @@ pub(crate) struct Client<'a> {
     pub(crate) headers: &'a [(&'static str, &'static str)],
     /// The issue as errors name it.
     pub(crate) issue: String,
-    pub(crate) help: TokenHelp,
+    pub(crate) help: Box<TokenHelp>,
 }
 
 /// JSON of a host, and what its headers say about pages.
@@ -35,7 +35,7 @@ pub(crate) struct Page {
     pub(crate) has_next: HasNext,
 }
 
-/// Whether a page is followed by another.
+/// A page is followed by another, or is the last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HasNext {
     Yes,
@@ -90,9 +90,9 @@ impl Client<'_> {
 
     fn ask(&self, path: &str, body: Option<&str>) -> Result<Response, HostError> {
         let url = format!("{}{path}", self.api);
-        let origin = Origin::of_url(&self.api);
+        let origin = WebOrigin::of_url(&self.api);
         let token = self.token.zip(origin.as_ref());
-        self.http.ask(&Call { url: &url, headers: self.headers, token, body })
+        self.http.ask(&HttpCall { url: &url, headers: self.headers, token, body })
     }
 
     fn token_use(&self) -> TokenUse {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::kind::Kind;
 
-/// Whether a request had a token with it.
+/// A request had a token with it, or could not have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenUse {
     Sent,
@@ -43,12 +43,12 @@ pub struct TokenHelp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostError {
     /// The host says that there is no such issue, which is also what it says of private ones.
-    NotFound { issue: String, help: TokenHelp, token: TokenUse },
+    NotFound { issue: String, help: Box<TokenHelp>, token: TokenUse },
     /// The host does not let this token, or a request without one, see the issue.
     Refused {
         issue: String,
         status: u16,
-        help: TokenHelp,
+        help: Box<TokenHelp>,
         token: TokenUse,
         /// Where the token is allowed for an organization with single sign-on.
         sso: Option<String>,
@@ -66,7 +66,7 @@ pub enum HostError {
     /// The host answered with something that its interface does not have.
     Unexpected { host: String, why: String },
     /// This tracker gives nothing without a token.
-    NoToken { help: TokenHelp, trust: HostTrust },
+    NoToken { help: Box<TokenHelp>, trust: HostTrust },
     /// A bare key could be an issue of either of two trackers.
     Ambiguous { key: String, trackers: [Kind; 2] },
     /// The words name something, but not an issue that can be read.

@@ -11,7 +11,7 @@ use crate::{
     issue::{Issue, NewestComments},
     kind::Kind,
     numbered::{parse_numbered, push_comment, refuse_pull_request},
-    tracker::{Access, Located, Question, Tracker, number_of, parsed},
+    tracker::{IssueAccess, KindQuestion, Located, Tracker, number_of, parsed},
 };
 
 /// The most pages of comments that are read. Most versions give all comments on one.
@@ -49,11 +49,11 @@ impl Tracker for Gitea {
         false
     }
 
-    fn question(&self) -> Option<Question> {
+    fn question(&self) -> Option<KindQuestion> {
         let is_answer = |status, answer: &Value| {
             status == 200 && answer.get("version").is_some_and(Value::is_string)
         };
-        Some(Question { path: "/api/v1/version", is_answer })
+        Some(KindQuestion { path: "/api/v1/version", is_answer })
     }
 
     fn page(&self, site: &Site, name: &IssueName) -> String {
@@ -81,8 +81,8 @@ impl Tracker for Gitea {
         None
     }
 
-    fn access(&self) -> Access {
-        Access::Repositories
+    fn access(&self) -> IssueAccess {
+        IssueAccess::Repositories
     }
 
     fn authorization(&self, token: &str, _: &dyn Fn(&str) -> Option<String>) -> String {

@@ -13,7 +13,7 @@ use crate::{
     issue::{Issue, NewestComments},
     kind::Kind,
     numbered::{parse_numbered, push_comment, refuse_pull_request},
-    tracker::{Access, Located, Question, Tracker, number_of, parsed},
+    tracker::{IssueAccess, KindQuestion, Located, Tracker, number_of, parsed},
 };
 
 /// Comments on a page; the most that GitHub gives.
@@ -55,12 +55,12 @@ impl Tracker for GitHub {
         matches!(path, [_, _, "pull", number] if number.parse::<u64>().is_ok())
     }
 
-    fn question(&self) -> Option<Question> {
+    fn question(&self) -> Option<KindQuestion> {
         let is_answer = |status, answer: &Value| {
             let keys = ["installed_version", "verifiable_password_authentication"];
             status == 200 && keys.iter().any(|key| answer.get(key).is_some())
         };
-        Some(Question { path: "/api/v3/meta", is_answer })
+        Some(KindQuestion { path: "/api/v3/meta", is_answer })
     }
 
     fn page(&self, site: &Site, name: &IssueName) -> String {
@@ -98,8 +98,8 @@ impl Tracker for GitHub {
         Some(if is_usual { command } else { format!("{command} --hostname {host}") })
     }
 
-    fn access(&self) -> Access {
-        Access::Repositories
+    fn access(&self) -> IssueAccess {
+        IssueAccess::Repositories
     }
 
     fn authorization(&self, token: &str, _: &dyn Fn(&str) -> Option<String>) -> String {
@@ -138,7 +138,7 @@ impl Tracker for GitHub {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::origin::Origin;
+    use crate::origin::WebOrigin;
 
     #[test]
     fn the_interface_of_github_itself_is_beside_it_and_an_installed_one_is_below_it() {
@@ -148,7 +148,7 @@ mod tests {
             ("corp.ghe.com", "https://api.corp.ghe.com", "GH_TOKEN"),
             ("github.example", "https://github.example/api/v3", "GH_ENTERPRISE_TOKEN"),
         ] {
-            let origin = Origin::of_host(host).unwrap();
+            let origin = WebOrigin::of_host(host).unwrap();
             let site = Site { origin, prefix: String::new() };
             assert_eq!((&*GitHub.api(&site), GitHub.variables(&site)[0]), (api, variable));
         }

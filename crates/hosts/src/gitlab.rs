@@ -10,7 +10,7 @@ use crate::{
     error::HostError,
     issue::{Comment, Issue, NewestComments, label_names, list_at, text_at, title_at},
     kind::Kind,
-    tracker::{Access, Located, Question, Tracker, number_of, parsed},
+    tracker::{IssueAccess, KindQuestion, Located, Tracker, number_of, parsed},
 };
 
 /// The most pages of notes that are read; most may be GitLab's own.
@@ -49,12 +49,12 @@ impl Tracker for GitLab {
         matches!(path, [_, _, .., "-", "issues" | "work_items" | "merge_requests", _])
     }
 
-    fn question(&self) -> Option<Question> {
+    fn question(&self) -> Option<KindQuestion> {
         // Without a token it says only that there is none, in these words.
         let is_answer = |status, answer: &Value| {
             status == 401 && text_at(answer, "message") == Some("401 Unauthorized")
         };
-        Some(Question { path: "/api/v4/version", is_answer })
+        Some(KindQuestion { path: "/api/v4/version", is_answer })
     }
 
     fn page(&self, site: &Site, name: &IssueName) -> String {
@@ -82,8 +82,8 @@ impl Tracker for GitLab {
         Some(format!("glab auth login --hostname {host}"))
     }
 
-    fn access(&self) -> Access {
-        Access::Repositories
+    fn access(&self) -> IssueAccess {
+        IssueAccess::Repositories
     }
 
     fn authorization(&self, token: &str, _: &dyn Fn(&str) -> Option<String>) -> String {

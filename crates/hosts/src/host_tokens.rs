@@ -1,41 +1,21 @@
-//! The tokens for one address, from variables, the hosts' own programs, and git.
+//! The tokens that were found, each for the interface of one host.
 //!
-//! The caller gives the environment and a way to run a program; nothing is read or started here.
+//! Where they come from is in [`crate::token_sources`].
 //!
-//! Invariant: a variable names no host, so what it holds is only sent to hosts that a person named (see [`HostTrust`]).
-//! What a program says is for the host it was asked about.
-//!
-//! [`HostTrust`]: crate::error::HostTrust
+//! Invariant: a token is only given out for the interface that it was found for.
 
-use crate::{
-    address::Address,
-    host_token::HostToken,
-    kind::KeyTracker,
-    origin::Origin,
-    registry,
-    tracker::{Access, Tracker},
-};
-
-/// A program that may know a token. It prints to its standard output, and is asked for a few seconds at most.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TokenCommand {
-    pub program: String,
-    pub args: Vec<String>,
-    pub stdin: String,
-    /// Variables that it gets besides: no program may ask a person.
-    pub variables: Vec<(&'static str, &'static str)>,
-}
+use crate::{host_token::HostToken, kind::KeyTracker, origin::WebOrigin};
 
 /// The tokens that were found.
 #[derive(Clone, Debug, Default)]
 pub struct HostTokens {
-    found: Vec<FoundToken>,
+    found: Option<FoundToken>,
 }
 
 /// A token and the interface that it is for.
 #[derive(Clone, Debug)]
 struct FoundToken {
-    api: Origin,
+    api: WebOrigin,
     token: HostToken,
 }
 
@@ -45,21 +25,9 @@ impl HostTokens {
         Self::default()
     }
 
-    /// Looks for a token for an address. `run` returns what a program printed, if it ended well.
-    pub fn find(
-        address: &Address,
-        env: &dyn Fn(&str) -> Option<String>,
-        run: &dyn Fn(&TokenCommand) -> Option<String>,
-    ) -> Self {
-        let tracker = registry::tracker(address.kind);
-        let text = from_variables(tracker, address, env)
-            .or_else(|| from_program(tracker, address, run))
-            .or_else(|| from_git(tracker, address, run));
-        let api = Origin::of_url(&tracker.api(&address.site));
-        let token =
-            text.and_then(|text| HostToken::new(&text, |token| tracker.authorization(token, env)));
-        let found = api.zip(token).map(|(api, token)| FoundToken { api, token });
-        Self { found: found.into_iter().collect() }
+    /// Returns one token for the interface of a host.
+    pub(crate) fn one(api: WebOrigin, token: HostToken) -> Self {
+        Self { found: Some(FoundToken { api, token }) }
     }
 
     /// Returns the trackers of bare keys that have a token in a variable.
@@ -69,61 +37,9 @@ impl HostTokens {
         all.into_iter().filter(|(_, name)| has(name)).map(|(tracker, _)| tracker).collect()
     }
 
-    /// Returns the token for the interface of an address.
-    pub(crate) fn token_for(&self, address: &Address) -> Option<&HostToken> {
-        let api = Origin::of_url(&registry::tracker(address.kind).api(&address.site))?;
+    /// Returns the token for an interface.
+    pub(crate) fn token_for(&self, api: &str) -> Option<&HostToken> {
+        let api = WebOrigin::of_url(api)?;
         self.found.iter().find(|found| found.api == api).map(|found| &found.token)
     }
-}
-
-fn from_variables(
-    tracker: &dyn Tracker,
-    address: &Address,
-    env: &dyn Fn(&str) -> Option<String>,
-) -> Option<String> {
-    let names = tracker.variables(&address.site);
-    let mut values = names.iter().filter(|_| address.is_named()).filter_map(|name| env(name));
-    values.find(|value| !value.trim().is_empty())
-}
-
-fn from_program(
-    tracker: &dyn Tracker,
-    address: &Address,
-    run: &dyn Fn(&TokenCommand) -> Option<String>,
-) -> Option<String> {
-    let mut words = tracker.token_program(address.host())?.into_iter();
-    let (program, args) = (words.next()?, words.collect());
-    let command = TokenCommand {
-        program,
-        args,
-        stdin: String::new(),
-        variables: vec![("GH_PROMPT_DISABLED", "1"), ("NO_PROMPT", "1")],
-    };
-    run(&command).filter(|text| !text.trim().is_empty())
-}
-
-fn from_git(
-    tracker: &dyn Tracker,
-    address: &Address,
-    run: &dyn Fn(&TokenCommand) -> Option<String>,
-) -> Option<String> {
-    if tracker.access() != Access::Repositories {
-        return None;
-    }
-    let host = address.host();
-    let answer = run(&TokenCommand {
-        program: "git".to_owned(),
-        args: vec!["credential".to_owned(), "fill".to_owned()],
-        stdin: format!("protocol=https\nhost={host}\n\n"),
-        variables: vec![
-            ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_ASKPASS", ""),
-            ("SSH_ASKPASS", ""),
-            ("GCM_INTERACTIVE", "never"),
-        ],
-    })?;
-    let value =
-        |key: &str| answer.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
-    let is_same = value("host").is_none_or(|said| said.eq_ignore_ascii_case(host));
-    value("password").filter(|password| is_same && !password.trim().is_empty()).map(str::to_owned)
 }

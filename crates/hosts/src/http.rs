@@ -13,7 +13,7 @@ use ureq::{
     tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem},
 };
 
-use crate::{error::HostError, host_token::HostToken, limits, origin::Origin};
+use crate::{error::HostError, host_token::HostToken, limits, origin::WebOrigin};
 
 /// The most bytes of one answer.
 pub const ANSWER_BYTES_MAX: u64 = 10 * 1024 * 1024;
@@ -51,18 +51,18 @@ pub struct Http {
     waited: Cell<Duration>,
 }
 
-/// What is asked of a host.
+/// A request to a host.
 #[derive(Clone, Copy)]
-pub(crate) struct Call<'a> {
+pub(crate) struct HttpCall<'a> {
     pub(crate) url: &'a str,
     pub(crate) headers: &'a [(&'static str, &'static str)],
     /// A token, with the origin that it is for.
-    pub(crate) token: Option<(&'a HostToken, &'a Origin)>,
+    pub(crate) token: Option<(&'a HostToken, &'a WebOrigin)>,
     /// JSON to post. Without it, the call is a `GET`.
     pub(crate) body: Option<&'a str>,
 }
 
-/// What a host answered.
+/// An answer of a host, read to its end.
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
@@ -160,7 +160,7 @@ impl Http {
     }
 
     /// Asks, follows redirects, waits for limits, and tries again what may be better the next time.
-    pub(crate) fn ask(&self, call: &Call<'_>) -> Result<Response, HostError> {
+    pub(crate) fn ask(&self, call: &HttpCall<'_>) -> Result<Response, HostError> {
         let mut pauses = PAUSES.iter();
         loop {
             let answer = self.follow(call);
@@ -199,7 +199,7 @@ impl Http {
         Ok(())
     }
 
-    fn follow(&self, call: &Call<'_>) -> Result<Response, HostError> {
+    fn follow(&self, call: &HttpCall<'_>) -> Result<Response, HostError> {
         let mut url = call.url.to_owned();
         for _ in 0..=REDIRECTS_MAX {
             let response = self.send(call, &url)?;
@@ -211,7 +211,7 @@ impl Http {
             if call.body.is_some() {
                 return Err(unexpected("it redirects what was posted"));
             }
-            let next = Origin::follow(&url, location)
+            let next = WebOrigin::follow(&url, location)
                 .ok_or_else(|| unexpected("it redirects to what is not a web address"))?;
             if url.starts_with("https://") && !next.starts_with("https://") {
                 return Err(unexpected("it redirects from https to http"));
@@ -222,13 +222,13 @@ impl Http {
         Err(HostError::Unexpected { host: host_of(call.url), why })
     }
 
-    fn send(&self, call: &Call<'_>, url: &str) -> Result<Response, HostError> {
+    fn send(&self, call: &HttpCall<'_>, url: &str) -> Result<Response, HostError> {
         let trouble = |error: &ureq::Error| self.trouble(&host_of(url), error);
         let mut request = Request::builder().uri(url);
         for (name, value) in call.headers {
             request = request.header(*name, *value);
         }
-        let token = call.token.filter(|(_, own)| Origin::of_url(url).as_ref() == Some(*own));
+        let token = call.token.filter(|(_, own)| WebOrigin::of_url(url).as_ref() == Some(*own));
         if let Some((token, _)) = token {
             request = request.header("authorization", token.authorization());
         }
@@ -274,7 +274,7 @@ impl fmt::Debug for Http {
 }
 
 fn host_of(url: &str) -> String {
-    Origin::of_url(url).map_or_else(|| "the host".to_owned(), |origin| origin.host().to_owned())
+    WebOrigin::of_url(url).map_or_else(|| "the host".to_owned(), |origin| origin.host().to_owned())
 }
 
 /// Reads a bundle of certificates.

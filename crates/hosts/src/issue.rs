@@ -36,7 +36,7 @@ pub struct Issue {
     pub points: Option<f64>,
 }
 
-/// What one person said about an issue.
+/// One thing that a person said about an issue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
     pub author: String,

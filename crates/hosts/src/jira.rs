@@ -12,7 +12,7 @@ use crate::{
     error::HostError,
     issue::{Comment, Issue, NewestComments, label_names, list_at, points, text_at, title_at},
     kind::Kind,
-    tracker::{Access, Located, Question, Tracker, key_of, parsed},
+    tracker::{IssueAccess, KindQuestion, Located, Tracker, key_of, parsed},
 };
 
 /// Comments on a page.
@@ -47,7 +47,7 @@ impl Tracker for Jira {
         self.locate(path).is_some()
     }
 
-    fn question(&self) -> Option<Question> {
+    fn question(&self) -> Option<KindQuestion> {
         None
     }
 
@@ -76,8 +76,8 @@ impl Tracker for Jira {
         None
     }
 
-    fn access(&self) -> Access {
-        Access::TokenOnly
+    fn access(&self) -> IssueAccess {
+        IssueAccess::TokenOnly
     }
 
     fn authorization(&self, token: &str, env: &dyn Fn(&str) -> Option<String>) -> String {
@@ -183,7 +183,7 @@ fn is_field(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::origin::Origin;
+    use crate::origin::WebOrigin;
 
     #[test]
     fn atlassians_own_jira_has_version_3_and_an_installed_one_version_2() {
@@ -192,7 +192,7 @@ mod tests {
             ("jira.example", "/tools", "https://jira.example/tools/rest/api/2"),
             ("atlassian.net.example", "", "https://atlassian.net.example/rest/api/2"),
         ] {
-            let origin = Origin::of_host(host).unwrap();
+            let origin = WebOrigin::of_host(host).unwrap();
             assert_eq!(Jira.api(&Site { origin, prefix: prefix.to_owned() }), api);
         }
     }

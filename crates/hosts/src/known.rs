@@ -8,7 +8,7 @@ use crate::{
     address::is_path_name,
     http::Http,
     kind::{KeyTracker, Kind},
-    origin::Origin,
+    origin::WebOrigin,
 };
 
 /// Words that stand before a dash and a number as the keys of projects do, but name standards.
@@ -19,7 +19,7 @@ const STANDARDS: &[&str] = &[
     "WCAG",
 ];
 
-/// What is known beside the words.
+/// Settings, the repository's remote, and which tokens there are.
 #[derive(Debug, Default)]
 pub struct Known<'a> {
     /// The address of the repository's remote, whose issues `#12` means.
@@ -38,15 +38,15 @@ pub struct Known<'a> {
 
 /// A repository at a host, as its remote names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Remote {
-    pub(crate) origin: Origin,
+pub(crate) struct RemoteProject {
+    pub(crate) origin: WebOrigin,
     pub(crate) project: Vec<String>,
 }
 
 impl Known<'_> {
     /// Returns the repository of the remote, if that is at a host.
-    pub(crate) fn remote(&self) -> Option<Remote> {
-        Remote::parse(self.remote.as_deref()?)
+    pub(crate) fn remote(&self) -> Option<RemoteProject> {
+        RemoteProject::parse(self.remote.as_deref()?)
     }
 
     /// Returns the kind of a host by setting.
@@ -57,7 +57,7 @@ impl Known<'_> {
 
     /// Says whether a person named a host: in a setting, or as the repository's remote.
     pub(crate) fn names(&self, host: &str, kind: Kind) -> bool {
-        let is_host = |origin: Origin| origin.host() == host;
+        let is_host = |origin: WebOrigin| origin.host() == host;
         let is_remote = || self.remote().is_some_and(|remote| is_host(remote.origin));
         let jira = || self.jira.as_deref().and_then(site_origin);
         let is_jira = || kind == Kind::Jira && jira().is_some_and(is_host);
@@ -71,13 +71,13 @@ impl Known<'_> {
     }
 }
 
-impl Remote {
+impl RemoteProject {
     /// Reads the address of a remote: a web address, one of ssh or git, or `git@host:path`.
     fn parse(address: &str) -> Option<Self> {
         let address = address.trim();
         let (origin, path) = match address.split_once("://") {
             Some(("https" | "http", rest)) => {
-                (Origin::of_url(address).or_else(|| host_only(rest)), rest.split_once('/')?.1)
+                (WebOrigin::of_url(address).or_else(|| host_only(rest)), rest.split_once('/')?.1)
             }
             Some(("ssh" | "git" | "git+ssh", rest)) => (host_only(rest), rest.split_once('/')?.1),
             Some(_) => return None,
@@ -101,19 +101,19 @@ pub(crate) fn is_standard(key: &str) -> bool {
 }
 
 /// Returns the origin of a setting: an address, or a host.
-pub(crate) fn site_origin(setting: &str) -> Option<Origin> {
+pub(crate) fn site_origin(setting: &str) -> Option<WebOrigin> {
     let setting = setting.trim();
     if setting.contains("://") {
-        Origin::of_url(setting)
+        WebOrigin::of_url(setting)
     } else {
-        Origin::of_host(setting.split('/').next()?)
+        WebOrigin::of_host(setting.split('/').next()?)
     }
 }
 
 /// Returns the origin over https of what stands before the path, without its user and the port of another protocol.
-fn host_only(rest: &str) -> Option<Origin> {
+fn host_only(rest: &str) -> Option<WebOrigin> {
     let authority = rest.split('/').next()?;
     let host = authority.rsplit('@').next()?.split(':').next()?;
     // The name under which GitHub takes ssh where its port is closed.
-    Origin::of_host(if host == "ssh.github.com" { "github.com" } else { host })
+    WebOrigin::of_host(if host == "ssh.github.com" { "github.com" } else { host })
 }

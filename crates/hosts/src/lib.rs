@@ -29,18 +29,20 @@ mod numbered;
 mod origin;
 mod parse;
 mod registry;
+mod token_sources;
 mod tracker;
 
 pub use address::Address;
 pub use error::{HostError, HostTrust, NotJsonForm, TokenHelp, TokenUse};
-pub use host_tokens::{HostTokens, TokenCommand};
+pub use host_tokens::HostTokens;
 pub use http::{ANSWER_BYTES_MAX, Http, HttpSettings};
 pub use issue::{COMMENTS_BYTES_MAX, COMMENTS_MAX, Comment, ISSUE_BODY_BYTES_MAX, Issue};
 pub use kind::{KeyTracker, Kind};
 pub use known::Known;
+pub use token_sources::TokenCommand;
 
 use client::Client;
-use tracker::Access;
+use tracker::IssueAccess;
 
 /// Fetches an issue with what people said about it. The name of Jira's field with story points is a setting.
 pub fn fetch(
@@ -50,19 +52,14 @@ pub fn fetch(
     points_field: &str,
 ) -> Result<Issue, HostError> {
     let tracker = registry::tracker(address.kind);
-    let help = tracker.help(&address.site);
-    let token = tokens.token_for(address);
-    if token.is_none() && tracker.access() == Access::TokenOnly {
+    let help = Box::new(tracker.help(&address.site));
+    let api = tracker.api(&address.site);
+    let token = tokens.token_for(&api);
+    if token.is_none() && tracker.access() == IssueAccess::TokenOnly {
         return Err(HostError::NoToken { help, trust: address.trust });
     }
-    let client = Client {
-        http,
-        api: tracker.api(&address.site),
-        token,
-        headers: tracker.headers(),
-        issue: address.sentence(),
-        help,
-    };
+    let client =
+        Client { http, api, token, headers: tracker.headers(), issue: address.sentence(), help };
     let issue = tracker.fetch(&client, address, points_field)?;
     if issue.body.len() > ISSUE_BODY_BYTES_MAX {
         let text = format!("the text of {}", address.sentence());

@@ -10,7 +10,7 @@ use crate::{
     error::HostError,
     issue::{Comment, Issue, NewestComments, label_names, list_at, points, text_at, title_at},
     kind::Kind,
-    tracker::{Access, Located, Question, Tracker, key_of, parsed},
+    tracker::{IssueAccess, KindQuestion, Located, Tracker, key_of, parsed},
 };
 
 /// The most pages of comments that are read.
@@ -55,7 +55,7 @@ impl Tracker for Linear {
         false
     }
 
-    fn question(&self) -> Option<Question> {
+    fn question(&self) -> Option<KindQuestion> {
         None
     }
 
@@ -87,8 +87,8 @@ impl Tracker for Linear {
         None
     }
 
-    fn access(&self) -> Access {
-        Access::TokenOnly
+    fn access(&self) -> IssueAccess {
+        IssueAccess::TokenOnly
     }
 
     fn authorization(&self, token: &str, _: &dyn Fn(&str) -> Option<String>) -> String {

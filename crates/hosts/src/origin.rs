@@ -6,12 +6,12 @@
 
 /// Scheme, host and port, in small letters and without the usual port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Origin {
+pub(crate) struct WebOrigin {
     scheme: &'static str,
     host: String,
 }
 
-impl Origin {
+impl WebOrigin {
     /// Returns the origin of a host that is known by name only.
     pub(crate) fn of_host(host: &str) -> Option<Self> {
         let host = host.to_ascii_lowercase();
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn shown(url: &str) -> Option<String> {
-        Origin::of_url(url).map(|origin| origin.base())
+        WebOrigin::of_url(url).map(|origin| origin.base())
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
             ("https://a b/", None),
             ("/x\r\ny", None),
         ] {
-            assert_eq!(Origin::follow(url, location).as_deref(), to, "{location:?}");
+            assert_eq!(WebOrigin::follow(url, location).as_deref(), to, "{location:?}");
         }
     }
 }

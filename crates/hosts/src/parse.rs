@@ -9,12 +9,12 @@ use serde_json::Value;
 use crate::{
     address::{Address, IssueName, Site},
     error::{HostError, HostTrust},
-    http::{Call, Http},
+    http::{Http, HttpCall},
     kind::{KeyTracker, Kind},
     known::{Known, is_standard, site_origin},
-    origin::Origin,
+    origin::WebOrigin,
     registry,
-    tracker::{Access, Located},
+    tracker::{IssueAccess, Located},
 };
 
 impl Address {
@@ -55,7 +55,7 @@ fn parse_number(number: &str, known: &Known<'_>) -> Option<Result<Address, HostE
     let name = IssueName::of_number(&project, number)?;
     let found = kind_of(remote.origin.host(), known);
     let kind = found.map_or_else(|| ask_kind(&remote.origin, known), Ok);
-    let is_host = |kind: &Kind| registry::tracker(*kind).access() == Access::Repositories;
+    let is_host = |kind: &Kind| registry::tracker(*kind).access() == IssueAccess::Repositories;
     Some(kind.and_then(|kind| match Some(kind).filter(is_host) {
         Some(kind) => {
             let site = Site { origin: remote.origin, prefix: String::new() };
@@ -69,7 +69,7 @@ fn parse_number(number: &str, known: &Known<'_>) -> Option<Result<Address, HostE
 }
 
 fn parse_url(url: &str, known: &Known<'_>) -> Option<Result<Address, HostError>> {
-    let Some(origin) = Origin::of_url(url) else { return parse_open_url(url, known) };
+    let Some(origin) = WebOrigin::of_url(url) else { return parse_open_url(url, known) };
     let (_, rest) = url.split_once("://")?;
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
     let path: Vec<&str> = rest.split('/').skip(1).filter(|part| !part.is_empty()).collect();
@@ -164,7 +164,7 @@ fn kind_of(host: &str, known: &Known<'_>) -> Option<Kind> {
 }
 
 /// Asks a host what it is, without a token.
-fn ask_kind(origin: &Origin, known: &Known<'_>) -> Result<Kind, HostError> {
+fn ask_kind(origin: &WebOrigin, known: &Known<'_>) -> Result<Kind, HostError> {
     let host = origin.host();
     let found = known.http.map_or(Ok(None), |http| ask_all(http, origin))?;
     found.ok_or_else(|| HostError::NotAnIssue {
@@ -173,12 +173,12 @@ fn ask_kind(origin: &Origin, known: &Known<'_>) -> Result<Kind, HostError> {
     })
 }
 
-fn ask_all(http: &Http, origin: &Origin) -> Result<Option<Kind>, HostError> {
+fn ask_all(http: &Http, origin: &WebOrigin) -> Result<Option<Kind>, HostError> {
     for tracker in registry::ALL {
         let Some(question) = tracker.question() else { continue };
         let url = format!("{}{}", origin.base(), question.path);
         let headers = &[("accept", "application/json")];
-        let answer = http.ask(&Call { url: &url, headers, token: None, body: None })?;
+        let answer = http.ask(&HttpCall { url: &url, headers, token: None, body: None })?;
         let json: Value = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
         if (question.is_answer)(answer.status, &json) {
             return Ok(Some(tracker.kind()));

@@ -31,7 +31,7 @@ pub(crate) trait Tracker: Sync {
     fn has_own_shape(&self, path: &[&str]) -> bool;
 
     /// Returns an unauthenticated question that only this tracker answers.
-    fn question(&self) -> Option<Question>;
+    fn question(&self) -> Option<KindQuestion>;
 
     /// Returns the address for people.
     fn page(&self, site: &Site, name: &IssueName) -> String;
@@ -52,7 +52,7 @@ pub(crate) trait Tracker: Sync {
     fn login(&self, host: &str) -> Option<String>;
 
     /// Says whether issues can be read without a token, and whether git knows one.
-    fn access(&self) -> Access;
+    fn access(&self) -> IssueAccess;
 
     /// Returns the value of the header `Authorization`.
     fn authorization(&self, token: &str, env: &dyn Fn(&str) -> Option<String>) -> String;
@@ -73,11 +73,12 @@ pub(crate) trait Tracker: Sync {
         let host = site.origin.host();
         let variable = self.variables(site).first().copied();
         let variable = variable.expect("a tracker has a variable for its token");
-        TokenHelp { kind: self.kind(), host: host.to_owned(), variable, login: self.login(host) }
+        let login = self.login(host);
+        TokenHelp { kind: self.kind(), host: host.to_owned(), variable, login }
     }
 }
 
-/// What the path of an address is.
+/// The thing that the path of an address names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Located {
     /// An issue, in an installation below a path.
@@ -88,15 +89,15 @@ pub(crate) enum Located {
 
 /// A question that only one tracker answers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Question {
+pub(crate) struct KindQuestion {
     pub(crate) path: &'static str,
     /// Says whether a status and JSON are this tracker's.
     pub(crate) is_answer: fn(u16, &Value) -> bool,
 }
 
-/// Who may read issues.
+/// How open the issues of a tracker can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum IssueAccess {
     /// A host of repositories: public issues are for all, and git may know a token.
     Repositories,
     /// Nothing is read without a token.

@@ -117,9 +117,9 @@ fn serve(
         }
         let mut head = format!("HTTP/1.1 {} X\r\nconnection: close\r\n", reply.status);
         for (name, value) in &reply.headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head = format!("{head}{name}: {value}\r\n");
         }
-        head.push_str(&format!("content-length: {}\r\n\r\n", reply.body.len()));
+        head = format!("{head}content-length: {}\r\n\r\n", reply.body.len());
         stream.write_all(head.as_bytes()).ok()?;
         stream.write_all(&reply.body).ok()?;
         return None;

@@ -23,7 +23,7 @@ fn look(
         env(name).map(str::to_owned)
     };
     let program = |command: &TokenCommand| {
-        let words = [&[command.program.clone()], &*command.args].concat().join(" ");
+        let words = format!("{} {}", command.program, command.args.join(" "));
         asked.borrow_mut().push(words.replace(&host.name, "HOST"));
         run(command).map(str::to_owned)
     };
@@ -138,7 +138,7 @@ fn git_is_asked_without_a_terminal_and_only_its_answer_for_this_host_counts() {
 
 /// Returns how a token from a variable looks that may go to an address.
 fn sent_to(url: &str, known: &Known<'_>) -> Option<&'static str> {
-    let address = Address::parse(url, known).unwrap().unwrap();
+    let address = Address::parse(url, known).expect("it is an issue").expect("it is one");
     let tokens = HostTokens::find(&address, &|_| Some("from-variable".to_owned()), &|_| None);
     format!("{tokens:?}").contains("HostToken(***)").then_some("HostToken(***)")
 }

@@ -18,7 +18,8 @@ fn issue() -> Reply {
 
 /// Fetches from a host that answers the same every time.
 fn ask(answer: impl Fn() -> Reply + Send + Sync + 'static) -> HostError {
-    World::new().fetch(&Host::always(answer), Kind::GitHub, PATH).unwrap_err()
+    let host = Host::always(answer);
+    World::new().fetch(&host, Kind::GitHub, PATH).expect_err("the answer is not an issue")
 }
 
 #[test]

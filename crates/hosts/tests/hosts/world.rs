@@ -36,10 +36,10 @@ impl World {
         let now = Rc::new(Cell::new(NOW));
         let (all, clock) = (Rc::clone(&slept), Rc::clone(&now));
         let sleep = move |time: Duration| {
-            clock.set(clock.get() + i64::try_from(time.as_secs()).unwrap());
+            clock.set(clock.get() + i64::try_from(time.as_secs()).expect("it is a few seconds"));
             all.borrow_mut().push(time.as_secs());
         };
-        let http = Http::new(settings, sleep, move || now.get()).unwrap();
+        let http = Http::new(settings, sleep, move || now.get()).expect("the settings work");
         Self { http, slept }
     }
 
