@@ -33,6 +33,7 @@ pub enum NotJsonForm {
 pub struct TokenHelp {
     pub kind: Kind,
     pub host: String,
+    pub trust: HostTrust,
     /// The variable that would hold it.
     pub variable: &'static str,
     /// The command that signs in, where the tracker has one.
@@ -66,7 +67,7 @@ pub enum HostError {
     /// The host answered with something that its interface does not have.
     Unexpected { host: String, why: String },
     /// This tracker gives nothing without a token.
-    NoToken { help: Box<TokenHelp>, trust: HostTrust },
+    NoToken { help: Box<TokenHelp> },
     /// A bare key could be an issue of either of two trackers.
     Ambiguous { key: String, trackers: [Kind; 2] },
     /// The words name something, but not an issue that can be read.
@@ -144,11 +145,9 @@ impl HostError {
             Self::Refused { sso: Some(address), .. } => {
                 format!("open {address} and authorize the token")
             }
-            Self::Refused { help, .. } | Self::NoToken { help, trust: HostTrust::Named } => {
-                help.sentence()
-            }
+            Self::Refused { help, .. } | Self::NoToken { help } => help.sentence(),
             Self::Limited { host, .. } => {
-                format!("wait until then; with a token, {host} allows more")
+                format!("wait until then; a token usually raises the limit of {host}")
             }
             Self::NotJson { .. } => {
                 "check that the address is the one of the tracker itself, and whether a proxy or a \
@@ -167,12 +166,6 @@ impl HostError {
             Self::Unexpected { .. } => {
                 "try again, or save the issue as JSON and use `--issue FILE`".to_owned()
             }
-            Self::NoToken { help, trust: HostTrust::Guessed } => format!(
-                "add {} as {} to the hosts of your settings, so that {} may be sent there",
-                help.host,
-                help.kind.as_str(),
-                help.variable
-            ),
             Self::Ambiguous { trackers: [one, other], .. } => format!(
                 "set which of `{}` and `{}` has bare keys, or give the address of the issue",
                 one.as_str(),
@@ -193,9 +186,18 @@ impl std::error::Error for HostError {}
 
 impl TokenHelp {
     fn sentence(&self) -> String {
+        let Self { kind, host, variable, .. } = self;
+        let set = match self.trust {
+            HostTrust::Named => format!("set {variable}"),
+            // A variable that is set already would not be sent there.
+            HostTrust::Guessed => {
+                let kind = kind.as_str();
+                format!("add {host} as {kind} to the hosts of your settings and set {variable}")
+            }
+        };
         match &self.login {
-            Some(login) => format!("set {}, or run: {login}", self.variable),
-            None => format!("set {}", self.variable),
+            Some(login) => format!("{set}, or run: {login}"),
+            None => set,
         }
     }
 }

@@ -112,6 +112,9 @@ impl Tracker for Gitea {
         for comment in comments.iter().rev() {
             push_comment(comment, &mut newest);
         }
+        let n_comments = value.get("comments").and_then(Value::as_u64).unwrap_or(0);
+        let n_read = u64::try_from(comments.len()).unwrap_or(u64::MAX);
+        newest.leave_out(n_comments.saturating_sub(n_read));
         newest.into_issue(&mut issue);
         Ok(issue)
     }

@@ -165,7 +165,8 @@ impl Http {
         loop {
             let answer = self.follow(call);
             if let Ok(response) = &answer
-                && let Some(pause) = limits::pause(response.status, &response.headers, (self.now)())
+                && let Some(pause) =
+                    limits::pause(response.status, &response.headers, &response.body, (self.now)())
             {
                 self.wait_for_limit(call.url, pause)?;
                 continue;

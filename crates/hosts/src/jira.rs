@@ -106,25 +106,25 @@ impl Tracker for Jira {
         let mut issue = parsed(client, self.parse(&value, points_field))?;
         // `self` is how Jira sees itself, which behind a proxy is not where people find it.
         address.page().clone_into(&mut issue.source);
+        let mut comments = Vec::new();
         let mut newest = NewestComments::default();
-        let mut start = 0;
+        let (mut start, mut n_unread) = (0, 0);
         for _ in 0..PAGES_MAX {
             let query = format!("startAt={start}&maxResults={PAGE}&orderBy=-created");
             let answer = client.get(&format!("{path}/comment?{query}"))?.json;
             let total = answer.get("total").and_then(Value::as_u64).unwrap_or(0);
-            let comments = list_at(&answer, "comments");
-            for comment in comments {
-                push_comment(comment, &mut newest);
-            }
-            start += u64::try_from(comments.len()).unwrap_or(u64::MAX);
-            if comments.is_empty() || start >= total {
-                break;
-            }
-            if newest.is_full() {
-                newest.leave_out(total - start);
+            let page = list_at(&answer, "comments");
+            start += u64::try_from(page.len()).unwrap_or(u64::MAX);
+            n_unread = total.saturating_sub(start);
+            comments.extend_from_slice(page);
+            let order = Order::of(&comments);
+            newest = newest_of(&comments, order);
+            let is_enough = newest.is_full() && order == Order::NewestFirst;
+            if page.is_empty() || n_unread == 0 || is_enough {
                 break;
             }
         }
+        newest.leave_out(n_unread);
         newest.into_issue(&mut issue);
         Ok(issue)
     }
@@ -146,6 +146,40 @@ fn parse_issue(value: &Value, fields: &Value, points_field: &str) -> Result<Issu
         n_comments_left_out: 0,
         points: points(fields.get(points_field)),
     })
+}
+
+/// The order in which comments came. Older installations do not know `orderBy`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    NewestFirst,
+    OldestFirst,
+}
+
+impl Order {
+    fn of(comments: &[Value]) -> Self {
+        let at = |comment: Option<&Value>| {
+            comment.and_then(|comment| text_at(comment, "created")).unwrap_or_default().to_owned()
+        };
+        let is_rising = at(comments.first()) < at(comments.last());
+        if is_rising { Self::OldestFirst } else { Self::NewestFirst }
+    }
+}
+
+fn newest_of(comments: &[Value], order: Order) -> NewestComments {
+    let mut newest = NewestComments::default();
+    match order {
+        Order::NewestFirst => {
+            for comment in comments {
+                push_comment(comment, &mut newest);
+            }
+        }
+        Order::OldestFirst => {
+            for comment in comments.iter().rev() {
+                push_comment(comment, &mut newest);
+            }
+        }
+    }
+    newest
 }
 
 fn push_comment(comment: &Value, newest: &mut NewestComments) {

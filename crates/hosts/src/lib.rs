@@ -52,11 +52,11 @@ pub fn fetch(
     points_field: &str,
 ) -> Result<Issue, HostError> {
     let tracker = registry::tracker(address.kind);
-    let help = Box::new(tracker.help(&address.site));
+    let help = Box::new(tracker.help(address));
     let api = tracker.api(&address.site);
     let token = tokens.token_for(&api);
     if token.is_none() && tracker.access() == IssueAccess::TokenOnly {
-        return Err(HostError::NoToken { help, trust: address.trust });
+        return Err(HostError::NoToken { help });
     }
     let client =
         Client { http, api, token, headers: tracker.headers(), issue: address.sentence(), help };

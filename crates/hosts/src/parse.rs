@@ -47,7 +47,9 @@ fn parse_number(number: &str, known: &Known<'_>) -> Option<Result<Address, HostE
     IssueName::of_number(&["a", "b"], number)?;
     let Some(remote) = known.remote() else {
         return Some(Err(HostError::NotAnIssue {
-            what: format!("`#{number}` is an issue of this repository, whose remote has no issues"),
+            what: format!(
+                "`#{number}` is an issue of this repository, whose remote is not at a host"
+            ),
             next: "give the address of the issue, or run: git remote add origin ADDRESS".to_owned(),
         }));
     };
@@ -168,7 +170,7 @@ fn ask_kind(origin: &WebOrigin, known: &Known<'_>) -> Result<Kind, HostError> {
     let host = origin.host();
     let found = known.http.map_or(Ok(None), |http| ask_all(http, origin))?;
     found.ok_or_else(|| HostError::NotAnIssue {
-        what: format!("which kind of tracker {host} is, is not known"),
+        what: format!("the kind of tracker at {host} is not known"),
         next: format!("add {host} to the hosts of your settings as github, gitlab or gitea"),
     })
 }

@@ -69,12 +69,13 @@ pub(crate) trait Tracker: Sync {
     ) -> Result<Issue, HostError>;
 
     /// Returns how a person gives this tracker a token.
-    fn help(&self, site: &Site) -> TokenHelp {
+    fn help(&self, address: &Address) -> TokenHelp {
+        let (site, trust) = (&address.site, address.trust);
         let host = site.origin.host();
         let variable = self.variables(site).first().copied();
         let variable = variable.expect("a tracker has a variable for its token");
         let login = self.login(host);
-        TokenHelp { kind: self.kind(), host: host.to_owned(), variable, login }
+        TokenHelp { kind: self.kind(), host: host.to_owned(), trust, variable, login }
     }
 }
 

@@ -240,7 +240,7 @@ fn a_pull_request_and_an_open_connection_are_refused_in_words() {
         ("https://gitlab.com/g/p/-/merge_requests/12", "is a pull request"),
         ("http://github.com/o/r/issues/12", "over https only"),
         ("http://x.atlassian.net/browse/PROJ-1", "over https only"),
-        ("https://any.example/o/r/issues/12", "which kind of tracker any.example is"),
+        ("https://any.example/o/r/issues/12", "the kind of tracker at any.example"),
     ] {
         let error = Address::parse(words, &known()).expect(words).unwrap_err();
         assert!(matches!(error, HostError::NotAnIssue { .. }), "{words}: {error:?}");
@@ -272,7 +272,7 @@ fn a_host_of_unknown_kind_is_asked_without_a_token() {
     assert_eq!(ask("/api/v3/meta", 200, github), (Ok(Kind::GitHub), 2));
     assert_eq!(ask("/api/v4/version", 401, gitlab), (Ok(Kind::GitLab), 3));
     let (found, n_asked) = ask("/api/v1/version", 200, json!({"message": "hello"}));
-    assert!(found.unwrap_err().starts_with("which kind of tracker 127.0.0.1"));
+    assert!(found.unwrap_err().starts_with("the kind of tracker at 127.0.0.1"));
     assert_eq!(n_asked, 3);
 }
 

@@ -137,6 +137,23 @@ fn jiras_comments_come_over_three_pages_and_end_when_there_are_enough() {
 }
 
 #[test]
+fn a_jira_that_knows_no_order_gives_its_newest_comments_as_well() {
+    let host = Host::start(|_, asked| {
+        let Some(start) = number(asked, "startAt") else {
+            return Reply::json(&json!({"key": "AB-1", "fields": {"summary": "T"}}));
+        };
+        let all = (start + 1..=(start + 100).min(240)).map(|i| {
+            let author = json!({"displayName": format!("u{i}")});
+            json!({"author": author, "created": format!("2026-{i:04}"), "body": "x"})
+        });
+        Reply::json(&json!({"total": 240, "comments": all.collect::<Vec<_>>()}))
+    });
+    let issue = World::new().fetch(&host, Kind::Jira, "/browse/AB-1").unwrap();
+    assert_eq!(authors(&issue), numbered(141..=240));
+    assert_eq!((issue.n_comments_left_out, host.asked().len()), (140, 4));
+}
+
+#[test]
 fn linears_comments_come_over_three_pages_in_any_order() {
     let host = Host::start(|_, asked| {
         let body: Value = serde_json::from_str(&asked.body).unwrap();
