@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
-use forge_hosts::{HostError, Http, HttpSettings, Kind, NotJsonForm, TokenUse};
+use forge_hosts::{
+    Address, HostError, HostTokens, Http, HttpSettings, Kind, Known, NotJsonForm, TokenUse, fetch,
+};
 use serde_json::json;
 
 use crate::{
     loopback::{Asked, Host, Reply},
-    world::{NOW, TOKEN, World, assert_hides_the_token, certificates, settings},
+    world::{
+        NOW, TOKEN, World, address, assert_hides_the_token, certificates, kinds, no_program,
+        settings, tokens, variables,
+    },
 };
 
 const PATH: &str = "/o/r/issues/3";
@@ -236,15 +241,32 @@ fn a_token_is_in_no_error_even_if_the_host_repeats_it() {
 }
 
 #[test]
+fn the_pair_of_name_and_token_is_in_no_error_either() {
+    let host = Host::start(|_, asked| {
+        let own = asked.header("authorization").unwrap_or_default();
+        Reply::new(418, own.strip_prefix("Basic ").unwrap_or("nothing came").to_owned())
+    });
+    let address = address(&host, Kind::Jira, "/browse/AB-1");
+    let env = |name: &str| match name {
+        "JIRA_EMAIL" => Some("a@b.c".to_owned()),
+        _ => variables(name),
+    };
+    let tokens = HostTokens::find(&address, &env, &no_program);
+    let error = fetch(&address, &tokens, &World::new().http, "").unwrap_err();
+    assert!(error.what().ends_with("418 ***"), "{error}");
+    assert_hides_the_token(&error);
+}
+
+#[test]
 fn a_host_that_is_not_there_is_unreachable() {
     // Nothing listens at a port that was just given back.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let kinds = crate::world::kinds(&format!("127.0.0.1:{port}"), Kind::GitHub);
-    let known = forge_hosts::Known { kinds, ..Default::default() };
+    let kinds = kinds(&format!("127.0.0.1:{port}"), Kind::GitHub);
+    let known = Known { kinds, ..Known::default() };
     let url = format!("http://127.0.0.1:{port}{PATH}");
-    let address = forge_hosts::Address::parse(&url, &known).unwrap().unwrap();
-    let tokens = crate::world::tokens(&address);
-    let error = forge_hosts::fetch(&address, &tokens, &World::new().http, "").unwrap_err();
+    let address = Address::parse(&url, &known).unwrap().unwrap();
+    let tokens = tokens(&address);
+    let error = fetch(&address, &tokens, &World::new().http, "").unwrap_err();
     assert!(matches!(error, HostError::Unreachable { .. }), "{error:?}");
     assert_hides_the_token(&error);
 }
