@@ -13,14 +13,19 @@ use rustls::{
     pki_types::{CertificateDer, PrivatePkcs8KeyDer},
 };
 
-use crate::world::{World, kinds, settings, tokens};
+use serde_json::json;
+
+use crate::{
+    loopback::{Host, Reply},
+    world::{World, kinds, settings, tokens},
+};
 
 /// Signed by itself, for 127.0.0.1. Only these tests know it.
 const CERTIFICATE: &[u8] = include_bytes!("authority/certificate.der");
 const KEY: &[u8] = include_bytes!("authority/key.der");
 
 /// Fetches an issue from a host with that certificate.
-fn fetch_from_tls(settings: &HttpSettings) -> Result<Issue, HostError> {
+fn fetch_from_tls(settings: &HttpSettings, answer: String) -> Result<Issue, HostError> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let name = listener.local_addr().unwrap().to_string();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -36,9 +41,7 @@ fn fetch_from_tls(settings: &HttpSettings) -> Result<Issue, HostError> {
         let connection = ServerConnection::new(Arc::new(config)).unwrap();
         let mut stream = StreamOwned::new(connection, stream);
         let _unread = stream.read(&mut [0; 4096]);
-        let body = r#"{"number": 3, "title": "Sums"}"#;
-        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
-        let _left = stream.write_all(format!("{head}{body}").as_bytes());
+        let _left = stream.write_all(answer.as_bytes());
         let _left = stream.flush();
     });
     let known = Known { kinds: kinds(&name, Kind::GitHub), ..Known::default() };
@@ -47,14 +50,29 @@ fn fetch_from_tls(settings: &HttpSettings) -> Result<Issue, HostError> {
     fetch(&address, &tokens(&address), &World::with(settings).http, "")
 }
 
+fn issue() -> String {
+    let body = r#"{"number": 3, "title": "Sums"}"#;
+    format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+#[test]
+fn a_redirect_never_leads_from_https_to_http() {
+    let open = Host::always(|| Reply::json(&json!({"number": 3, "title": "Sums"})));
+    let head = format!("HTTP/1.1 302 Found\r\nlocation: http://{}/x\r\n", open.name);
+    let error =
+        fetch_from_tls(&settings(), format!("{head}content-length: 0\r\n\r\n")).unwrap_err();
+    assert!(error.what().ends_with("it redirects from https to http"), "{error}");
+    assert!(open.asked().is_empty());
+}
+
 #[test]
 fn a_bundle_of_the_environment_is_trusted() {
-    assert_eq!(fetch_from_tls(&settings()).unwrap().title, "Sums");
+    assert_eq!(fetch_from_tls(&settings(), issue()).unwrap().title, "Sums");
 }
 
 #[test]
 fn a_certificate_that_the_system_does_not_know_is_not_trusted() {
-    let error = fetch_from_tls(&HttpSettings::from_env(&|_| None)).unwrap_err();
+    let error = fetch_from_tls(&HttpSettings::from_env(&|_| None), issue()).unwrap_err();
     assert!(matches!(error, HostError::Unreachable { .. }), "{error:?}");
     assert!(error.what().contains("UnknownIssuer"), "{error}");
     assert!(error.next().contains("SSL_CERT_FILE"), "{}", error.next());
