@@ -42,6 +42,7 @@ pub use known::Known;
 pub use token_sources::TokenCommand;
 
 use client::Client;
+use host_token::{HostToken, TokenGiver};
 use tracker::IssueAccess;
 
 /// Fetches an issue with what people said about it. The name of Jira's field with story points is a setting.
@@ -52,15 +53,28 @@ pub fn fetch(
     points_field: &str,
 ) -> Result<Issue, HostError> {
     let tracker = registry::tracker(address.kind);
-    let help = Box::new(tracker.help(address));
     let api = tracker.api(&address.site);
+    let ask = |token: Option<&HostToken>| {
+        let client = Client {
+            http,
+            api: api.clone(),
+            token,
+            headers: tracker.headers(),
+            issue: address.sentence(),
+            help: Box::new(tracker.help(address)),
+        };
+        tracker.fetch(&client, address, points_field)
+    };
     let token = tokens.token_for(&api);
     if token.is_none() && tracker.access() == IssueAccess::TokenOnly {
-        return Err(HostError::NoToken { help });
+        return Err(HostError::NoToken { help: Box::new(tracker.help(address)) });
     }
-    let client =
-        Client { http, api, token, headers: tracker.headers(), issue: address.sentence(), help };
-    let issue = tracker.fetch(&client, address, points_field)?;
+    let is_git = token.is_some_and(|token| token.source() == TokenGiver::Git);
+    let issue = match ask(token) {
+        // A password for pushing must not hide what is public.
+        Err(refused @ HostError::Refused { .. }) if is_git => ask(None).map_err(|_| refused)?,
+        answer => answer?,
+    };
     if issue.body.len() > ISSUE_BODY_BYTES_MAX {
         let text = format!("the text of {}", address.sentence());
         let bytes_max = u64::try_from(ISSUE_BODY_BYTES_MAX).unwrap_or(u64::MAX);

@@ -9,7 +9,7 @@
 
 use crate::{
     address::Address,
-    host_token::HostToken,
+    host_token::{HostToken, TokenGiver},
     host_tokens::HostTokens,
     origin::WebOrigin,
     registry,
@@ -34,12 +34,13 @@ impl HostTokens {
         run: &dyn Fn(&TokenCommand) -> Option<String>,
     ) -> Self {
         let tracker = registry::tracker(address.kind);
-        let text = from_variables(tracker, address, env)
+        let found = from_variables(tracker, address, env)
             .or_else(|| from_program(tracker, address, run))
-            .or_else(|| from_git(tracker, address, run));
+            .map(|text| (text, TokenGiver::Host))
+            .or_else(|| from_git(tracker, address, run).map(|text| (text, TokenGiver::Git)));
         let api = WebOrigin::of_url(&tracker.api(&address.site));
-        let token =
-            text.and_then(|text| HostToken::new(&text, |token| tracker.authorization(token, env)));
+        let authorize = |token: &str| tracker.authorization(token, env);
+        let token = found.and_then(|(text, source)| HostToken::new(&text, source, authorize));
         api.zip(token).map_or_else(Self::none, |(api, token)| Self::one(api, token))
     }
 }

@@ -119,6 +119,8 @@ fn words_that_are_not_an_address_are_a_request() {
         "#12 and #13",
         "see https://github.com/o/r/issues/12",
         "https://github.com/o/r/issues/12 please",
+        "https://github.com/o/r/issues/12?a please",
+        "https://github.com/o/r/issues/12#x and #13",
         "Show the sum of each month",
         "fix",
         "fix the UTF-8 output",

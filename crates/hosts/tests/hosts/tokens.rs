@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use forge_hosts::{Address, HostTokens, KeyTracker, Kind, Known, TokenCommand, fetch};
+use forge_hosts::{Address, HostError, HostTokens, KeyTracker, Kind, Known, TokenCommand, fetch};
 use serde_json::json;
 
 use crate::{
@@ -86,6 +86,30 @@ fn github_itself_has_its_own_variables() {
     let all = ["GH_TOKEN", "GITHUB_TOKEN", "auth token --hostname github.com", "credential fill"];
     assert_eq!(*asked.borrow(), all);
     assert!(host.asked().is_empty());
+}
+
+#[test]
+fn a_password_that_git_has_does_not_hide_what_is_public() {
+    for (is_public, n_asked) in [(true, 2), (false, 2)] {
+        let host = Host::start(move |_, asked| match asked.header("authorization") {
+            None if is_public => Reply::json(&json!({"number": 3, "title": "Sums"})),
+            None => Reply::new(404, ""),
+            Some(_) => Reply::new(401, ""),
+        });
+        let address = address(&host, Kind::GitHub, "/o/r/issues/3");
+        let run = |command: &TokenCommand| {
+            (command.program == "git").then(|| "password=for-pushing\n".to_owned())
+        };
+        let tokens = HostTokens::find(&address, &|_| None, &run);
+        let found = fetch(&address, &tokens, &World::new().http, POINTS);
+        assert_eq!(found.is_ok(), is_public);
+        assert!(is_public || matches!(found, Err(HostError::Refused { status: 401, .. })));
+        assert_eq!(host.asked().len(), n_asked);
+    }
+    // A token that a person gave is one that they want to hear about.
+    let host = Host::always(|| Reply::new(401, ""));
+    World::new().fetch(&host, Kind::GitHub, "/o/r/issues/3").unwrap_err();
+    assert_eq!(host.asked().len(), 1);
 }
 
 #[test]
