@@ -16,6 +16,8 @@ use crate::{
 };
 
 const PATH: &str = "/o/r/issues/3";
+/// Nothing listens here, and no test gets this port by chance.
+const UNUSED_PORT: u16 = 1;
 
 fn issue() -> Reply {
     Reply::json(&json!({"number": 3, "title": "Sums"}))
@@ -259,11 +261,9 @@ fn the_pair_of_name_and_token_is_in_no_error_either() {
 
 #[test]
 fn a_host_that_is_not_there_is_unreachable() {
-    // Nothing listens at a port that was just given back.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let kinds = kinds(&format!("127.0.0.1:{port}"), Kind::GitHub);
+    let kinds = kinds(&format!("127.0.0.1:{UNUSED_PORT}"), Kind::GitHub);
     let known = Known { kinds, ..Known::default() };
-    let url = format!("http://127.0.0.1:{port}{PATH}");
+    let url = format!("http://127.0.0.1:{UNUSED_PORT}{PATH}");
     let address = Address::parse(&url, &known).unwrap().unwrap();
     let tokens = tokens(&address);
     let error = fetch(&address, &tokens, &World::new().http, "").unwrap_err();
@@ -305,8 +305,7 @@ fn the_proxy_of_the_environment_is_used_unless_the_host_is_excepted() {
 
 #[test]
 fn a_proxy_that_is_not_there_is_unreachable_without_its_password() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let proxy = Some(format!("http://me:pa55w0rd@127.0.0.1:{port}"));
+    let proxy = Some(format!("http://me:pa55w0rd@127.0.0.1:{UNUSED_PORT}"));
     let world = World::with(&HttpSettings { proxy, ..settings() });
     let error = world.fetch(&Host::always(issue), Kind::GitHub, PATH).unwrap_err();
     assert!(matches!(error, HostError::Unreachable { .. }), "{error:?}");
