@@ -1,0 +1,208 @@
+//! What can go wrong between an address and its issue, as data with its words.
+//!
+//! Nothing is printed here. Each error has a `what`, which is a sentence without an end mark, and a `next`, which is a
+//! command, a variable or a setting that helps.
+//!
+//! Invariant: no error holds a token; texts of hosts are cleaned of tokens before they come here.
+
+use std::{fmt, time::Duration};
+
+use jiff::Timestamp;
+
+use crate::kind::Kind;
+
+/// A request had a token with it, or could not have one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenUse {
+    Sent,
+    /// None was found for this host.
+    Missing,
+}
+
+/// How an answer is not the JSON that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotJsonForm {
+    /// A page for people, often of a sign-in or a proxy.
+    Html,
+    /// Something else, or JSON that breaks off.
+    Broken,
+}
+
+/// How a person gives a tracker a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenHelp {
+    pub kind: Kind,
+    pub host: String,
+    pub trust: HostTrust,
+    /// The variable that would hold it.
+    pub variable: &'static str,
+    /// The command that signs in, where the tracker has one.
+    pub login: Option<String>,
+}
+
+/// Why there is no issue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostError {
+    /// The host says that there is no such issue, which is also what it says of private ones.
+    NotFound { issue: String, help: Box<TokenHelp>, token: TokenUse },
+    /// The host does not let this token, or a request without one, see the issue.
+    Refused {
+        issue: String,
+        status: u16,
+        help: Box<TokenHelp>,
+        token: TokenUse,
+        /// Where the token is allowed for an organization with single sign-on.
+        sso: Option<String>,
+    },
+    /// The host asks to wait for longer than Forge does. In seconds since 1970.
+    Limited { host: String, until: i64 },
+    /// The host answered with something that is not JSON; with its first words.
+    NotJson { host: String, form: NotJsonForm, words: String },
+    /// A text is larger than the most that is read of it.
+    TooLarge { text: String, bytes_max: u64 },
+    /// No answer came in time, as often as it was tried.
+    Timeout { host: String, after: Duration },
+    /// There is no way to the host: its name, the connection, its certificate, or the proxy.
+    Unreachable { host: String, why: String },
+    /// The host answered with something that its interface does not have.
+    Unexpected { host: String, why: String },
+    /// This tracker gives nothing without a token.
+    NoToken { help: Box<TokenHelp> },
+    /// A bare key could be an issue of either of two trackers.
+    Ambiguous { key: String, trackers: [Kind; 2] },
+    /// The words name something, but not an issue that can be read.
+    NotAnIssue { what: String, next: String },
+}
+
+/// Whether tokens from variables may be sent to a host. They name no host themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostTrust {
+    /// A well-known host, one of the settings, or the host of the repository's remote.
+    Named,
+    /// A host that was only ever seen in an address. Only a token that was found for this very host is sent there.
+    Guessed,
+}
+
+impl HostError {
+    /// Says what happened.
+    pub fn what(&self) -> String {
+        match self {
+            Self::NotFound { issue, token: TokenUse::Missing, .. } => {
+                format!(
+                    "{issue} was not found: it does not exist, or it is private and a token is missing"
+                )
+            }
+            Self::NotFound { issue, token: TokenUse::Sent, .. } => {
+                format!("{issue} was not found: it does not exist, or the token may not read it")
+            }
+            Self::Refused { issue, sso: Some(_), .. } => {
+                format!("{issue} was refused: the organization wants single sign-on for this token")
+            }
+            Self::Refused { issue, status, token: TokenUse::Sent, .. } => {
+                format!(
+                    "{issue} was refused with {status}: the token is invalid, expired, or may not read it"
+                )
+            }
+            Self::Refused { issue, status, token: TokenUse::Missing, .. } => {
+                format!("{issue} was refused with {status}: it needs a token")
+            }
+            Self::Limited { host, until } => {
+                format!("{host} limits how much is asked of it, until {}", utc(*until))
+            }
+            Self::NotJson { host, form: NotJsonForm::Html, words } => {
+                format!("{host} answered with an HTML page instead of JSON: \"{words}\"")
+            }
+            Self::NotJson { host, form: NotJsonForm::Broken, words } => {
+                format!("the answer of {host} is not JSON: \"{words}\"")
+            }
+            Self::TooLarge { text, bytes_max } => {
+                format!("{text} is larger than {} MiB", bytes_max / 1024 / 1024)
+            }
+            Self::Timeout { host, after } => {
+                format!("{host} did not answer within {}s", after.as_secs_f64())
+            }
+            Self::Unreachable { host, why } => format!("{host} was not reached: {why}"),
+            Self::Unexpected { host, why } => format!("unexpected answer of {host}: {why}"),
+            Self::NoToken { help, .. } => {
+                format!("{} at {} cannot be read without a token", help.kind.name(), help.host)
+            }
+            Self::Ambiguous { key, trackers: [one, other] } => {
+                format!("`{key}` could be an issue of {} or of {}", one.name(), other.name())
+            }
+            Self::NotAnIssue { what, .. } => what.clone(),
+        }
+    }
+
+    /// Says which command, variable or setting helps.
+    pub fn next(&self) -> String {
+        match self {
+            Self::NotFound { help, token: TokenUse::Missing, .. } => {
+                format!("check the address, or {}", help.sentence())
+            }
+            Self::NotFound { help, token: TokenUse::Sent, .. } => {
+                format!("check the address and what the token may read, or {}", help.sentence())
+            }
+            Self::Refused { sso: Some(address), .. } => {
+                format!("open {address} and authorize the token")
+            }
+            Self::Refused { help, .. } | Self::NoToken { help } => help.sentence(),
+            Self::Limited { host, .. } => {
+                format!("wait until then; a token usually raises the limit of {host}")
+            }
+            Self::NotJson { .. } => {
+                "check that the address is the one of the tracker itself, and whether a proxy or a \
+                 sign-in page is between"
+                    .to_owned()
+            }
+            Self::TooLarge { .. } => {
+                "save what matters of it as text, and give that as the request".to_owned()
+            }
+            Self::Timeout { .. } => "try again, or set HTTPS_PROXY if a proxy is needed".to_owned(),
+            Self::Unreachable { .. } => {
+                "check the address and the network; HTTPS_PROXY names a proxy, SSL_CERT_FILE the \
+                 certificates to trust"
+                    .to_owned()
+            }
+            Self::Unexpected { .. } => {
+                "try again, or save the issue as JSON and use `--issue FILE`".to_owned()
+            }
+            Self::Ambiguous { trackers: [one, other], .. } => format!(
+                "set which of `{}` and `{}` has bare keys, or give the address of the issue",
+                one.as_str(),
+                other.as_str()
+            ),
+            Self::NotAnIssue { next, .. } => next.clone(),
+        }
+    }
+}
+
+impl fmt::Display for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what())
+    }
+}
+
+impl std::error::Error for HostError {}
+
+impl TokenHelp {
+    fn sentence(&self) -> String {
+        let Self { kind, host, variable, .. } = self;
+        let set = match self.trust {
+            HostTrust::Named => format!("set {variable}"),
+            // A variable that is set already would not be sent there.
+            HostTrust::Guessed => {
+                let kind = kind.as_str();
+                format!("add {host} as {kind} to the hosts of your settings and set {variable}")
+            }
+        };
+        match &self.login {
+            Some(login) => format!("{set}, or run: {login}"),
+            None => set,
+        }
+    }
+}
+
+fn utc(seconds: i64) -> String {
+    let time = Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX);
+    time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}

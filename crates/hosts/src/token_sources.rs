@@ -1,0 +1,98 @@
+//! Where tokens come from: variables, the hosts' own programs, and git.
+//!
+//! The caller gives the environment and a way to run a program; nothing is read or started here.
+//!
+//! Invariant: a variable names no host, so what it holds is only sent to hosts that a person named (see [`HostTrust`]).
+//! What a program says is for the host it was asked about.
+//!
+//! [`HostTrust`]: crate::error::HostTrust
+
+use crate::{
+    address::Address,
+    host_token::{HostToken, TokenGiver},
+    host_tokens::HostTokens,
+    origin::WebOrigin,
+    registry,
+    tracker::{IssueAccess, Tracker},
+};
+
+/// A program that may know a token. It prints to its standard output, and is asked for a few seconds at most.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenCommand {
+    pub program: String,
+    pub args: Vec<String>,
+    pub stdin: String,
+    /// Variables that it gets besides: no program may ask a person.
+    pub variables: Vec<(&'static str, &'static str)>,
+}
+
+impl HostTokens {
+    /// Looks for a token for an address. `run` returns what a program printed, if it ended well.
+    pub fn find(
+        address: &Address,
+        env: &dyn Fn(&str) -> Option<String>,
+        run: &dyn Fn(&TokenCommand) -> Option<String>,
+    ) -> Self {
+        let tracker = registry::tracker(address.kind);
+        let found = from_variables(tracker, address, env)
+            .or_else(|| from_program(tracker, address, run))
+            .map(|text| (text, TokenGiver::Host))
+            .or_else(|| from_git(tracker, address, run).map(|text| (text, TokenGiver::Git)));
+        let api = WebOrigin::of_url(&tracker.api(&address.site));
+        let authorize = |token: &str| tracker.authorization(token, env);
+        let token = found.and_then(|(text, source)| HostToken::new(&text, source, authorize));
+        api.zip(token).map_or_else(Self::none, |(api, token)| Self::one(api, token))
+    }
+}
+
+fn from_variables(
+    tracker: &dyn Tracker,
+    address: &Address,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Option<String> {
+    let names = tracker.variables(&address.site);
+    let mut values = names.iter().filter(|_| address.is_named()).filter_map(|name| env(name));
+    values.find(|value| !value.trim().is_empty())
+}
+
+fn from_program(
+    tracker: &dyn Tracker,
+    address: &Address,
+    run: &dyn Fn(&TokenCommand) -> Option<String>,
+) -> Option<String> {
+    let mut words = tracker.token_program(address.host())?.into_iter();
+    let (program, args) = (words.next()?, words.collect());
+    let command = TokenCommand {
+        program,
+        args,
+        stdin: String::new(),
+        variables: vec![("GH_PROMPT_DISABLED", "1"), ("NO_PROMPT", "1")],
+    };
+    run(&command).filter(|text| !text.trim().is_empty())
+}
+
+fn from_git(
+    tracker: &dyn Tracker,
+    address: &Address,
+    run: &dyn Fn(&TokenCommand) -> Option<String>,
+) -> Option<String> {
+    if tracker.access() != IssueAccess::Repositories {
+        return None;
+    }
+    let host = address.host();
+    let answer = run(&TokenCommand {
+        program: "git".to_owned(),
+        args: vec!["credential".to_owned(), "fill".to_owned()],
+        stdin: format!("protocol=https\nhost={host}\n\n"),
+        variables: vec![
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_ASKPASS", ""),
+            ("SSH_ASKPASS", ""),
+            ("GCM_INTERACTIVE", "never"),
+        ],
+    })?;
+    let value =
+        |key: &str| answer.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+    let is_same = value("host").is_none_or(|said| said.eq_ignore_ascii_case(host));
+    value("password").filter(|password| is_same && !password.trim().is_empty()).map(str::to_owned)
+}

@@ -1,0 +1,138 @@
+//! What Forge has to know of a tracker to read its issues.
+//!
+//! The trackers themselves are a file each, listed in [`crate::registry`].
+//!
+//! Invariant: the words of a tracker (paths, fields, variables) are in its file and nowhere else.
+
+use serde_json::Value;
+
+use crate::{
+    address::{Address, IssueName, Site},
+    client::Client,
+    error::{HostError, TokenHelp},
+    issue::Issue,
+    kind::Kind,
+};
+
+/// A tracker of issues.
+pub(crate) trait Tracker: Sync {
+    fn kind(&self) -> Kind;
+
+    /// Says whether a host is one of the tracker's own, by its whole name.
+    fn has_host(&self, host: &str) -> bool;
+
+    /// Returns how the names of its other hosts usually begin, without the dot.
+    fn host_prefix(&self) -> Option<&'static str>;
+
+    /// Says what the path of an address is, if it is of this tracker.
+    fn locate(&self, path: &[&str]) -> Option<Located>;
+
+    /// Says whether a path is so peculiar that it tells the tracker.
+    fn has_own_shape(&self, path: &[&str]) -> bool;
+
+    /// Returns an unauthenticated question that only this tracker answers.
+    fn question(&self) -> Option<KindQuestion>;
+
+    /// Returns the address for people.
+    fn page(&self, site: &Site, name: &IssueName) -> String;
+
+    /// Returns where its interface begins, without a slash at the end.
+    fn api(&self, site: &Site) -> String;
+
+    /// Returns the headers that its interface wants.
+    fn headers(&self) -> &'static [(&'static str, &'static str)];
+
+    /// Returns the variables that may hold a token for a site, the best one first.
+    fn variables(&self, site: &Site) -> &'static [&'static str];
+
+    /// Returns the arguments of the program that knows a token for a host, with the program first.
+    fn token_program(&self, host: &str) -> Option<Vec<String>>;
+
+    /// Returns the command with which a person signs in.
+    fn login(&self, host: &str) -> Option<String>;
+
+    /// Says whether issues can be read without a token, and whether git knows one.
+    fn access(&self) -> IssueAccess;
+
+    /// Returns the value of the header `Authorization`.
+    fn authorization(&self, token: &str, env: &dyn Fn(&str) -> Option<String>) -> String;
+
+    /// Reads an issue as the interface gives it and as people save it. None if it is not of this tracker.
+    fn parse(&self, value: &Value, points_field: &str) -> Option<Result<Issue, String>>;
+
+    /// Fetches an issue with its comments.
+    fn fetch(
+        &self,
+        client: &Client<'_>,
+        address: &Address,
+        points_field: &str,
+    ) -> Result<Issue, HostError>;
+
+    /// Returns how a person gives this tracker a token.
+    fn help(&self, address: &Address) -> TokenHelp {
+        let (site, trust) = (&address.site, address.trust);
+        let host = site.origin.host();
+        let variable = self.variables(site).first().copied();
+        let variable = variable.expect("a tracker has a variable for its token");
+        let login = self.login(host);
+        TokenHelp { kind: self.kind(), host: host.to_owned(), trust, variable, login }
+    }
+}
+
+/// The thing that the path of an address names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Located {
+    /// An issue, in an installation below a path.
+    Issue { name: IssueName, prefix: String },
+    /// A pull request or merge request.
+    PullRequest,
+}
+
+/// A question that only one tracker answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KindQuestion {
+    pub(crate) path: &'static str,
+    /// Says whether a status and JSON are this tracker's.
+    pub(crate) is_answer: fn(u16, &Value) -> bool,
+}
+
+/// How open the issues of a tracker can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IssueAccess {
+    /// A host of repositories: public issues are for all, and git may know a token.
+    Repositories,
+    /// Nothing is read without a token.
+    TokenOnly,
+}
+
+impl Located {
+    /// Returns an issue in an installation at the root of its host.
+    pub(crate) fn at_root(name: IssueName) -> Self {
+        Self::Issue { name, prefix: String::new() }
+    }
+}
+
+/// Says that an answer has no issue in it.
+pub(crate) fn parsed(
+    client: &Client<'_>,
+    issue: Option<Result<Issue, String>>,
+) -> Result<Issue, HostError> {
+    let issue = issue.unwrap_or_else(|| Err("it is not an issue".to_owned()));
+    issue.map_err(|why| client.unexpected(&why))
+}
+
+/// Returns the project and number of an issue.
+pub(crate) fn number_of(name: &IssueName) -> (&str, u64) {
+    match name {
+        IssueName::Number { project, number } => (project, *number),
+        IssueName::Key(_) => unreachable!("a host of repositories numbers its issues"),
+    }
+}
+
+/// Returns the key of an issue.
+pub(crate) fn key_of(name: &IssueName) -> &str {
+    match name {
+        IssueName::Key(key) => key,
+        IssueName::Number { .. } => unreachable!("a tracker of keys gives every issue one"),
+    }
+}
