@@ -27,6 +27,7 @@ mod open;
 pub mod phases;
 pub mod pull_request;
 mod refused_requests;
+mod short_program;
 pub mod show;
 pub mod spending;
 pub mod start;

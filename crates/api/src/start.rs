@@ -208,15 +208,17 @@ impl Forge {
     fn ready(&self, request: &Request, asks: &mut dyn Asks) -> Result<Ready, Error> {
         if request.issue.is_none() {
             refuse_path(&request.text)?;
-            refuse_words(request)?;
         }
         let repository = &self.home.repository;
         let base = repository.head();
         let mut settings = self.settings_at(base.as_deref())?;
         let issue = match &request.issue {
             Some(path) => Some(Issue::read(path, &settings.effort.story_points)?),
-            None => None,
+            None => Issue::fetch(&request.text, &settings, repository, asks).transpose()?,
         };
+        if issue.is_none() {
+            refuse_words(request)?;
+        }
         let catalog = Catalog::from_commit(repository, base.as_deref());
         let catalog = catalog.with_pipelines(&settings.pipelines);
         let name = request.flow.as_ref().map_or(&*settings.flow, String::as_str).to_owned();
@@ -232,7 +234,7 @@ impl Forge {
         let mut params = given_params(request, &found.flow)?;
         self.refuse_unready(&found, base.as_deref(), &params)?;
         let mut why = BTreeMap::new();
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = issue.iter().filter_map(|issue| issue.note.clone()).collect();
         if let (Some(_), Some(effort)) = (&request.effort, params.get(EFFORT)) {
             why.insert(EFFORT.to_owned(), format!("set by --effort {effort}"));
         }
@@ -243,7 +245,7 @@ impl Forge {
             params.insert(SOURCE.to_owned(), tracker.to_owned());
             // Where the run could not tell whoever asked, it goes on without.
             if self.refuse_unready(&found, base.as_deref(), &params).is_ok() {
-                why.insert(SOURCE.to_owned(), "from the file of --issue".to_owned());
+                why.insert(SOURCE.to_owned(), "from the issue".to_owned());
             } else {
                 params.remove(SOURCE);
                 notes.push(

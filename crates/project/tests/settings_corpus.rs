@@ -55,6 +55,11 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ("land.branch", "\"a/{run}/b\"", "\"work\"", "\"{date}\""),
     ("land.record", "\"none\"", "\"summary\"", "\"nothing\""),
     ("effort.story_points", "\"points\"", "\"customfield_10016\"", "\"\""),
+    ("hosts.github", "[\"git.example.com\"]", "[]", "[\"a/b\"]"),
+    ("hosts.gitlab", "[\"a:8443\"]", "[]", "[\"-a\"]"),
+    ("hosts.gitea", "[\"a\", \"b.c\"]", "[]", "[\"a:0\"]"),
+    ("hosts.jira", "\"https://a.b/c\"", "\"http://localhost:1\"", "\"http://a.b\""),
+    ("hosts.keys", "\"jira\"", "\"linear\"", "\"github\""),
     ("notify.command", "[\"mail\"]", "[\"/a b\", '--c']", "[]"),
     (
         "notify.webhook",

@@ -8,18 +8,13 @@
 
 use std::{
     borrow::Cow,
-    io::Read as _,
-    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Duration,
 };
 
 use forge_agents::{AgentKind, registry};
-use forge_driver::{
-    Error,
-    local_executor::{wait_for, watch},
-};
+use forge_driver::Error;
 use forge_project::{
     executables::in_path,
     personal_dirs::state_dir,
@@ -28,20 +23,16 @@ use forge_project::{
     trust::Trust,
 };
 use forge_workspace::Repository;
-use rustix::{
-    event::{PollFd, PollFlags},
-    fs::{Access, OFlags, access, fcntl_setfl},
-    process::{Pid, Signal, kill_process_group},
-};
+use rustix::fs::{Access, access};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
+
+use crate::short_program::answer_within;
 
 /// The setting that names the agent of all roles.
 const AGENT_KEY: &str = "agent";
 /// How long a program may take to say its version. On a busy machine some need more than ten seconds.
 const VERSION_WAIT: Duration = Duration::from_secs(20);
-/// The most bytes of what it says that are looked at.
-const VERSION_BYTES_MAX: usize = 4 * 1024;
 /// What a program gets of the environment that is only asked for its version.
 const VERSION_ENVIRONMENT: &[&str] = &["HOME", "LANG", "LC_ALL", "PATH"];
 
@@ -360,40 +351,9 @@ pub(crate) fn version_of(table: &AgentTable, program: &Path) -> Option<Result<St
 fn version_within(program: &Path, args: &[&str], wait: Duration) -> Result<String, String> {
     let passed = std::env::vars_os()
         .filter(|(name, _)| VERSION_ENVIRONMENT.iter().any(|known| name == known));
-    let mut child = Command::new(program)
-        .args(args)
-        .env_clear()
-        .envs(passed)
-        .env("TERM", "dumb")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
-        .map_err(|error| format!("it cannot be started: {error}"))?;
-    let end = watch(&child).and_then(|handle| {
-        wait_for(&mut [PollFd::new(&handle, PollFlags::IN)], wait)?;
-        child.try_wait()
-    });
-    // Whoever is left of it, or did not end, ends now. What it said is in the pipe, which is small.
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _is_gone_already = kill_process_group(group, Signal::KILL);
-    }
-    let _is_gone_already = child.wait();
-    let status = end.map_err(|error| format!("it cannot be waited for: {error}"))?;
-    let Some(status) = status else {
-        return Err(format!("it did not print its version within {wait:?}"));
-    };
-    if !status.success() {
-        return Err(format!("it does not print its version ({status})"));
-    }
-    let mut said = vec![0; VERSION_BYTES_MAX];
-    let mut out = child.stdout.take().expect("its output is piped");
-    let read = fcntl_setfl(&out, OFlags::NONBLOCK)
-        .map_err(std::io::Error::from)
-        .and_then(|()| out.read(&mut said))
-        .unwrap_or(0);
-    let said = String::from_utf8_lossy(&said[..read]).into_owned();
+    let mut command = Command::new(program);
+    command.args(args).env_clear().envs(passed).env("TERM", "dumb").stderr(Stdio::null());
+    let said = answer_within(command, "", wait)?;
     numbers_in(&said).ok_or_else(|| "it prints no version".to_owned())
 }
 

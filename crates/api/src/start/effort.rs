@@ -8,8 +8,6 @@
 //!
 //! Invariant: the same text and points always give the same answer.
 
-use serde_json::Value;
-
 /// Words that say that much is to change.
 const LARGE: [&str; 12] = [
     "architecture",
@@ -83,11 +81,6 @@ pub(super) fn detect(
     })
 }
 
-/// Returns the points of an issue, if they say anything: a number above zero.
-pub(super) fn points(value: Option<&Value>) -> Option<f64> {
-    value?.as_f64().filter(|points| points.is_finite() && *points > 0.0)
-}
-
 fn effort_for_points(points: f64) -> &'static str {
     if points <= POINTS_SMALL {
         "S"
@@ -146,17 +139,6 @@ mod tests {
             assert_eq!(detected("fix a typo", Some(points)).0, effort, "{points}");
         }
         assert_eq!(detected("x", Some(3.0)).1, "3 story points in f");
-    }
-
-    #[test]
-    fn points_that_say_nothing_fall_through() {
-        let none = ["null", "0", "-3", "\"5\"", "[5]", "{}", "true", "0.0"];
-        for value in none {
-            let value: Value = serde_json::from_str(value).unwrap();
-            assert_eq!(points(Some(&value)), None, "{value}");
-        }
-        assert_eq!(points(None), None);
-        assert_eq!(points(Some(&serde_json::json!(5))), Some(5.0));
     }
 
     #[test]

@@ -63,10 +63,7 @@ pub(super) fn refuse_words(request: &Request) -> Result<(), Error> {
     let is_alone = first.len() == text.len();
     let lower = first.to_ascii_lowercase();
     match ADDRESS.captures(&lower) {
-        Some(found) if is_alone => {
-            let path = found.get(2).map_or("", |path| &first[path.range()]);
-            return Err(cannot_fetch(first, &found[1], path));
-        }
+        Some(_) if is_alone => return Err(no_issue(first)),
         None if MEANT_AS_ADDRESS.is_match(&lower) => {
             let what = format!("`{}` is not a valid URL", shown(first));
             return Err(refused(what));
@@ -122,50 +119,12 @@ fn refuse_flags(request: &Request, text: &str) -> Result<(), Error> {
     ))
 }
 
-/// Returns what an address alone is, and how to go on: nothing is fetched yet.
-fn cannot_fetch(address: &str, host: &str, path: &str) -> Error {
-    let words: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let (what, fetch) = match words.as_slice() {
-        [owner, repo, "issues", number, ..] if host == "github.com" && is_number(number) => {
-            ("a GitHub issue", format!("gh api repos/{owner}/{repo}/issues/{number} > issue.json"))
-        }
-        [_, _, "pull", ..] if host == "github.com" => {
-            return refused(format!("`{}` is a pull request, not an issue", shown(address)));
-        }
-        [.., "browse", key] if is_issue_key(key) => (
-            "a Jira issue",
-            format!(
-                "curl -u \"$JIRA_USER:$JIRA_TOKEN\" https://{host}/rest/api/3/issue/{key} > issue.json"
-            ),
-        ),
-        _ if host == "github.com" || host.ends_with(".atlassian.net") => {
-            return refused(format!(
-                "`{}` is not an issue URL, such as https://github.com/OWNER/REPO/issues/7 or \
-                 https://HOST/browse/KEY-7",
-                shown(address)
-            ));
-        }
-        _ => {
-            return refused(format!(
-                "`{}` is a URL that Forge cannot read; describe what you want",
-                shown(address)
-            ));
-        }
-    };
-    Error::usage(
-        format!("`{}` is {what}, which this version cannot fetch", shown(address)),
-        format!("save it and name the file:\n  {fetch}\n  forge run --issue issue.json"),
-    )
-}
-
-/// `KEY-7`
-fn is_issue_key(key: &str) -> bool {
-    let Some((project, number)) = key.rsplit_once('-') else { return false };
-    project.starts_with(|c: char| c.is_ascii_uppercase())
-        && project.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-        && !number.is_empty()
-        && number.bytes().all(|b| b.is_ascii_digit())
+/// Says that an address is of no issue.
+fn no_issue(address: &str) -> Error {
+    refused(format!(
+        "`{}` is not the address of an issue, such as https://github.com/OWNER/REPO/issues/7",
+        shown(address)
+    ))
 }
 
 /// Returns a refusal with two requests that would be taken.
@@ -269,17 +228,9 @@ mod tests {
     }
 
     #[test]
-    fn an_issue_by_its_address_is_refused_with_the_way_to_go_on() {
-        let next = |text: &str| {
-            refuse_words(&Request::new(text)).expect_err(text).next.unwrap_or_default()
-        };
-        let github = next("https://github.com/o/r/issues/42");
-        assert!(github.contains("gh api repos/o/r/issues/42"), "{github}");
-        let jira = next("https://me.atlassian.net/browse/AB2-1");
-        assert!(jira.contains("https://me.atlassian.net/rest/api/3/issue/AB2-1"), "{jira}");
-        assert!(jira.contains("forge run --issue issue.json"), "{jira}");
-        assert!(why("https://github.com/o/r/pull/42").contains("pull request"));
-        assert!(why("https://github.com/o/r").contains("not an issue URL"));
-        assert!(why("https://example.org/x").contains("cannot read"));
+    fn an_address_that_is_of_no_issue_is_refused() {
+        for text in ["https://github.com/o/r", "https://example.org/x"] {
+            assert!(why(text).contains("is not the address of an issue"), "{}", why(text));
+        }
     }
 }

@@ -414,7 +414,7 @@ mod tests {
             ("a = 1\n", "limits.at_once", "3", "unknown key `a`"),
             ("limits = 3\n", "limits.at_once", "3", "`limits` is not a table"),
             ("[agent]\n", "agent", "scripted", "`agent` is a table"),
-            ("", "limits.at_once", "0", "limits.at_once: invalid value: 0"),
+            ("", "limits.at_once", "0", "limits.at_once: 0 is not a valid value"),
             ("", "limits.at_onc", "3", "did you mean `limits.at_once`?"),
             ("", "budget", "3", "did you mean `limits.budget`?"),
             ("", "", "3", "unknown key ``"),
@@ -458,8 +458,8 @@ mod tests {
         let left = left.replace("model = \"x\"\r\n", "");
         assert_eq!(fs::read_to_string(&path).unwrap(), left);
         for (key, expected) in [
-            ("limits.at_once", "`limits.at_once` is not set in this file"),
-            ("agents.other.model", "`agents.other.model` is not set in this file"),
+            ("limits.at_once", "`limits.at_once` is not set in"),
+            ("agents.other.model", "`agents.other.model` is not set in"),
             ("limits.at_onc", "did you mean `limits.at_once`?"),
             ("limits", "unknown key `limits`"),
         ] {

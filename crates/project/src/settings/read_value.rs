@@ -69,19 +69,20 @@ pub(super) fn check(path: &str, text: &str) -> Result<(), Flaw> {
     };
     let at = error.span().map_or(0, |span| span.start.saturating_sub(before.len()));
     let message = error.message().trim();
-    let what = match (SettingKey::find(path), message.split_once(", expected")) {
-        // What serde says repeats the whole text, and expects something in the words of Rust.
-        (Some(key), Some((why, _))) => {
+    // What serde says repeats the whole text, and expects something in the words of Rust.
+    let (why, expects) = message.split_once(", expected").unwrap_or((message, ""));
+    let what = match (SettingKey::find(path), Some(expects).filter(|rest| !rest.is_empty())) {
+        (Some(key), expects) => {
             let begins = ["invalid type", "invalid value", "unknown variant"];
-            let is_wrong_as_a_whole = begins.iter().any(|begin| why.starts_with(begin));
-            let why = if is_wrong_as_a_whole && !text.starts_with(['[', '{']) {
-                format!("{} is not a valid value", cut(text))
-            } else {
-                cut(why)
+            let is_wrong_as_a_whole =
+                begins.iter().any(|begin| why.starts_with(begin)) && !text.starts_with(['[', '{']);
+            let why = match (is_wrong_as_a_whole, expects) {
+                (true, _) => format!("{} is not a valid value", cut(text)),
+                (false, Some(_)) => cut(why),
+                (false, None) => why.to_owned(),
             };
             format!("{path}: {why}; expected {}", key.row.meaning().may_be)
         }
-        (Some(key), None) => format!("{path}: {message}; expected {}", key.row.meaning().may_be),
         (None, Some(_)) => format!("unknown key `{}`{}", cut(path), hint(path)),
         (None, None) => message.to_owned(),
     };
@@ -242,9 +243,9 @@ mod tests {
             (
                 "limits.at_once",
                 "0",
-                "limits.at_once: invalid value: 0; expected a whole number between 1 and 1024",
+                "limits.at_once: 0 is not a valid value; expected a whole number between 1 and 1024",
             ),
-            ("limits.at_once", "many", "limits.at_once: invalid type: string \"many\""),
+            ("limits.at_once", "many", "limits.at_once: \"many\" is not a valid value"),
             (
                 "limits.budget",
                 "much",

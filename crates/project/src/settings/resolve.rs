@@ -327,8 +327,8 @@ impl Settings {
 }
 
 /// Returns true if only a person may set a key.
-fn is_personal(path: &str) -> bool {
-    path == "workspace.root" || path.starts_with("accounts.")
+pub(super) fn is_personal(path: &str) -> bool {
+    path == "workspace.root" || path.starts_with("accounts.") || path.starts_with("hosts.")
 }
 
 /// Returns true if a program is a path from somewhere, and not a name that is looked for.

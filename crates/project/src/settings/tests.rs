@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use forge_core::money::Money;
 
+use super::resolve::is_personal;
 use super::{
     keys::{SettingKey, hint},
     layers::LayeredSettings,
@@ -73,15 +74,19 @@ fn an_unknown_key_names_its_line_and_the_nearest_right_one() {
 #[test]
 fn a_value_that_cannot_be_names_its_line_and_what_it_may_be() {
     for (text, line, expected) in [
-        ("[limits]\nat_once = 0", 2, "limits.at_once: invalid value: 0; expected a whole number"),
-        ("[limits]\nat_once = -1", 2, "limits.at_once: invalid value: integer `-1`; expected"),
+        (
+            "[limits]\nat_once = 0",
+            2,
+            "limits.at_once: 0 is not a valid value; expected a whole number",
+        ),
+        ("[limits]\nat_once = -1", 2, "limits.at_once: -1 is not a valid value; expected"),
         ("[limits]\nat_once = 1025", 2, "between 1 and 1024"),
-        ("[limits]\nat_once = 1.5", 2, "limits.at_once: invalid type: floating point `1.5`"),
-        ("[limits]\nat_once = \"8\"", 2, "limits.at_once: invalid type: string \"8\""),
+        ("[limits]\nat_once = 1.5", 2, "limits.at_once: 1.5 is not a valid value"),
+        ("[limits]\nat_once = \"8\"", 2, "limits.at_once: \"8\" is not a valid value"),
         ("[limits]\nbudget = \"much\"", 2, "limits.budget: \"much\" is not an amount"),
-        ("[limits]\nbudget = 3", 2, "integer `3`; expected an amount"),
+        ("[limits]\nbudget = 3", 2, "3 is not a valid value; expected an amount"),
         ("agent = \"claudius\"", 1, "unknown agent `claudius`"),
-        ("agent = 3", 1, "agent: invalid type: integer `3`; expected \"scripted\""),
+        ("agent = 3", 1, "agent: 3 is not a valid value; expected \"scripted\""),
         ("agent = \"scripted", 1, ""),
         ("[verify]\ncommands = \"cargo test\"", 2, "expected a list of commands"),
         ("[verify]\ncommands = [\n\"a\",\n3]", 4, "verify.commands: invalid type: integer `3`"),
@@ -92,7 +97,11 @@ fn a_value_that_cannot_be_names_its_line_and_what_it_may_be() {
             "verify.final: wanted string or table; expected \"pristine\" or \"cached\"",
         ),
         ("[verify]\ntimeout_minutes = 1441", 2, "between 1 and 1440"),
-        ("[verify]\noutput_mib = 2026-01-01", 2, "verify.output_mib: invalid type"),
+        (
+            "[verify]\noutput_mib = 2026-01-01",
+            2,
+            "verify.output_mib: 2026-01-01 is not a valid value",
+        ),
         (
             "[workspace]\nclaims = { a = 1 }",
             2,
@@ -124,7 +133,9 @@ fn what_is_wrong_in_a_layer_names_that_layer() {
         let name = &files.into_iter().flatten().next().unwrap().name;
         let error = Settings::from_sources(&sources).unwrap_err();
         assert!(
-            error.what.starts_with(&format!("{name}, line 3: limits.at_once: invalid value: 0")),
+            error
+                .what
+                .starts_with(&format!("{name}, line 3: limits.at_once: 0 is not a valid value")),
             "{error}"
         );
     }
@@ -136,7 +147,7 @@ fn what_is_wrong_in_a_layer_names_that_layer() {
     );
     let flags = pair("limits.at_once", "0");
     let error = Settings::from_sources(&Sources { flags, ..Sources::default() }).unwrap_err();
-    assert!(error.what.starts_with("limits.at_once: invalid value: 0"), "{error}");
+    assert!(error.what.starts_with("limits.at_once: 0 is not a valid value"), "{error}");
     let flags = pair("limits.atonce", "1");
     let error = Settings::from_sources(&Sources { flags, ..Sources::default() }).unwrap_err();
     assert_eq!(error.what, "unknown key `limits.atonce`; did you mean `limits.at_once`?");
@@ -188,7 +199,7 @@ fn no_checks_by_word_is_not_the_same_as_no_word() {
     assert_eq!(none.verify.commands, Some(Vec::new()));
     assert_eq!(none.freeze(AgentChoice::Nobody).verify.from, VerifyFrom::Settings);
     let notes = none.notes().join("\n");
-    assert!(notes.contains("(forge.toml:2)") && notes.contains("unverified, never passed"));
+    assert!(notes.contains("(forge.toml:2)") && notes.contains("every result is unverified"));
     assert_eq!(read("").unwrap().freeze(AgentChoice::Nobody).verify.from, VerifyFrom::Nothing);
 }
 
@@ -376,6 +387,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("land.branch", &["forge/{run}", "x", "a/{words}/{id}"]),
     ("land.record", &["all", "summary", "none"]),
     ("effort.story_points", &["customfield_10016", "points"]),
+    ("hosts.github", &["[]", "git.example.com"]),
+    ("hosts.gitlab", &["[]", "git.example.com:8443"]),
+    ("hosts.gitea", &["[]", "[\"a\", \"b.c\"]"]),
+    ("hosts.jira", &["https://jira.example.com", "http://127.0.0.1:80/jira"]),
+    ("hosts.keys", &["jira", "linear"]),
     ("work.pages", &["docs/work", "pages"]),
     ("work.engineering", &["docs/engineering"]),
     ("work.escalated", &["continue", "halt"]),
@@ -410,7 +426,7 @@ fn the_highest_layer_that_speaks_wins_and_explain_names_it_and_settings_use_it()
     for _ in 0..300 {
         let mut layers: Vec<Vec<(SettingKey, String)>> = (0..5).map(|_| chance.words()).collect();
         // Only a person may say it.
-        layers[1].retain(|(key, _)| key.path != "workspace.root");
+        layers[1].retain(|(key, _)| !is_personal(&key.path));
         // It goes with neither `like` nor `command`.
         for words in &mut layers {
             words.retain(|(key, _)| key.path.rsplit('.').next() != Some("acp"));
@@ -496,7 +512,7 @@ fn the_example_in_the_documents_is_right_and_has_every_key() {
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let settings = read(example).unwrap();
     // What only a person may say is not in an example of the repository's file.
-    for key in fixed_keys().filter(|key| key.path != "workspace.root") {
+    for key in fixed_keys().filter(|key| !is_personal(&key.path)) {
         let said = settings.explain(&key.path).unwrap().said;
         assert_eq!(said[0].layer, Layer::Repo, "the example says nothing about {}", key.path);
         if matches!(shipped_of(&said), Some(Value::Count(_))) {

@@ -18,9 +18,9 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::values::{
     AGENT_NAME_PATTERN, AccountVariable, AgentName, BranchTemplate, Count, Day, Dollars, FilePath,
-    ModelName, PagesFolder, PathPattern, PipelineName, PipelinePhase, PlainName, PriceLine,
-    ProgramLine, ROLE_NAME_PATTERN, RelPath, RoleName, RunBudget, ShellCommand, VariableName,
-    Webhook, cut,
+    HostName, ModelName, PagesFolder, PathPattern, PipelineName, PipelinePhase, PlainName,
+    PriceLine, ProgramLine, ROLE_NAME_PATTERN, RelPath, RoleName, RunBudget, ShellCommand,
+    SiteAddress, VariableName, Webhook, cut,
 };
 
 /// More calls than this are never under way at the same time.
@@ -67,6 +67,7 @@ pub struct SettingValues {
     pub verify: VerifySettings,
     pub land: LandSettings,
     pub effort: EffortSettings,
+    pub hosts: HostSettings,
     pub notify: NotifySettings,
     pub work: WorkSettings,
 }
@@ -252,6 +253,30 @@ pub struct EffortSettings {
     pub story_points: PlainName,
 }
 
+/// Where issues are, besides at hosts that are known by their names. A person's own: their tokens are sent there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct HostSettings {
+    /// Hosts that are GitHub Enterprise.
+    pub github: Vec<HostName>,
+    /// Hosts that are GitLab.
+    pub gitlab: Vec<HostName>,
+    /// Hosts that are Gitea or Forgejo.
+    pub gitea: Vec<HostName>,
+    /// The address of Jira, for keys such as PROJ-123.
+    pub jira: Option<SiteAddress>,
+    /// Whose keys such as PROJ-123 are, if both have a token.
+    pub keys: Option<KeyOwner>,
+}
+
+/// A tracker whose issues have keys such as PROJ-123.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyOwner {
+    Jira,
+    Linear,
+}
+
 /// Who is notified of stops, questions and the end. None of it is in a run's snapshot: it is about who is here now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
@@ -434,6 +459,7 @@ impl Default for SettingValues {
             verify: VerifySettings::default(),
             land: LandSettings::default(),
             effort: EffortSettings::default(),
+            hosts: HostSettings::default(),
             notify: NotifySettings::default(),
             work: WorkSettings::default(),
         }

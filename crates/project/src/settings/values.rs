@@ -211,6 +211,38 @@ text_type! {
     }
 }
 
+text_type! {
+    /// A host such as "git.example.com", with its port if that is not the usual one.
+    HostName { "pattern" = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?$", "maxLength" = TEXT_BYTES_MAX } |text| {
+        holds(is_host(text), text, "is not a host such as git.example.com")
+    }
+}
+text_type! {
+    /// An address such as "https://jira.example.com".
+    SiteAddress { "pattern" = "^https?://[!-~]+$", "maxLength" = TEXT_BYTES_MAX } |text| {
+        let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let (host, path) = rest.map(|rest| rest.split_once('/').unwrap_or((rest, ""))).unwrap_or_default();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._~-".contains(c);
+        let is_near = ["127.0.0.1", "localhost"].contains(&host.split(':').next().unwrap_or(host));
+        let is_right = is_host(host) && path.chars().all(is_plain)
+            && (text.starts_with("https://") || is_near) && text.len() <= TEXT_BYTES_MAX;
+        holds(is_right, text, "is not an address such as https://jira.example.com")
+    }
+}
+
+/// Says whether a text is a host, with or without a port.
+fn is_host(text: &str) -> bool {
+    let (name, port) = text.split_once(':').unwrap_or((text, "443"));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
+    let is_edge = |c: char| c == '.' || c == '-';
+    !name.is_empty()
+        && name.chars().all(is_name)
+        && !name.starts_with(is_edge)
+        && !name.ends_with(is_edge)
+        && port.parse::<u16>().is_ok_and(|port| port > 0)
+        && text.len() <= TEXT_BYTES_MAX
+}
+
 /// What a variable of an account is set to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountValue {

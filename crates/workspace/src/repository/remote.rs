@@ -28,6 +28,16 @@ pub struct RemoteHost {
 impl Repository {
     /// Returns the remote that a branch is pushed to: the branch's own, else `origin`, else the only one.
     pub fn remote_for(&self, branch: &str) -> Option<Remote> {
+        let (name, url) = self.remote_name_and_address(branch)?;
+        Some(Remote { host: RemoteHost::parse(&url), name })
+    }
+
+    /// Returns the address of the same remote, as git has it.
+    pub fn remote_address(&self, branch: &str) -> Option<String> {
+        self.remote_name_and_address(branch).map(|(_, url)| url).filter(|url| !url.is_empty())
+    }
+
+    fn remote_name_and_address(&self, branch: &str) -> Option<(String, String)> {
         let line = |args: &[&str]| {
             let git = Git::in_git_dir(&self.common_dir).args(args);
             git.run_line().ok().filter(|line| !line.is_empty())
@@ -42,7 +52,7 @@ impl Repository {
             _ => None,
         })?;
         let url = line(&["remote", "get-url", "--push", &name]).unwrap_or_default();
-        Some(Remote { host: RemoteHost::parse(&url), name })
+        Some((name, url))
     }
 }
 
