@@ -67,7 +67,7 @@ use forge_project::{
 };
 use forge_store::journal::Store;
 use instructions::{INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX, instructions_at};
-use issue::Issue;
+use issue::RequestIssue;
 use params::given_params;
 use validate_text::refuse_words;
 
@@ -213,8 +213,8 @@ impl Forge {
         let base = repository.head();
         let mut settings = self.settings_at(base.as_deref())?;
         let issue = match &request.issue {
-            Some(path) => Some(Issue::read(path, &settings.effort.story_points)?),
-            None => Issue::fetch(&request.text, &settings, repository, asks).transpose()?,
+            Some(path) => Some(RequestIssue::read(path, &settings.effort.story_points)?),
+            None => RequestIssue::fetch(&request.text, &settings, repository, asks).transpose()?,
         };
         if issue.is_none() {
             refuse_words(request)?;

@@ -33,9 +33,9 @@ const ISSUE_BYTES_MAX: u64 = 1024 * 1024;
 /// How long a program may take that knows a token.
 const TOKEN_WAIT: Duration = Duration::from_secs(5);
 
-/// An issue, as far as a run cares.
+/// An issue, as a run takes it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Issue {
+pub(super) struct RequestIssue {
     /// Title, text and comments.
     pub(super) text: String,
     /// Its address, or its name.
@@ -44,11 +44,11 @@ pub(super) struct Issue {
     pub(super) tracker: Kind,
     /// Its story points, if they say anything.
     pub(super) points: Option<f64>,
-    /// What a person should know of it.
+    /// How many older comments it goes without.
     pub(super) note: Option<String>,
 }
 
-impl Issue {
+impl RequestIssue {
     /// Reads the file of an issue. The name of the field with story points is a setting.
     pub(super) fn read(path: &Path, points: &str) -> Result<Self, Error> {
         let next = "gh api repos/OWNER/REPO/issues/7 > issue.json && forge run --issue issue.json";

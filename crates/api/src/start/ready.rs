@@ -11,7 +11,7 @@ use forge_project::{
     settings::{Sessions, Settings},
 };
 
-use crate::start::{cast::Picked, issue::Issue};
+use crate::start::{cast::Picked, issue::RequestIssue};
 
 /// The parameter that says whether the result is offered as a pull request.
 pub(super) const PULL_REQUEST: &str = "pr";
@@ -33,7 +33,7 @@ pub(super) struct Ready {
     pub(super) architecture: Option<String>,
     /// The request as it was given.
     pub(super) text: String,
-    pub(super) issue: Option<Issue>,
+    pub(super) issue: Option<RequestIssue>,
     /// The parameters that were given.
     pub(super) params: BTreeMap<String, String>,
     /// Which rule chose them.
