@@ -3,9 +3,9 @@
 //! Invariant: none of them outlives its time, and none is left behind.
 
 use std::{
-    io::{Read as _, Write as _},
+    io::{self, Read as _, Write as _},
     os::unix::process::CommandExt as _,
-    process::{Command, Stdio},
+    process::{Command, ExitStatus, Stdio},
     time::Duration,
 };
 
@@ -19,18 +19,28 @@ use rustix::{
 /// More is not read, and fits into a pipe.
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
 
+/// Why a program gave no answer.
+#[derive(Debug)]
+pub(crate) enum NoAnswer {
+    NotStarted(io::Error),
+    /// What became of it is not known.
+    Lost(io::Error),
+    Late(Duration),
+    Failed(ExitStatus),
+}
+
 /// Starts a program with this input, and returns what it printed if it ended well in time.
 pub(crate) fn answer_within(
     mut command: Command,
     input: &str,
     wait: Duration,
-) -> Result<String, String> {
+) -> Result<String, NoAnswer> {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .process_group(0)
         .spawn()
-        .map_err(|error| format!("it cannot be started: {error}"))?;
+        .map_err(NoAnswer::NotStarted)?;
     // A short input fits into the pipe; who does not read it has ended.
     let _is_gone_already = child.stdin.take().map(|mut pipe| pipe.write_all(input.as_bytes()));
     let end = watch(&child).and_then(|handle| {
@@ -42,10 +52,9 @@ pub(crate) fn answer_within(
         let _is_gone_already = kill_process_group(group, Signal::KILL);
     }
     let _is_gone_already = child.wait();
-    let status = end.map_err(|error| format!("it cannot be waited for: {error}"))?;
-    let Some(status) = status else { return Err(format!("it does not answer within {wait:?}")) };
+    let Some(status) = end.map_err(NoAnswer::Lost)? else { return Err(NoAnswer::Late(wait)) };
     if !status.success() {
-        return Err(format!("it does not answer ({status})"));
+        return Err(NoAnswer::Failed(status));
     }
     let mut said = vec![0; ANSWER_BYTES_MAX];
     let mut out = child.stdout.take().expect("its output is piped");

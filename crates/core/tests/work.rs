@@ -605,7 +605,7 @@ fn a_record_is_taken_on_by_one_run_at_a_time() {
     assert_eq!(rows.run(&take("r1", None)).unwrap().len(), 1);
     assert_eq!(rows.run(&take("r1", None)).unwrap().len(), 0);
     let refusal = rows.run(&take("r2", None)).unwrap_err().to_string();
-    assert_eq!(refusal, "the run r1 works on `A-S01-T01` already");
+    assert_eq!(refusal, "`A-S01-T01` is worked on by the run r1");
     assert!(rows.run(&take("r2", Some("r0"))).is_err(), "another run has ended, not this one");
     rows.run(&take("r2", Some("r1"))).unwrap();
     assert_eq!(rows.get("A-S01-T01").run.as_deref(), Some("r2"));

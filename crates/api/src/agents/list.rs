@@ -27,7 +27,7 @@ use rustix::fs::{Access, access};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use crate::short_program::answer_within;
+use crate::short_program::{NoAnswer, answer_within};
 
 /// The setting that names the agent of all roles.
 const AGENT_KEY: &str = "agent";
@@ -353,7 +353,12 @@ fn version_within(program: &Path, args: &[&str], wait: Duration) -> Result<Strin
         .filter(|(name, _)| VERSION_ENVIRONMENT.iter().any(|known| name == known));
     let mut command = Command::new(program);
     command.args(args).env_clear().envs(passed).env("TERM", "dumb").stderr(Stdio::null());
-    let said = answer_within(command, "", wait)?;
+    let said = answer_within(command, "", wait).map_err(|why| match why {
+        NoAnswer::NotStarted(error) => format!("it cannot be started: {error}"),
+        NoAnswer::Lost(error) => format!("it cannot be waited for: {error}"),
+        NoAnswer::Late(wait) => format!("it did not print its version within {wait:?}"),
+        NoAnswer::Failed(status) => format!("it does not print its version ({status})"),
+    })?;
     numbers_in(&said).ok_or_else(|| "it prints no version".to_owned())
 }
 
