@@ -23,7 +23,7 @@ const ANSWER_BYTES_MAX: usize = 16 * 1024;
 #[derive(Debug)]
 pub(crate) enum NoAnswer {
     NotStarted(io::Error),
-    /// What became of it is not known.
+    /// Nobody can tell how it ended.
     Lost(io::Error),
     Late(Duration),
     Failed(ExitStatus),
@@ -59,7 +59,7 @@ pub(crate) fn answer_within(
     let mut said = vec![0; ANSWER_BYTES_MAX];
     let mut out = child.stdout.take().expect("its output is piped");
     let read = fcntl_setfl(&out, OFlags::NONBLOCK)
-        .map_err(std::io::Error::from)
+        .map_err(io::Error::from)
         .and_then(|()| out.read(&mut said))
         .unwrap_or(0);
     Ok(String::from_utf8_lossy(&said[..read]).into_owned())
