@@ -167,7 +167,7 @@ impl HostError {
                 "try again, or save the issue as JSON and use `--issue FILE`".to_owned()
             }
             Self::Ambiguous { trackers: [one, other], .. } => format!(
-                "set which of `{}` and `{}` has bare keys, or give the address of the issue",
+                "forge config set hosts.keys {} --user, or {}; or give the address of the issue",
                 one.as_str(),
                 other.as_str()
             ),
@@ -191,8 +191,12 @@ impl TokenHelp {
             HostTrust::Named => format!("set {variable}"),
             // A variable that is set already would not be sent there.
             HostTrust::Guessed => {
-                let kind = kind.as_str();
-                format!("add {host} as {kind} to the hosts of your settings and set {variable}")
+                let setting = if *kind == Kind::Jira {
+                    format!("forge config set hosts.jira https://{host} --user")
+                } else {
+                    format!("forge config set hosts.{} {host} --user", kind.as_str())
+                };
+                format!("{setting}, and set {variable}")
             }
         };
         match &self.login {

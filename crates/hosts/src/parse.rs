@@ -139,7 +139,8 @@ fn parse_key(key: &str, known: &Known<'_>) -> Option<Result<Address, HostError>>
     };
     let site = site.ok_or_else(|| HostError::NotAnIssue {
         what: format!("`{key}` is an issue of Jira, whose address is not known"),
-        next: "set the address of Jira (https://…), or give the address of the issue".to_owned(),
+        next: "forge config set hosts.jira https://… --user, or give the address of the issue"
+            .to_owned(),
     });
     Some(site.map(|site| Address::new(site, kind, name, known)))
 }
@@ -171,7 +172,9 @@ fn ask_kind(origin: &WebOrigin, known: &Known<'_>) -> Result<Kind, HostError> {
     let found = known.http.map_or(Ok(None), |http| ask_all(http, origin))?;
     found.ok_or_else(|| HostError::NotAnIssue {
         what: format!("the kind of tracker at {host} is not known"),
-        next: format!("add {host} to the hosts of your settings as github, gitlab or gitea"),
+        next: format!(
+            "forge config set hosts.gitea {host} --user, or hosts.github, or hosts.gitlab"
+        ),
     })
 }
 

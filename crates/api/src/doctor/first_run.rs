@@ -8,7 +8,11 @@ use std::path::Path;
 
 use forge_agents::AgentKind;
 use forge_driver::Error;
-use forge_project::{commit_files::CommitTree, detect, settings::Settings};
+use forge_project::{
+    commit_files::CommitTree,
+    detect::{self, DetectedCommand},
+    settings::Settings,
+};
 use forge_workspace::Repository;
 
 use super::finding::{HealthFinding, bad, good, note};
@@ -90,13 +94,20 @@ pub(super) fn checks(settings: &Settings, repository: &Repository) -> HealthFind
     let Some(head) = repository.head() else {
         return note("no commit yet, so no checks can be found", "git add . && git commit");
     };
-    let found = CommitTree::open(repository, &head).map(|files| detect::detect(&files).verify);
-    match found.unwrap_or_default().as_slice() {
-        [] => none("no checks found: results stay unverified"),
-        found => {
-            let commands: Vec<&str> = found.iter().map(|found| found.command.as_str()).collect();
-            good(format!("checks: {} (found in the project)", commands.join(", ")))
-        }
+    let found = CommitTree::open(repository, &head).map(|files| detect::detect(&files));
+    let (checks, setup) = found.map(|found| (found.verify, found.setup)).unwrap_or_default();
+    let line = |found: &[DetectedCommand]| {
+        let commands: Vec<&str> = found.iter().map(|found| found.command.as_str()).collect();
+        commands.join(", ")
+    };
+    match (checks.as_slice(), setup.as_slice()) {
+        ([], _) => none("no checks found: results stay unverified"),
+        (checks, []) => good(format!("checks: {} (found in the project)", line(checks))),
+        (checks, setup) => good(format!(
+            "checks: {} (found in the project), after {} in checkouts of Forge",
+            line(checks),
+            line(setup)
+        )),
     }
 }
 

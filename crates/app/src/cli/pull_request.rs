@@ -47,7 +47,7 @@ impl PullRequestArgs {
         let draft = forge.pull_request(&run)?;
         let Some(remote) = draft.remote.as_ref().filter(|_| !self.print && is_installed(GH)) else {
             let (lack, next) = match &draft.remote {
-                None => ("no remote is set", ADD_REMOTE.to_owned()),
+                None => ("no remote is set", format!("{ADD_REMOTE}\n   or: forge pr --print")),
                 Some(_) => ("gh is not installed", line(&draft.push())),
             };
             if self.print || draft.remote.is_some() {

@@ -72,8 +72,7 @@ fn words_that_are_no_request_are_refused_with_examples_and_make_nothing() {
         ("!?!?!?", "only punctuation"),
         ("123 456", "no word in it"),
         ("https:/github.com/o/r/issues/1", "is not a valid URL"),
-        ("https://github.com/o/r/issues/1", "cannot fetch"),
-        ("https://me.atlassian.net/browse/AB-1", "rest/api/3/issue/AB-1"),
+        ("https://github.com/o/r", "is not the address of an issue"),
         ("fix it --effort=Q", "inside the quotes"),
     ] {
         let said = run(&world, &[request]);

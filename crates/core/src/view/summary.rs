@@ -78,6 +78,7 @@ pub fn summarize(id: &str, run: &Run, at: Time) -> SummaryView {
         rest: rest(run),
         started_at: row.started_at,
         waited_ms: row.waited_ms,
+        held_ms: row.held_ms,
         at,
         params: params.collect(),
         base: start.and_then(|start| start.base.clone()),

@@ -196,7 +196,7 @@ fn a_key_counts_only_where_a_tracker_of_keys_is_set_up() {
     let known = Known { with_token: vec![jira, linear], ..Known::default() };
     let error = Address::parse("ENG-12", &known).unwrap().unwrap_err();
     assert!(matches!(&error, HostError::Ambiguous { trackers: [Kind::Jira, Kind::Linear], .. }));
-    assert!(error.next().contains("`jira` and `linear`"), "{}", error.next());
+    assert!(error.next().contains("hosts.keys jira --user, or linear"), "{}", error.next());
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn a_variable_is_not_sent_to_a_host_that_is_only_in_an_address() {
     let address = Address::parse("https://any.example/browse/AB-3", &Known::default());
     let address = address.unwrap().unwrap();
     let error = fetch(&address, &HostTokens::none(), &World::new().http, POINTS).unwrap_err();
-    let next = "add any.example as jira to the hosts of your settings and set JIRA_TOKEN";
+    let next = "forge config set hosts.jira https://any.example --user, and set JIRA_TOKEN";
     assert_eq!(error.next(), next);
 }
 

@@ -54,11 +54,13 @@ fn head(view: &SummaryView, text: &mut String) {
     line!(text, "# {}", plain(&shorten(&view.title, 80)));
     line!(text);
     let id = id(view);
-    let waited = match view.waited_ms {
-        0..1_000 => String::new(),
-        waited => format!(" (waited {} for a person)", span(waited)),
-    };
-    let took = format!("{}{waited}", span(time_at_work(view)));
+    let asked = view.waited_ms.saturating_sub(view.held_ms);
+    let idle = [(asked, "waited ", " for a person"), (view.held_ms, "not running for ", "")];
+    let idle = idle.iter().filter(|(ms, _, _)| *ms >= 1_000);
+    let idle: Vec<String> =
+        idle.map(|(ms, before, after)| format!("{before}{}{after}", span(*ms))).collect();
+    let idle = if idle.is_empty() { String::new() } else { format!(" ({})", idle.join(", ")) };
+    let took = format!("{}{idle}", span(time_at_work(view)));
     let cost = view.total.amount().to_text();
     line!(text, "Summary of run {id}: {}, {took}, cost {cost}.", view.standing.label());
     line!(text);

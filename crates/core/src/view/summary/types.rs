@@ -39,9 +39,12 @@ pub struct SummaryView {
     pub why: String,
     pub rest: RemainingWork,
     pub started_at: Time,
-    /// How long it waited for a person with nothing under way, in milliseconds.
+    /// How long nothing was under way, in milliseconds: it waited for a person, or stood still.
     #[serde(default)]
     pub waited_ms: u64,
+    /// How much of that it was paused, stopped or not driven.
+    #[serde(default)]
+    pub held_ms: u64,
     /// The time of the summary.
     pub at: Time,
     /// The value of every parameter, and how it was chosen if the user did not give it.
