@@ -248,7 +248,7 @@ fn settings_that_are_wrong_are_refused_with_their_line() {
         ("agnt = \"scripted\"", &["line 1", "did you mean `agent`?"]),
         ("agent = \"claudius\"", &["unknown agent `claudius`"]),
         ("agent = 3", &["line 1"]),
-        ("[limits]\nat_once = 0", &["limits.at_once: invalid value: 0"]),
+        ("[limits]\nat_once = 0", &["limits.at_once: 0 is not a valid value"]),
         ("[limits]\nat_once = -1", &["line 2"]),
         ("[limits]\nat_once = 99999", &["limits.at_once"]),
         ("[limits]\nbudget = \"much\"", &["limits.budget"]),

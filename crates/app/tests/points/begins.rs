@@ -15,7 +15,7 @@ fn refused(project: &Project, request: &[&str], why: &str) {
     let said = run(project, request);
     assert_eq!(said.code, WRONG, "{request:?}: {said}");
     has(&said.err, &["error: ", why]);
-    let next = ["help: forge ", "or: forge run ", "help: save it"];
+    let next = ["help: forge ", "or: forge run ", "help: give the address"];
     assert!(next.iter().any(|next| said.err.contains(next)), "{request:?}: {said}");
     assert_eq!(said.out, "");
     assert!(project.world.is_untouched(), "{request:?}");
@@ -186,11 +186,11 @@ fn a_request_that_says_nothing_about_software_is_refused_with_the_reason_and_two
 }
 
 #[test]
-fn the_address_of_an_issue_is_refused_with_how_to_save_it_and_the_saved_one_is_taken() {
+fn an_address_that_is_of_no_issue_is_refused_and_a_saved_issue_is_taken() {
     let project = Project::new("");
     for (address, how) in [
-        ("https://me.atlassian.net/browse/AB-1", "rest/api/3/issue/AB-1"),
-        ("https://github.com/o/r/issues/7", "gh api repos/o/r/issues/7"),
+        ("https://github.com/o/r", "is not the address of an issue"),
+        ("https://github.com/o/r/pull/7", "is a pull request, not an issue"),
     ] {
         refused(&project, &["--effort", "S", address], how);
     }

@@ -95,8 +95,7 @@ fn at_a_terminal_what_is_no_request_is_refused_with_examples_and_the_terminal_is
         // Point 2.
         ("Boil the carrots until soft", "It is a recipe for soup."),
         // Point 3.
-        ("https://github.com/o/r/issues/7", "gh api repos/o/r/issues/7"),
-        ("https://me.atlassian.net/browse/AB-1", "rest/api/3/issue/AB-1"),
+        ("https://github.com/o/r", "is not the address of an issue"),
     ] {
         let mut person = Person::at(&project.world, &run(&["--effort", "S", request]));
         assert_eq!(person.end(), WRONG, "{request:?}: {}", person.screen());
