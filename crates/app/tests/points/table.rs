@@ -42,7 +42,7 @@ const CELLS: &[(&[u8], Place, By)] = &[
         Tests(&[
             "begins::what_is_no_request_is_refused_with_examples_and_nothing_is_made",
             "begins::a_request_that_says_nothing_about_software_is_refused_with_the_reason_and_two_examples",
-            "begins::the_address_of_an_issue_is_refused_with_how_to_save_it_and_the_saved_one_is_taken",
+            "begins::an_address_that_is_of_no_issue_is_refused_and_a_saved_issue_is_taken",
         ]),
     ),
     (&[4, 5], Terminal, Tests(&["chosen::at_a_terminal_nothing_is_asked_about_branch_and_effort"])),
