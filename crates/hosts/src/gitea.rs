@@ -45,10 +45,6 @@ impl Tracker for Gitea {
         }
     }
 
-    fn has_own_shape(&self, _: &[&str]) -> bool {
-        false
-    }
-
     fn question(&self) -> Option<KindQuestion> {
         let is_answer = |status, answer: &Value| {
             status == 200 && answer.get("version").is_some_and(Value::is_string)
@@ -65,20 +61,8 @@ impl Tracker for Gitea {
         format!("{}/api/v1", site.base())
     }
 
-    fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[("accept", "application/json")]
-    }
-
     fn variables(&self, _: &Site) -> &'static [&'static str] {
         &["GITEA_TOKEN"]
-    }
-
-    fn token_program(&self, _: &str) -> Option<Vec<String>> {
-        None
-    }
-
-    fn login(&self, _: &str) -> Option<String> {
-        None
     }
 
     fn access(&self) -> IssueAccess {
@@ -87,11 +71,6 @@ impl Tracker for Gitea {
 
     fn authorization(&self, token: &str, _: &dyn Fn(&str) -> Option<String>) -> String {
         format!("token {token}")
-    }
-
-    fn parse(&self, _: &Value, _: &str) -> Option<Result<Issue, String>> {
-        // A saved one cannot be told from GitHub's, and reads the same.
-        None
     }
 
     fn fetch(&self, client: &Client<'_>, address: &Address, _: &str) -> Result<Issue, HostError> {

@@ -66,10 +66,6 @@ impl Tracker for GitLab {
         format!("{}/api/v4", site.base())
     }
 
-    fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[("accept", "application/json")]
-    }
-
     fn variables(&self, _: &Site) -> &'static [&'static str] {
         &["GITLAB_TOKEN"]
     }
@@ -89,11 +85,6 @@ impl Tracker for GitLab {
     fn authorization(&self, token: &str, _: &dyn Fn(&str) -> Option<String>) -> String {
         // Right for personal tokens and for those of a sign-in alike.
         format!("Bearer {token}")
-    }
-
-    fn parse(&self, _: &Value, _: &str) -> Option<Result<Issue, String>> {
-        // Nobody saved these so far; a fetched one is read by `parse_issue`.
-        None
     }
 
     fn fetch(&self, client: &Client<'_>, address: &Address, _: &str) -> Result<Issue, HostError> {

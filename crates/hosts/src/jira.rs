@@ -12,7 +12,7 @@ use crate::{
     error::HostError,
     issue::{Comment, Issue, NewestComments, label_names, list_at, points, text_at, title_at},
     kind::Kind,
-    tracker::{IssueAccess, KindQuestion, Located, Tracker, key_of, parsed},
+    tracker::{IssueAccess, Located, Tracker, key_of, parsed},
 };
 
 /// Comments on a page.
@@ -47,10 +47,6 @@ impl Tracker for Jira {
         self.locate(path).is_some()
     }
 
-    fn question(&self) -> Option<KindQuestion> {
-        None
-    }
-
     fn page(&self, site: &Site, name: &IssueName) -> String {
         format!("{}/browse/{}", site.base(), key_of(name))
     }
@@ -60,20 +56,8 @@ impl Tracker for Jira {
         format!("{}/rest/api/{version}", site.base())
     }
 
-    fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[("accept", "application/json")]
-    }
-
     fn variables(&self, _: &Site) -> &'static [&'static str] {
         &["JIRA_TOKEN"]
-    }
-
-    fn token_program(&self, _: &str) -> Option<Vec<String>> {
-        None
-    }
-
-    fn login(&self, _: &str) -> Option<String> {
-        None
     }
 
     fn access(&self) -> IssueAccess {

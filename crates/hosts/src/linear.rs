@@ -10,7 +10,7 @@ use crate::{
     error::HostError,
     issue::{Comment, Issue, NewestComments, label_names, list_at, points, text_at, title_at},
     kind::Kind,
-    tracker::{IssueAccess, KindQuestion, Located, Tracker, key_of, parsed},
+    tracker::{IssueAccess, Located, Tracker, key_of, parsed},
 };
 
 /// The most pages of comments that are read.
@@ -38,10 +38,6 @@ impl Tracker for Linear {
         host == "linear.app"
     }
 
-    fn host_prefix(&self) -> Option<&'static str> {
-        None
-    }
-
     fn locate(&self, path: &[&str]) -> Option<Located> {
         match path {
             [_, "issue", key] | [_, "issue", key, _] => {
@@ -49,14 +45,6 @@ impl Tracker for Linear {
             }
             _ => None,
         }
-    }
-
-    fn has_own_shape(&self, _: &[&str]) -> bool {
-        false
-    }
-
-    fn question(&self) -> Option<KindQuestion> {
-        None
     }
 
     fn page(&self, site: &Site, name: &IssueName) -> String {
@@ -71,20 +59,8 @@ impl Tracker for Linear {
         }
     }
 
-    fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[("accept", "application/json")]
-    }
-
     fn variables(&self, _: &Site) -> &'static [&'static str] {
         &["LINEAR_API_KEY"]
-    }
-
-    fn token_program(&self, _: &str) -> Option<Vec<String>> {
-        None
-    }
-
-    fn login(&self, _: &str) -> Option<String> {
-        None
     }
 
     fn access(&self) -> IssueAccess {
@@ -95,11 +71,6 @@ impl Tracker for Linear {
         // A key stands alone; a token of a sign-in does not.
         let is_signed_in = token.starts_with("lin_oauth_");
         if is_signed_in { format!("Bearer {token}") } else { token.to_owned() }
-    }
-
-    fn parse(&self, _: &Value, _: &str) -> Option<Result<Issue, String>> {
-        // Nobody saved these so far; a fetched one is read by `parse_issue`.
-        None
     }
 
     fn fetch(&self, client: &Client<'_>, address: &Address, _: &str) -> Result<Issue, HostError> {

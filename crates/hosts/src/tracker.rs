@@ -22,16 +22,22 @@ pub(crate) trait Tracker: Sync {
     fn has_host(&self, host: &str) -> bool;
 
     /// Returns how the names of its other hosts usually begin, without the dot.
-    fn host_prefix(&self) -> Option<&'static str>;
+    fn host_prefix(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Says what the path of an address is, if it is of this tracker.
     fn locate(&self, path: &[&str]) -> Option<Located>;
 
     /// Says whether a path is so peculiar that it tells the tracker.
-    fn has_own_shape(&self, path: &[&str]) -> bool;
+    fn has_own_shape(&self, _path: &[&str]) -> bool {
+        false
+    }
 
     /// Returns an unauthenticated question that only this tracker answers.
-    fn question(&self) -> Option<KindQuestion>;
+    fn question(&self) -> Option<KindQuestion> {
+        None
+    }
 
     /// Returns the address for people.
     fn page(&self, site: &Site, name: &IssueName) -> String;
@@ -40,16 +46,22 @@ pub(crate) trait Tracker: Sync {
     fn api(&self, site: &Site) -> String;
 
     /// Returns the headers that its interface wants.
-    fn headers(&self) -> &'static [(&'static str, &'static str)];
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("accept", "application/json")]
+    }
 
     /// Returns the variables that may hold a token for a site, the best one first.
     fn variables(&self, site: &Site) -> &'static [&'static str];
 
     /// Returns the arguments of the program that knows a token for a host, with the program first.
-    fn token_program(&self, host: &str) -> Option<Vec<String>>;
+    fn token_program(&self, _host: &str) -> Option<Vec<String>> {
+        None
+    }
 
     /// Returns the command with which a person signs in.
-    fn login(&self, host: &str) -> Option<String>;
+    fn login(&self, _host: &str) -> Option<String> {
+        None
+    }
 
     /// Says whether issues can be read without a token, and whether git knows one.
     fn access(&self) -> IssueAccess;
@@ -58,7 +70,9 @@ pub(crate) trait Tracker: Sync {
     fn authorization(&self, token: &str, env: &dyn Fn(&str) -> Option<String>) -> String;
 
     /// Reads an issue as the interface gives it and as people save it. None if it is not of this tracker.
-    fn parse(&self, value: &Value, points_field: &str) -> Option<Result<Issue, String>>;
+    fn parse(&self, _value: &Value, _points_field: &str) -> Option<Result<Issue, String>> {
+        None
+    }
 
     /// Fetches an issue with its comments.
     fn fetch(
