@@ -259,18 +259,19 @@ fn change(
         terminal_output::print(&format!("{id}: nothing changed"));
     }
     for event in &events {
-        print_event(&view.line, event, if records.are_ignored() { "--force " } else { "" });
+        print_event(&view.line, event, &records);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says what a command did.
-fn print_event(line: &WorkLine, event: &WorkEvent, force: &str) {
+fn print_event(line: &WorkLine, event: &WorkEvent, records: &WorkRecords<'_>) {
     let WorkLine { kind, id, status, title, .. } = line;
     match &event.fact {
         WorkFact::Created { .. } => {
             terminal_output::print(&format!("{id}  {status}  {title}"));
             if io::stdout().is_terminal() {
+                let force = if records.are_ignored() { "--force " } else { "" };
                 terminal_output::print_hint(&format!(
                     "Next: {} · git add {force}.forge/work",
                     first_step(*kind, id.as_str())
@@ -346,7 +347,9 @@ fn print_view(view: &WorkView, tasks: &[String]) {
     let WorkLine { kind, id, status, title, .. } = &view.line;
     let print = |name: &str, text: &str| {
         if width < NARROW {
-            terminal_output::print(&format!("  {name}"));
+            if !name.is_empty() {
+                terminal_output::print(&format!("  {name}"));
+            }
             terminal_output::print(&format::hanging_indent("    ", text, width));
         } else {
             let prefix = format!("  {name:<22} ");
@@ -367,16 +370,8 @@ fn print_view(view: &WorkView, tasks: &[String]) {
     for (name, command) in next_steps(view) {
         print(name, &command);
     }
-    let is_made_here = view.history.first().is_some_and(|event| match event.fact {
-        WorkFact::Created { .. } => true,
-        WorkFact::FieldsSet { .. }
-        | WorkFact::Moved { .. }
-        | WorkFact::Taken { .. }
-        | WorkFact::FileTaken { .. }
-        | WorkFact::Imported { .. }
-        | WorkFact::WriteAllowed { .. }
-        | WorkFact::Bypassed { .. } => false,
-    });
+    let first = view.history.first().map(|event| &event.fact);
+    let is_made_here = matches!(first, Some(WorkFact::Created { .. }));
     for rule in rules(*kind).iter().filter(|rule| rule.name != "title") {
         match (rule.shape, view.fields.get(rule.name)) {
             (_, None) => {}
@@ -388,8 +383,7 @@ fn print_view(view: &WorkView, tasks: &[String]) {
                 }
             }
             // The lines of the tasks say it.
-            (FieldShape::TextByRecord(_) | FieldShape::Table(_), Some(_))
-                if *kind == WorkKind::Sprint && rule.name == "dependencies" => {}
+            (_, Some(_)) if *kind == WorkKind::Sprint && rule.name == "dependencies" => {}
             (FieldShape::Texts { .. }, Some(FieldValue::List(entries))) => {
                 for (position, entry) in entries.iter().enumerate() {
                     print(if position == 0 { rule.label() } else { "" }, &value_text(entry));

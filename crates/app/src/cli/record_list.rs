@@ -40,16 +40,17 @@ pub(super) fn list(kind: WorkKind, filter: &ListFilter<'_>, json: bool) -> Resul
     }
     let forge = open_forge()?;
     let mut lines = Vec::new();
+    let mut sprint = sprint.map(str::to_owned);
     if let Some(mut records) = forge.work_to_read()? {
-        if let Some(sprint) = sprint {
-            records.show(WorkKind::Sprint, sprint)?;
+        if let Some(typed) = sprint {
+            sprint = Some(records.show(WorkKind::Sprint, &typed)?.line.id.to_string());
         }
         lines = records.list(kind)?;
         print_notes(&records.notes);
     }
     let n_all = lines.len();
     lines.retain(|line| state.is_none_or(|state| line.status.as_str() == state));
-    lines.retain(|line| sprint.is_none_or(|sprint| line.sprint.as_deref() == Some(sprint)));
+    lines.retain(|line| sprint.is_none() || line.sprint == sprint);
     if json {
         print_json(&lines);
         return Ok(ExitCode::SUCCESS);

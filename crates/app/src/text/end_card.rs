@@ -7,9 +7,10 @@
 use forge_api::merge::FileStat;
 use forge_core::{
     event::Colour,
+    id::gate_label,
     view::{
-        ProofState, RemainingFinding, ResultView, RunRow, RunView, Standing, capitalized,
-        serious_counts,
+        ProofState, RemainingFinding, ResultView, RunRow, RunView, Standing, WaivedView,
+        capitalized, serious_counts,
     },
 };
 
@@ -218,24 +219,23 @@ pub(crate) fn checks_text(result: &ResultView) -> String {
     };
     let checks = result.evidence.iter().map(check).collect::<Vec<_>>().join(" · ");
     // Who let a red one pass is the first thing to know of it.
-    let overrode = result.waived.first().filter(|_| n_told_overrides(result) > 0);
-    let overrode = overrode.map(|waived| match waived.words.as_str() {
+    let overrode = told_override(result).map(|waived| match waived.words.as_str() {
         "" => format!(" (overridden by {})", waived.who),
         words => format!(" (overridden by {}: {words})", waived.who),
     });
     format!("{checks}{}", overrode.unwrap_or_default())
 }
 
-/// Returns how many overrides are told with the checks.
-fn n_told_overrides(result: &ResultView) -> usize {
+/// Returns the override that is told with the checks: of a failed one.
+fn told_override(result: &ResultView) -> Option<&WaivedView> {
     let is_red = result.evidence.iter().any(|evidence| evidence.colour == Colour::Red);
-    usize::from(is_red && !result.waived.is_empty())
+    result.waived.iter().find(|waived| is_red && gate_label(&waived.gate) == "checks")
 }
 
 fn notes_text(result: &ResultView, n_minor: usize) -> Vec<String> {
     [
         count(n_minor, "minor finding"),
-        count(result.waived.len().saturating_sub(n_told_overrides(result)), "override"),
+        count(result.waived.len() - told_override(result).iter().count(), "override"),
         count(result.notes.len(), "note"),
     ]
     .into_iter()

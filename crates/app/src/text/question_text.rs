@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use forge_api::test_output::excerpt;
 use forge_core::{
     verdict::{Proof, VerdictWord},
-    view::{ChangeKind, ListView, QuestionView},
+    view::{ChangeKind, ListView, QuestionView, with_run_named},
 };
 
 use super::answer_text::{OpenQuestions, answer_command, answer_options};
@@ -61,8 +61,7 @@ const fn verdict_words(verdict: VerdictWord) -> &'static str {
 
 /// Returns what is asked, and about which stage or task.
 pub(crate) fn asked_text(run: &str, question: &QuestionView) -> String {
-    let command = format!("forge resume {}", format::short_id(run));
-    let asked = question.text.replace("forge resume RUN", &command);
+    let asked = with_run_named(&question.text, run);
     format!("{}: {asked}", format::unit_label(&question.unit))
 }
 

@@ -89,6 +89,8 @@ fn the_unique_end_of_an_id_is_enough_for_a_run_and_in_values() {
     let said = world.refused(&["task", "set", "S02-T01", "dependencies=T01"]);
     has(&said, &["forge task set ACME-S02-T01 dependencies=ACME-S01-T01"]);
     has(&world.refused(&["task", "list", "--state", "dratf"]), &["did you mean `draft`?"]);
+    let own = world.ok(&["task", "list", "--sprint", "s02"]);
+    assert_eq!(own, "ACME-S02-T01  draft  Other\n");
 }
 
 #[test]

@@ -3,14 +3,14 @@
 //! Not here: the other sentences (`sentence.rs`), for which the fact is enough.
 
 use crate::{
-    event::{Event, Question, QuestionReason},
+    event::{Event, Question, QuestionReason, ResultChange},
     failure::FaultClass,
     flow::Work,
     run::Run,
     verdict::{Finding, Proof, Severity},
 };
 
-use super::sentence::{Names, asked, fault, question_text, sentence};
+use super::sentence::{Names, asked, fault, question_text, sentence, short_commit};
 
 /// Returns one of the last facts of a run as a sentence, a question and the start of a retry with what is known of the run.
 pub fn sentence_in(run: &Run, event: &Event, names: Names) -> String {
@@ -26,15 +26,13 @@ pub fn sentence_in(run: &Run, event: &Event, names: Names) -> String {
         chosen.params.retain(|name, value| is_chosen(name, value));
         return sentence(&Event::RunStarted(chosen), names);
     }
-    if let (Event::Landed { unit, .. }, Names::Short) = (event, names)
+    if let (Event::Landed { unit, commit, head, brings, .. }, Names::Short) = (event, names)
         && let Work::Deliver { .. } = run.stage(unit).work
+        && *brings != ResultChange::Unchanged
     {
         // What is merged is work; this is what the run tells of itself.
-        return sentence(event, names).replacen(
-            " merged as ",
-            ": summary of the run committed as ",
-            1,
-        );
+        let commit = short_commit(head.as_ref().unwrap_or(commit));
+        return format!("{}: summary of the run committed as {commit}", names.unit(unit));
     }
     let simplified = match event.call_started() {
         Some((call, _)) if run.is_simplified(&call) => ", with a simplified brief",

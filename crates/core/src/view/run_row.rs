@@ -174,9 +174,7 @@ impl RunRow {
             branch: run.branch().map(str::to_owned),
             asks: asks(run),
             until: limit.as_ref().map(|(until, _)| *until),
-            why: limit
-                .map_or_else(|| why(run), |(_, what)| what)
-                .replace(RESUME_RUN, &resume_of(id)),
+            why: with_run_named(&limit.map_or_else(|| why(run), |(_, what)| what), id),
             questions: match run.phase() {
                 // Nobody has to answer any more.
                 Phase::Over(_) => 0,
@@ -257,12 +255,10 @@ fn title(request: &str) -> String {
     format!("{}…", cut.trim_end())
 }
 
-/// How sentences name a command about the run that they are about.
-const RESUME_RUN: &str = "forge resume RUN";
-
-/// Returns the same command for the run with this id, as people name it.
-fn resume_of(id: &str) -> String {
-    format!("forge resume {}", id.rsplit('-').next().unwrap_or(id))
+/// Returns a sentence with the run's own id in the command that names none.
+pub fn with_run_named(text: &str, id: &str) -> String {
+    let short = id.rsplit('-').next().unwrap_or(id);
+    text.replace("forge resume RUN", &format!("forge resume {short}"))
 }
 
 fn why(run: &Run) -> String {

@@ -476,6 +476,7 @@ fn next_stage<'a>(run: &'a Run, unit: &UnitId) -> Option<&'a str> {
 
 fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
     let stage = run.stage(&question.unit);
+    let label = question.unit.label();
     let position = question.gate.as_deref().and_then(|gate| stage.gate(gate));
     let skipped = &run.unit(&question.unit).skipped;
     let applies =
@@ -487,34 +488,28 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
         None => match next_stage(run, &question.unit) {
             Some(stage) => format!("{stage} starts next"),
             None if is_last(run, &question.unit) => "the run is done".to_owned(),
-            None => format!("{} is done", question.unit.label()),
+            None => format!("{label} is done"),
         },
     };
     let gate = question.gate.as_deref().unwrap_or_default();
     match choice {
         Choice::Approve | Choice::Waive if question.why == QuestionReason::NothingChanged => {
-            format!("{} counts as done, without a change, and {then}", question.unit.label())
+            format!("{label} counts as done, without a change, and {then}")
         }
         Choice::Approve => {
             if let QuestionReason::Checkpoint { .. } | QuestionReason::Guarded = question.why {
-                format!("{} is accepted, and {then}", question.unit.label())
+                format!("{label} is accepted, and {then}")
             } else if let QuestionReason::Unverified { .. } = question.why {
                 format!(
                     "Forge may run these commands in this run, and {} again",
                     gate_does(gate, "runs", "run")
                 )
             } else if question.takes_work(&Answer::Approve) {
-                format!("{} is accepted as it is, and its checks run next", question.unit.label())
+                format!("{label} is accepted as it is, and its checks run next")
             } else {
                 match serious_counts(run.unit(&question.unit).found.iter()) {
-                    Some(counts) => format!(
-                        "{} is accepted with {counts} open, and {then}",
-                        question.unit.label()
-                    ),
-                    None => format!(
-                        "{} is accepted without this review, and {then}",
-                        question.unit.label()
-                    ),
+                    Some(counts) => format!("{label} is accepted with {counts} open, and {then}"),
+                    None => format!("{label} is accepted without this review, and {then}"),
                 }
             }
         }
@@ -560,14 +555,14 @@ fn what_it_does(run: &Run, question: &Question, choice: Choice) -> String {
             let with = if is_capped { ", with the same budget" } else { "" };
             match question.gate {
                 Some(_) => format!("{} again{with}", gate_does(gate, "runs", "run")),
-                None => format!("{} is tried again{with}", question.unit.label()),
+                None => format!("{label} is tried again{with}"),
             }
         }
         Choice::GiveUp if ends_the_run(run, question) => {
-            format!("{} fails, and the run with it", question.unit.label())
+            format!("{label} fails, and the run with it")
         }
         Choice::GiveUp => {
-            format!("{} fails; work that does not depend on it continues", question.unit.label())
+            format!("{label} fails; work that does not depend on it continues")
         }
     }
 }

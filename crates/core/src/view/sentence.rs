@@ -27,7 +27,7 @@ pub enum Names {
 }
 
 impl Names {
-    fn unit(self, unit: &UnitId) -> String {
+    pub(super) fn unit(self, unit: &UnitId) -> String {
         match self {
             Self::Short => unit.label(),
             Self::Exact => unit.to_string(),

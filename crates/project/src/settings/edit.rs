@@ -100,19 +100,17 @@ impl EditedFile {
 
     fn change(&self, key: &SettingKey, value: Option<Value>) -> Result<SettingChange, Error> {
         let path = &self.path;
-        let before = SourceFile::read(path)?;
-        let file_existed = before.is_some();
-        let text = before.map(|file| file.text).unwrap_or_default();
+        let found = SourceFile::read(path)?;
+        let file_existed = found.is_some();
+        let text = found.map(|file| file.text).unwrap_or_default();
         let changed = match &value {
             Some(value) => with(&text, &key.path, value),
             None => without(&text, &key.path),
         };
         let name = path.display().to_string();
-        let read = |text: &str| {
-            let file = SourceFile { name: name.clone(), text: text.to_owned() };
-            LayeredSettings::from_file(self.layer, &file)
-        };
-        if value.is_none() && read(&text)?.winner(&key.path).is_none() {
+        let read = |file: &SourceFile| LayeredSettings::from_file(self.layer, file);
+        let before = SourceFile { name: name.clone(), text };
+        if value.is_none() && read(&before)?.winner(&key.path).is_none() {
             let what = format!("`{}` is not set in {}", key.path, path.display());
             return Err(Error::usage(what, format!("forge config explain {}", key.path)));
         }
@@ -121,10 +119,10 @@ impl EditedFile {
             let what = format!("{}: {why}", path.display());
             Error::usage(what, format!("{by_hand} {} in {} by hand", key.path, path.display()))
         })?;
-        let after = SourceFile { name: path.display().to_string(), text };
-        let layers = LayeredSettings::from_file(self.layer, &after)?;
-        let read = layers.winner(&key.path).map(|winner| &winner.value);
-        assert_eq!(read, value.as_ref(), "what is set is read");
+        let after = SourceFile { name, text };
+        let layers = read(&after)?;
+        let is_read = layers.winner(&key.path).map(|winner| &winner.value);
+        assert_eq!(is_read, value.as_ref(), "what is set is read");
         self.refuse_worse(&after, key, value.as_ref())?;
         // A file that says nothing any more would only have to be committed.
         if value.is_none() && after.text.trim().is_empty() {
