@@ -42,7 +42,7 @@ in-progress: fixed, abandoned
 fixed:
 abandoned:";
 const FEATURE: &str = "
-draft: active
+draft: active, retired
 active: shipped, retired
 shipped:
 retired:";

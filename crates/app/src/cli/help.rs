@@ -210,7 +210,12 @@ pub(crate) fn with_help(cli: Command, length: HelpLength) -> Command {
         cli.help_template(template).override_usage("forge \"REQUEST\"\n       forge [COMMAND]");
     match length {
         HelpLength::Short => cli.mut_subcommands(|command| {
-            command.after_help(GLOBAL).mut_subcommands(|inner| inner.after_help(GLOBAL))
+            command.after_help(GLOBAL).mut_subcommands(|inner| {
+                // Fields and states of records are part of what there is.
+                let notes = inner.get_after_help().map(ToString::to_string);
+                let texts = notes.into_iter().chain([GLOBAL.to_owned()]);
+                inner.after_help(texts.collect::<Vec<String>>().join("\n\n"))
+            })
         }),
         HelpLength::Full => {
             let root = format!("{}\n\n{NOTES}", examples("forge").unwrap_or_default());

@@ -28,7 +28,7 @@ use crate::{editor::edit_text, terminal_info, terminal_output};
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct RunArgs {
-    /// What you want, or the address of an issue; `-` reads standard input, none opens $EDITOR
+    /// Request, or an issue's URL; `-` reads stdin, none opens $EDITOR
     #[arg(conflicts_with_all = ["issue", "file"])]
     request: Option<String>,
     /// Read the request from a file

@@ -43,9 +43,10 @@ pub(crate) struct StopArgs {
 /// End a run for good; what it made is kept
 #[derive(Args)]
 pub(crate) struct AbandonArgs {
-    /// Name the run; the only unfinished one by default
-    run: Option<String>,
-    /// Abandon it without asking
+    /// Name the runs; the only unfinished one by default
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// Abandon them without asking
     #[arg(long, short)]
     yes: bool,
 }
@@ -106,9 +107,24 @@ impl AbandonArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
         forge.refuse_agents()?;
-        let run = choose_run(&forge, self.run.as_deref(), RunAction::Abandon)?;
-        let id = format::short_id(&run);
-        let row = forge.view(&run)?.row;
+        let named: Vec<Option<&str>> = match self.runs.as_slice() {
+            [] => vec![None],
+            runs => runs.iter().map(|run| Some(run.as_str())).collect(),
+        };
+        // All of them are found before the first one ends.
+        let choose = |named: Option<&str>| choose_run(&forge, named, RunAction::Abandon);
+        let runs = named.into_iter().map(choose).collect::<Result<Vec<String>, Error>>()?;
+        for run in &runs {
+            if self.abandon(&forge, run)? == Confirmation::Refused {
+                return Ok(ExitCode::from(Standing::Waiting.exit_code()));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn abandon(&self, forge: &Forge, run: &str) -> Result<Confirmation, Error> {
+        let id = format::short_id(run);
+        let row = forge.view(run)?.row;
         // What is over is refused without a question.
         if !self.yes && row.standing.course() != Course::Over {
             let question = format!(
@@ -118,8 +134,8 @@ impl AbandonArgs {
             match confirm(&question) {
                 Confirmation::Given => {}
                 Confirmation::Refused => {
-                    terminal_output::print("Nothing was abandoned.");
-                    return Ok(ExitCode::from(Standing::Waiting.exit_code()));
+                    terminal_output::print(&format!("{id} was not abandoned."));
+                    return Ok(Confirmation::Refused);
                 }
                 Confirmation::NoTerminal => {
                     let what = "abandoning a run is final, so it needs your yes";
@@ -127,13 +143,13 @@ impl AbandonArgs {
                 }
             }
         }
-        forge.send(&run, &Command::Abandon { by: person() })?;
-        let alive = forge.wait_for_calls(&run)?;
+        forge.send(run, &Command::Abandon { by: person() })?;
+        let alive = forge.wait_for_calls(run)?;
         terminal_output::print(&format!("{id} is abandoned\nNext: forge show {id}"));
         if alive > 0 {
             terminal_output::print(&still_running(alive, id));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(Confirmation::Given)
     }
 }
 

@@ -245,7 +245,17 @@ impl<'a> CommandLine<'a> {
         } else {
             self.help()
         };
-        Error::usage(format!("unknown command `{name}`"), help)
+        let known: Vec<&str> = self
+            .command
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set() && !self.path.is_empty())
+            .map(Command::get_name)
+            .collect();
+        let known = match known.as_slice() {
+            [] => String::new(),
+            known => format!("; known: {}", known.join(", ")),
+        };
+        Error::usage(format!("unknown command `{name}`{known}"), help)
     }
 
     fn unknown_argument(&self, wrong: &str) -> Error {
@@ -519,7 +529,12 @@ mod tests {
                 "`forge run` shows the run anyway",
                 "forge run 'add it'",
             ),
-            (&["config", "xyzzy"], "unknown command `config xyzzy`", "forge config --help"),
+            (
+                &["config", "xyzzy"],
+                "unknown command `config xyzzy`; known: get, list, explain, set, unset, edit, path, schema, allow",
+                "forge config --help",
+            ),
+            (&["gate", "T01"], "unknown command `gate T01`; known: check", "forge gate --help"),
             (
                 &["status", "--web"],
                 "unknown flag `--web` for `forge status`",

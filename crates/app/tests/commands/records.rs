@@ -192,9 +192,9 @@ fn what_is_not_legal_is_refused_with_a_command_that_helps() {
             "forge bug show acme-bug-001",
         ),
         (
-            "feature retire FEAT-001",
-            "is draft and cannot become retired; it can become active",
-            "forge feature move FEAT-001 active",
+            "feature move FEAT-001 shipped",
+            "is draft and cannot become shipped; it can become active, retired",
+            "forge feature move FEAT-001 STATE",
         ),
     ] {
         let words: Vec<&str> = command.split(' ').collect();

@@ -107,9 +107,11 @@ fn a_run_is_resumed_without_its_name_only_if_it_can_be_continued() {
     }
     let listed = world.refused(&["resume"]);
     has(&listed, &["3 runs can be resumed; name one", "  paused  ", "  failed  "]);
-    for run in [&waits, &world.latest()] {
-        world.ok(&["abandon", "--yes", run]);
-    }
+    let latest = world.latest();
+    has(&world.refused(&["abandon", "--yes", &latest, "nope"]), &["no run `nope`"]);
+    assert_eq!(world.view(&latest)["standing"], "paused", "all are found before one ends");
+    let said = world.ok(&["abandon", "--yes", &waits, &latest]);
+    has(&said, &[&format!("{} is abandoned", short(&waits)), &format!("{} is", short(&latest))]);
     assert_eq!(world.forge(&["resume"]).code, WAITS, "only the one that failed is left");
     assert_eq!(world.view(&failed)["standing"], "waiting");
 }

@@ -113,7 +113,7 @@ const TRANSITIONS: &[TransitionRow] = &[
     (Bug, InProgress, &[Fixed, Abandoned]),
     (Bug, Fixed, &[]),
     (Bug, Abandoned, &[]),
-    (Feature, Draft, &[Active]),
+    (Feature, Draft, &[Active, Retired]),
     (Feature, Active, &[Shipped, Retired]),
     (Feature, Shipped, &[]),
     (Feature, Retired, &[]),
