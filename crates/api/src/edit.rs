@@ -226,7 +226,7 @@ impl Forge {
     /// Begins a run that shares the facts of another one up to a unit. Who drives it is for the caller to say.
     pub fn rewind(&self, id: &str, unit: &UnitId) -> Result<RewoundRun, Error> {
         self.refuse_agents()?;
-        let records: Vec<_> = self.records(id, 1)?.into_iter().map(|(_, record)| record).collect();
+        let records: Vec<_> = self.records(id, 1)?.into_iter().map(|one| one.record).collect();
         let Some(mut shared) = rewind(&records, id, unit, now(), &person()) else {
             let (run, _) = self.fold(id)?;
             let tried: Vec<String> = run

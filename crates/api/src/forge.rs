@@ -17,7 +17,7 @@ use std::{
 
 use forge_core::{
     Command, Input, Refusal, Run,
-    event::{self, Blob, End},
+    event::{Blob, End, Record},
     money::Money,
     run::Phase,
     view::{ResultView, RunRow, RunView, Standing},
@@ -47,7 +47,7 @@ use forge_project::{
 use forge_store::{
     blobs::Blobs,
     disk::RealDisk,
-    journal::{CommandId, JournalRow, RunLock, Store, StoreError, named_drivers},
+    journal::{CommandId, JournalRecord, JournalRow, RunLock, Store, StoreError, named_drivers},
     records::{facts, read_run},
 };
 
@@ -108,6 +108,16 @@ pub struct RunOutcome {
     pub left: Option<LeftRun>,
     /// Why the files that show it are behind, if they are.
     pub behind: Option<String>,
+}
+
+/// A record of a run's journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NumberedRecord {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// Each process that writes has one of its own, and a later one has a greater one.
+    pub epoch: u64,
+    pub record: Record,
 }
 
 /// A run as it was left.
@@ -442,12 +452,17 @@ impl Forge {
     }
 
     /// Returns the records of a run from a number on, with their facts.
-    pub fn records(&self, id: &str, from: u64) -> Result<Vec<(u64, event::Record)>, Error> {
+    pub fn records(&self, id: &str, from: u64) -> Result<Vec<NumberedRecord>, Error> {
         let records = self.read_store()?.read(id, from)?;
-        records
-            .iter()
-            .map(|record| Ok((record.seq, event::Record { at: record.at, facts: facts(record)? })))
-            .collect()
+        let read = |record: &JournalRecord| {
+            let (seq, epoch) = (record.seq, record.epoch);
+            Ok(NumberedRecord {
+                seq,
+                epoch,
+                record: Record { at: record.at, facts: facts(record)? },
+            })
+        };
+        records.iter().map(read).collect()
     }
 
     /// Opens the journal to read it, if there is one.

@@ -21,7 +21,7 @@ use std::{
 
 use forge_core::{
     Run, Time,
-    event::{Event, Outcome, Record},
+    event::{Event, Outcome},
     id::{CallId, QuestionId, UnitId},
     run::{Phase, State},
     view::{LogLevel, Names, sentence_in},
@@ -37,7 +37,7 @@ use self::{
 };
 use crate::watch::events::Age;
 use crate::{
-    forge::Forge,
+    forge::{Forge, NumberedRecord},
     watch::events::{Form, StartedCall, TurnName, UnitEvent, WatchOutput, has_stream, player},
 };
 
@@ -90,7 +90,7 @@ impl Forge {
     ) -> Result<Watched, Error> {
         let records = self.records(id, 1)?;
         let mut run = Run::new();
-        for (_, record) in &records {
+        for NumberedRecord { record, .. } in &records {
             run.apply_record(record);
         }
         let target = match name {
@@ -119,8 +119,8 @@ impl Forge {
 }
 
 /// Returns all calls that were ever started, in their order.
-fn calls(records: &[(u64, Record)]) -> Vec<CallId> {
-    let facts = records.iter().flat_map(|(_, record)| &record.facts);
+fn calls(records: &[NumberedRecord]) -> Vec<CallId> {
+    let facts = records.iter().flat_map(|one| &one.record.facts);
     facts.filter_map(|fact| fact.call_started().map(|(call, _)| call)).collect()
 }
 
@@ -164,8 +164,8 @@ impl Watcher<'_> {
     }
 
     /// Applies records, and queues the output about them.
-    fn apply_records(&mut self, records: &[(u64, Record)]) {
-        for (seq, record) in records {
+    fn apply_records(&mut self, records: &[NumberedRecord]) {
+        for NumberedRecord { seq, record, .. } in records {
             self.run.apply_record(record);
             self.seq = *seq;
             for fact in &record.facts {

@@ -11,11 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use forge_core::{
-    Run,
-    event::{Event, Record},
-    id::CallId,
-};
+use forge_core::{Run, event::Event, id::CallId};
 use forge_driver::{
     Error,
     agent_call::turns::{ANEW, REPAIR},
@@ -28,7 +24,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    forge::Forge,
+    forge::{Forge, NumberedRecord},
     watch::{
         events::{TurnName, player, role},
         find_unit::{Target, find},
@@ -224,10 +220,10 @@ struct BriefedCall {
 }
 
 /// Returns the run, and all calls that were ever started.
-fn begun(records: &[(u64, Record)]) -> (Run, Vec<BriefedCall>) {
+fn begun(records: &[NumberedRecord]) -> (Run, Vec<BriefedCall>) {
     let mut run = Run::new();
     let mut begun = Vec::new();
-    for (_, record) in records {
+    for NumberedRecord { record, .. } in records {
         run.apply_record(record);
         for (call, ordinal) in record.facts.iter().filter_map(Event::call_started) {
             let first = match run.session(&call) {

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Args;
 use forge_api::{
     Error,
-    forge::{Forge, RunOutcome, Sent, Takeover},
+    forge::{Forge, NumberedRecord, RunOutcome, Sent, Takeover},
     person::person,
     run_loop::DriveEnd,
 };
@@ -201,7 +201,7 @@ impl DecideArgs {
             words,
             by: person(),
         };
-        let known = forge.records(&run, 1)?.last().map_or(0, |(number, _)| *number);
+        let known = forge.records(&run, 1)?.last().map_or(0, |last| last.seq);
         let sent = forge.send(&run, &answer)?;
         let unit = format::unit_label(&question.unit);
         let done = match verb {
@@ -299,9 +299,9 @@ impl DecideArgs {
         terminal_output::print_stderr(done);
         if let DriveMode::Here(form @ OutputFormat::Sentences) = self.drive_args.mode() {
             let mut state = Run::new();
-            for (number, record) in forge.records(run, 1)? {
+            for NumberedRecord { seq, record, .. } in forge.records(run, 1)? {
                 state.apply_record(&record);
-                if number > known {
+                if seq > known {
                     form.print_record(&state, &record);
                 }
             }

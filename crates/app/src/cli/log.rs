@@ -9,10 +9,13 @@ use std::{
 };
 
 use clap::{ArgAction, Args};
-use forge_api::{Error, clock::now, forge::Forge};
+use forge_api::{
+    Error,
+    clock::now,
+    forge::{Forge, NumberedRecord},
+};
 use forge_core::{
     Run,
-    event::Record,
     id::{CallId, gate_label},
     routing::Route,
     run::Phase,
@@ -27,8 +30,9 @@ use crate::{
     character_set::CharacterSet,
     format,
     pager::{Paging, print_paged},
+    palette::Hue,
     terminal_info, terminal_output,
-    text::fact_line::{fact_line, shown_facts},
+    text::fact_line::{fact_line, shown_facts, text_line},
     text_width,
     verbosity::Verbosity,
 };
@@ -90,7 +94,7 @@ impl LogArgs {
             return Ok(ExitCode::SUCCESS);
         }
         if !self.follow && !self.json {
-            let lines = self.last_lines(&forge.records(&run, 1)?, &mut Run::new(), &mut today());
+            let lines = self.last_lines(&forge.records(&run, 1)?, &mut LogState::new());
             let lines = CharacterSet::detect().encode_symbols(&lines.join("\n"));
             print_paged(&lines, Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
@@ -105,27 +109,27 @@ impl LogArgs {
         run: &str,
         may_follow: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
-        let (mut state, mut day, mut seen) = (Run::new(), today(), 0);
+        let (mut state, mut seen) = (LogState::new(), 0);
         let mut can_continue = true;
         loop {
             let records = forge.records(run, seen + 1)?;
             if self.json {
-                for (seq, record) in &records {
-                    state.apply_record(record);
+                for NumberedRecord { seq, record, .. } in &records {
+                    state.run.apply_record(record);
                     let line = LogLine { seq: *seq, record: record.clone() };
                     terminal_output::print_raw(&json_line(&line));
                 }
             } else {
                 let lines = match seen {
-                    0 => self.last_lines(&records, &mut state, &mut day),
-                    _ => self.lines(&records, 0, &mut state, &mut day),
+                    0 => self.last_lines(&records, &mut state),
+                    _ => self.lines(&records, 0, &mut state),
                 };
                 for line in lines {
                     terminal_output::print_formatted(&line);
                 }
             }
-            seen = records.last().map_or(seen, |(seq, _)| *seq);
-            if !self.follow || !can_continue || matches!(state.phase(), Phase::Over(_)) {
+            seen = records.last().map_or(seen, |last| last.seq);
+            if !self.follow || !can_continue || matches!(state.run.phase(), Phase::Over(_)) {
                 return Ok(());
             }
             thread::sleep(POLL_INTERVAL);
@@ -161,50 +165,77 @@ impl LogArgs {
     }
 
     /// Formats the facts that are shown, or as many of the last ones as were asked for.
-    fn last_lines(
-        &self,
-        records: &[(u64, Record)],
-        run: &mut Run,
-        day: &mut String,
-    ) -> Vec<String> {
+    fn last_lines(&self, records: &[NumberedRecord], state: &mut LogState) -> Vec<String> {
         let level = self.level();
-        let all: usize = records.iter().map(|(_, record)| shown_facts(record, level).count()).sum();
-        self.lines(records, self.lines.map_or(0, |lines| all.saturating_sub(lines.get())), run, day)
+        let all: usize = records.iter().map(|one| shown_facts(&one.record, level).count()).sum();
+        self.lines(records, self.lines.map_or(0, |lines| all.saturating_sub(lines.get())), state)
     }
 
     /// Applies records to their run, and formats the facts that are shown after the first `skipped` ones, each with its
     /// time. Where another day begins, its date comes before. Every fact has date and number of its record instead.
     fn lines(
         &self,
-        records: &[(u64, Record)],
+        records: &[NumberedRecord],
         mut skipped: usize,
-        run: &mut Run,
-        day: &mut String,
+        state: &mut LogState,
     ) -> Vec<String> {
         let level = self.level();
         let mut lines = Vec::new();
-        for (seq, record) in records {
-            run.apply_record(record);
+        for NumberedRecord { seq, epoch, record } in records {
+            let was_left = state.is_left_by(*epoch);
+            state.epoch = *epoch;
+            state.run.apply_record(record);
+            let prefix = |day: &mut String, lines: &mut Vec<String>| match level {
+                LogLevel::Milestone | LogLevel::Check => {
+                    let date = format::date(record.at);
+                    if *day != date {
+                        day.clone_from(&date);
+                        lines.push(date);
+                    }
+                    format!("{}  ", format::clock_time(record.at))
+                }
+                LogLevel::Fact => format!("{seq:>5}  {}  ", format::date_and_time(record.at)),
+            };
+            if was_left && skipped == 0 {
+                let prefix = prefix(&mut state.day, &mut lines);
+                lines.push(text_line(&prefix, ("!", Some(Hue::Yellow)), LEFT));
+            }
             for fact in shown_facts(record, level) {
                 if skipped > 0 {
                     skipped -= 1;
                     continue;
                 }
-                let prefix = match level {
-                    LogLevel::Milestone | LogLevel::Check => {
-                        let date = format::date(record.at);
-                        if *day != date {
-                            day.clone_from(&date);
-                            lines.push(date);
-                        }
-                        format!("{}  ", format::clock_time(record.at))
-                    }
-                    LogLevel::Fact => format!("{seq:>5}  {}  ", format::date_and_time(record.at)),
-                };
-                lines.push(fact_line(&prefix, run, fact, level));
+                let prefix = prefix(&mut state.day, &mut lines);
+                lines.push(fact_line(&prefix, &state.run, fact, level));
             }
         }
         lines
+    }
+}
+
+/// Said where a process writes on for one that was killed.
+const LEFT: &str = "Forge was killed or the machine went down; the run continues from here";
+
+/// The run as far as its log is printed.
+struct LogState {
+    run: Run,
+    /// The date of the last line.
+    day: String,
+    /// The process that wrote the last record.
+    epoch: u64,
+}
+
+impl LogState {
+    fn new() -> Self {
+        Self { run: Run::new(), day: today(), epoch: 0 }
+    }
+
+    /// Returns true if the process that drove the run left it with calls under way, without a word.
+    fn is_left_by(&self, next: u64) -> bool {
+        self.epoch != 0
+            && self.epoch != next
+            && *self.run.phase() == Phase::Going
+            && !self.run.calls().is_empty()
     }
 }
 

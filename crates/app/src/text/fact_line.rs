@@ -10,6 +10,7 @@ use forge_core::{
 use super::state_words::fact_symbol;
 use crate::{
     format,
+    palette::Hue,
     terminal_output::{self, coloured_symbol},
     verbosity::Verbosity,
 };
@@ -37,14 +38,17 @@ pub(crate) fn fact_line(prefix: &str, run: &Run, fact: &Event, level: LogLevel) 
         LogLevel::Milestone | LogLevel::Check => Names::Short,
         LogLevel::Fact => Names::Exact,
     };
-    let (symbol, hue) = fact_symbol(fact);
-    let prefix = format!("{prefix}{symbol} ");
     let mut text = sentence_in(run, fact, names);
     if let (Names::Short, Some(until)) = (names, limited_until(fact)) {
         // The times of log lines are local, so this one is, too.
         text = text.replace(&moment(until), &format::future_time(until, now()));
     }
-    let line = terminal_output::fact_line(&prefix, &text);
+    text_line(prefix, fact_symbol(fact), &text)
+}
+
+/// Formats a line of a log with its symbol after a prefix, sanitized.
+pub(crate) fn text_line(prefix: &str, (symbol, hue): (&str, Option<Hue>), text: &str) -> String {
+    let line = terminal_output::fact_line(&format!("{prefix}{symbol} "), text);
     coloured_symbol(&sanitize(&line), symbol, hue)
 }
 

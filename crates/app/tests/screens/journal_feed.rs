@@ -15,12 +15,11 @@ use std::{
 };
 
 use forge_api::clock::now;
-use forge_api::forge::Forge;
+use forge_api::forge::{Forge, NumberedRecord};
 use forge_core::{
     Command, Effect, Input, Report, Run, Time, decide,
     event::{
-        Answer, Approvals, Blob, Detail, Event, Limits, Outcome, Person, Receipt, Record, Ruling,
-        Start,
+        Answer, Approvals, Blob, Detail, Event, Limits, Outcome, Person, Receipt, Ruling, Start,
     },
     id::{AttemptId, JudgementId, QuestionId, UnitId},
     item::Item,
@@ -139,9 +138,9 @@ pub(super) fn whole(forge: &Forge, made: Made) {
 }
 
 /// How long the calls of a unit were under way, one after the other, in milliseconds.
-pub(super) fn worked_on(records: &[(u64, Record)], unit: &str) -> u64 {
+pub(super) fn worked_on(records: &[NumberedRecord], unit: &str) -> u64 {
     let (mut since, mut total) = (None, 0);
-    for (_, record) in records {
+    for NumberedRecord { record, .. } in records {
         for fact in &record.facts {
             if let Event::AttemptEnded { attempt: AttemptId { unit: of, .. }, .. }
             | Event::Judged {
