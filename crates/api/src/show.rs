@@ -162,7 +162,7 @@ impl Forge {
                 Err(Error::usage(what, format!("forge status {}", short_id(id))))
             }
             view::ChangeKind::Code => self.code_change(&run, unit).map(Change::Code),
-            view::ChangeKind::NewTexts => {
+            view::ChangeKind::NewTexts | view::ChangeKind::UnchangedTexts => {
                 Ok(Change::Texts { since: None, texts: self.texts(&versions(&run, unit))? })
             }
             view::ChangeKind::ChangedTexts => {
@@ -197,7 +197,8 @@ impl Forge {
             }
             view::ChangeKind::Nothing
             | view::ChangeKind::NewTexts
-            | view::ChangeKind::ChangedTexts => Ok(Vec::new()),
+            | view::ChangeKind::ChangedTexts
+            | view::ChangeKind::UnchangedTexts => Ok(Vec::new()),
         }
     }
 

@@ -402,7 +402,7 @@ fn key_list(question: &QuestionView, open: OpenQuestions) -> Vec<(&'static str, 
     let mut keys = vec![("↑↓ Enter", "choose")];
     match question.change {
         ChangeKind::Code => keys.push(("v", "see the change")),
-        ChangeKind::NewTexts => keys.push(("v", "see it")),
+        ChangeKind::NewTexts | ChangeKind::UnchangedTexts => keys.push(("v", "see it")),
         ChangeKind::ChangedTexts => keys.push(("v", "see it, and what changed")),
         ChangeKind::Nothing => {}
     }

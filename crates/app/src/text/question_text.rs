@@ -76,7 +76,7 @@ pub(crate) fn read_commands(run: &str, question: &QuestionView) -> Vec<String> {
         ChangeKind::Code | ChangeKind::ChangedTexts => {
             Some(format!("forge show {run} --diff {unit}"))
         }
-        ChangeKind::Nothing | ChangeKind::NewTexts => None,
+        ChangeKind::Nothing | ChangeKind::NewTexts | ChangeKind::UnchangedTexts => None,
     };
     // Only an attempt without a result can be retried.
     let can_retry = question.options.iter().any(|option| option.answer == "retry");
@@ -295,6 +295,9 @@ impl QuestionWriter<'_> {
                 "changed",
                 &format!("{}{more}", few.collect::<Vec<String>>().join(", ")),
             );
+        }
+        if question.change == ChangeKind::UnchangedTexts {
+            self.push_field("changed", "nothing: what was written again is what it was before");
         }
         let read = read_commands(run, question);
         match self.layout {

@@ -23,6 +23,8 @@ pub enum ChangeKind {
     NewTexts,
     /// Texts that replaced earlier versions.
     ChangedTexts,
+    /// Texts that were written again, and are what they were.
+    UnchangedTexts,
 }
 
 /// A text that a unit wrote.
@@ -48,7 +50,9 @@ impl ChangeKind {
         if texts.is_empty() || (has_code && !only_wrote) {
             return if has_code { Self::Code } else { Self::Nothing };
         }
-        if texts.iter().any(|text| text.before.is_some()) {
+        if texts.iter().all(|text| text.before.as_ref() == Some(&text.now)) {
+            Self::UnchangedTexts
+        } else if texts.iter().any(|text| text.before.is_some()) {
             Self::ChangedTexts
         } else {
             Self::NewTexts
@@ -59,7 +63,7 @@ impl ChangeKind {
     pub const fn is_nothing(&self) -> bool {
         match self {
             Self::Nothing => true,
-            Self::Code | Self::NewTexts | Self::ChangedTexts => false,
+            Self::Code | Self::NewTexts | Self::ChangedTexts | Self::UnchangedTexts => false,
         }
     }
 }

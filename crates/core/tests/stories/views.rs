@@ -178,7 +178,10 @@ gates = [{ review = "critic", writes = ["review.md"] }, { human = "Good?" }]
     world.end("design#3/critic#1");
     assert_eq!(change(&world), ChangeKind::ChangedTexts);
     let by_hand = "by hand".to_owned();
-    assert_eq!(before(&world), [("design.md".to_owned(), Some(second), by_hand)]);
+    assert_eq!(before(&world), [("design.md".to_owned(), Some(second), by_hand.clone())]);
+    world.edit("design", "design.md");
+    world.end("design#4/critic#1");
+    assert_eq!(change(&world), ChangeKind::UnchangedTexts, "the same again");
 }
 
 #[test]
