@@ -239,6 +239,15 @@ impl WorkRecords<'_> {
     /// Names the tasks that wait for one which will not be done.
     fn note_on_followers(&mut self, id: &WorkId) -> Result<(), Error> {
         let rows = self.all()?;
+        let is_open = |row: &&WorkRow| {
+            let record = &row.record;
+            record.kind == WorkKind::Task && !record.kind.next_states(record.state).is_empty()
+        };
+        let own = |row: &&WorkRow| row.record.texts("sprintId").contains(&id.as_str());
+        for row in rows.iter().filter(is_open).filter(own) {
+            let left = &row.record.id;
+            self.notes.push(format!("its task `{left}` is still open: forge task retire {left}"));
+        }
         let waits = rows.iter().filter(|row| {
             let record = &row.record;
             record.kind == WorkKind::Task

@@ -141,16 +141,21 @@ pub(crate) fn cut_end(line: &str, width: usize) -> String {
 /// Formats how long a run was at work until a time, and how long nothing was done before its last record: it waited for
 /// an answer, or stood still.
 pub(crate) fn time_at_work(row: &RunRow, until: Time) -> String {
-    let worked = until.saturating_sub(row.started_at).saturating_sub(row.waited_ms);
+    let worked = bare_time_at_work(row, until);
     let asked = row.waited_ms.saturating_sub(row.held_ms);
     let idle = [(asked, "waited ", " for you"), (row.held_ms, "not running for ", "")];
     let idle = idle.iter().filter(|(ms, _, _)| *ms >= 1_000);
     let idle: Vec<String> =
         idle.map(|(ms, before, after)| format!("{before}{}{after}", duration(*ms))).collect();
     match idle.as_slice() {
-        [] => duration(worked),
-        idle => format!("{} ({})", duration(worked), idle.join(", ")),
+        [] => worked,
+        idle => format!("{worked} ({})", idle.join(", ")),
     }
+}
+
+/// Formats only how long a run was at work, where there is no room for more.
+pub(crate) fn bare_time_at_work(row: &RunRow, until: Time) -> String {
+    duration(until.saturating_sub(row.started_at).saturating_sub(row.waited_ms))
 }
 
 /// Returns the name of a unit in sentences: `design`, `T2`, `T2 plan`.

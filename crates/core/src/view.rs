@@ -33,8 +33,8 @@ pub use friction::{FrictionRow, FrictionView, friction, friction_markdown};
 pub use log_level::LogLevel;
 pub use open_findings::open_findings;
 pub use phase_events::{
-    PhaseAction, PhaseEvent, PhaseTotal, REQUEST_CHECK, TokenSource, phase_events, phase_total,
-    statistics_markdown,
+    PhaseAction, PhaseEvent, PhaseTotal, REQUEST_CHECK, STOPPED, TokenSource, phase_events,
+    phase_total, statistics_markdown,
 };
 pub use phases::PhasesView;
 pub use proof::{ProofState, WaivedView};

@@ -126,7 +126,7 @@ impl Times {
         let counted = at.saturating_sub(began).saturating_sub(left_out);
         let missing = took.saturating_sub(counted).min(left_out);
         // Who followed it has seen when it began; from the journal, this is known only now.
-        if left_out == 0 && took > 0 {
+        if took > 0 && (left_out == 0 || took <= counted) {
             self.begins_at(&call.unit().to_string(), began, at.saturating_sub(took));
         }
         for unit in all_around(call.unit()) {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn time_between_two_drivers_counts_only_as_far_as_the_call_says_that_it_worked() {
-        for (took, expected) in [(0, 1_500), (1_000, 1_500), (7_000, 7_000), (999_000, 61_500)] {
+        for (took, expected) in [(0, 1_500), (1_000, 1_000), (7_000, 7_000), (999_000, 61_500)] {
             let mut times = Times::default();
             let call = attempt("build.T1/implement");
             times.begin(&call, 1_000);
@@ -307,6 +307,16 @@ mod tests {
             times.at(99_000)["build.T1/implement"]
         };
         assert_eq!((took(Some(3_000)), took(None)), (12_000, 12_000));
+    }
+
+    #[test]
+    fn set_up_before_a_call_does_not_count_though_another_process_took_the_run_over() {
+        let mut times = Times::default();
+        let call = attempt("analyse");
+        times.begin(&call, 1_000);
+        times.leave_out(1_000, 3);
+        times.end(&call, 28_000, 6_000);
+        assert_eq!(times.at(99_000)["analyse"], 6_000);
     }
 
     #[test]

@@ -129,11 +129,13 @@ impl LatestLineReader {
         if self.checkout.is_none() {
             self.checkout = AttemptFolder::at(&self.folder).spec().ok().map(|spec| spec.dir);
         }
-        let (recent, line, checkout) = (&mut self.recent, &mut self.line, self.checkout.as_deref());
+        let home = std::env::home_dir();
+        let places = short_places(self.checkout.as_deref(), self.boxes.as_ref(), home.as_deref());
+        let (recent, line) = (&mut self.recent, &mut self.line);
         stream.read_some(PIECES_MAX, &mut |shown| {
             let WatchOutput::Event(mut seen) = shown else { return };
             if let UnitEvent::UsedTool { about, .. } = &mut seen {
-                *about = with_short_paths(about, checkout, std::env::home_dir().as_deref());
+                *about = with_short_paths(about, &places);
             }
             if let Some(said) = in_one_line(&seen) {
                 *line = Some(said);
@@ -243,12 +245,27 @@ fn last_line(path: &Path) -> Option<String> {
     text.lines().rev().find_map(first_words)
 }
 
-/// Shows paths in the checkout as relative ones, and those in the user's home folder with `~`.
-fn with_short_paths(text: &str, checkout: Option<&Path>, home: Option<&Path>) -> String {
+/// A folder whose paths are shortened: how it is shown itself, and what comes before what is in it.
+type ShortPlace = (PathBuf, &'static str, &'static str);
+
+/// Returns the folders of a call: paths in the checkout and in the boxes are relative, those in the user's home folder have `~`.
+fn short_places(
+    checkout: Option<&Path>,
+    boxes: Option<&AttemptFolder>,
+    home: Option<&Path>,
+) -> Vec<ShortPlace> {
+    let boxes = boxes.map(|boxes| [(boxes.outbox(), "outbox", ""), (boxes.inbox(), "inbox", "")]);
+    let boxes = boxes.into_iter().flatten();
+    let checkout = checkout.map(|folder| (folder.to_owned(), ".", ""));
+    let home = home.map(|folder| (folder.to_owned(), "~", "~/"));
+    let all = boxes.chain(checkout).chain(home);
+    all.filter(|(folder, ..)| folder.parent().is_some()).collect()
+}
+
+fn with_short_paths(text: &str, places: &[ShortPlace]) -> String {
     let is_in_path = |c: char| c.is_alphanumeric() || "/._-~".contains(c);
     let mut text = text.to_owned();
-    for (folder, alone, inside) in [(checkout, ".", ""), (home, "~", "~/")] {
-        let Some(folder) = folder.filter(|folder| folder.parent().is_some()) else { continue };
+    for &(ref folder, alone, inside) in places {
         let folder = folder.to_string_lossy();
         let mut shown = String::new();
         for (at, piece) in text.split(&*folder).enumerate() {
@@ -312,7 +329,9 @@ mod tests {
     #[test]
     fn paths_of_tools_are_relative_to_the_checkout_or_to_the_home_folder() {
         let checkout = Path::new("/root/.local/state/forge/app/k3f9/_/tree");
-        let short = |text: &str| with_short_paths(text, Some(checkout), Some(Path::new("/root")));
+        let boxes = AttemptFolder::at(PathBuf::from("/root/.local/state/forge/app/k3f9/boxes/2"));
+        let places = short_places(Some(checkout), Some(&boxes), Some(Path::new("/root")));
+        let short = |text: &str| with_short_paths(text, &places);
         let inside = format!("{}/src/a.py", checkout.display());
         assert_eq!(short(&inside), "src/a.py");
         assert_eq!(
@@ -323,7 +342,11 @@ mod tests {
             assert_eq!(short(other), other);
         }
         assert_eq!(short("ls /root"), "ls ~");
-        assert_eq!(with_short_paths(&inside, None, Some(Path::new(""))), inside);
-        assert_eq!(with_short_paths(&inside, None, Some(Path::new("/"))), inside);
+        assert_eq!(short(&boxes.outbox().join("design.md").display().to_string()), "design.md");
+        assert_eq!(short(&format!("ls {}", boxes.inbox().display())), "ls inbox");
+        for home in ["", "/"] {
+            let places = short_places(None, None, Some(Path::new(home)));
+            assert_eq!(with_short_paths(&inside, &places), inside);
+        }
     }
 }

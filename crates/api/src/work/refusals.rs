@@ -187,7 +187,13 @@ fn help_with_field(typed: &TypedChange, field: &str, label: &str) -> String {
     let kind = typed.kind;
     match rule(kind, field).map(|rule| (rule.shape, rule.owner)) {
         Some((FieldShape::Record(named) | FieldShape::Records(named), _)) => {
-            format!("forge {named} list")
+            let list = format!("forge {named} list");
+            match (typed.values(field).next(), &typed.subject) {
+                (None, TypedSubject::New { .. }) => {
+                    format!("{}\n   or: {list}", typed.with(label, &format!("{label}=ID")))
+                }
+                (_, TypedSubject::New { .. } | TypedSubject::Known(_)) => list,
+            }
         }
         Some((FieldShape::Choice(known @ [first, ..]), _)) => {
             let value = typed.values(field).next().unwrap_or_default().to_lowercase();

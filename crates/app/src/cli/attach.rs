@@ -38,7 +38,7 @@ const ABSENT_LOOKS_MAX: u32 = 10;
 /// Show a run live, and answer what it asks
 #[derive(Args)]
 pub(crate) struct AttachArgs {
-    /// Name the run; the running one by default
+    /// Name the run; the one that runs or needs you by default
     run: Option<String>,
     /// Print log lines instead of the live screen
     #[arg(long)]

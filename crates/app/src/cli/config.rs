@@ -317,9 +317,14 @@ fn print_change(
         (SettingsTarget::Repo, true | false) => {
             let file = settings::FILE;
             terminal_output::print(&format!(
-                "Next: git add {file} && git commit -m \"Set up Forge\" {file} (a run reads it from the \
+                "Next: git add {file} && git commit -m \"Set {key}\" {file} (a run reads it from the \
                  commit it starts from)"
             ));
+            if let ("agent", Some(value)) = (key.as_str(), &change.value) {
+                terminal_output::print_note(&format!(
+                    "this is for all who work here; for you alone: forge config set --user {key} {value}"
+                ));
+            }
         }
         (SettingsTarget::Local, true) | (SettingsTarget::User, true | false) => {}
     }

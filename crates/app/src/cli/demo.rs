@@ -86,8 +86,7 @@ impl DemoArgs {
         } else {
             print_facts(&forge, begun, self.project())?
         };
-        let is_done = forge.view(&run)?.row.standing == Standing::Done;
-        self.print_farewell(&dir, is_done);
+        self.print_farewell(&dir, forge.view(&run)?.row.standing);
         Ok(code)
     }
 
@@ -125,21 +124,27 @@ impl DemoArgs {
         }
     }
 
-    fn print_farewell(&self, dir: &Path, is_done: bool) {
+    fn print_farewell(&self, dir: &Path, standing: Standing) {
         let folder = dir.display();
         if self.dir.is_some() {
-            let next = if is_done { "diff" } else { "resume" };
+            let next = match standing {
+                Standing::Done => "diff",
+                Standing::Waiting => "attach",
+                _ => "resume",
+            };
             let folder = quoted(&folder.to_string());
             terminal_output::print(&format!("\nNext: cd {folder} && forge {next}"));
         } else {
-            terminal_output::print(match fs::remove_dir_all(dir) {
-                Ok(()) => {
-                    "\nThat was the demo; its project is removed. Keep it with: forge demo --dir DIR"
-                }
-                Err(_) => "\nThe project could not be removed.",
+            let keep = "its project is removed. Keep it with: forge demo --dir DIR";
+            terminal_output::print(&match (fs::remove_dir_all(dir), standing) {
+                (Ok(()), Standing::Done) => format!("\nThat was the demo; {keep}"),
+                (Ok(()), _) => format!("\n■ The demo was ended; {keep}"),
+                (Err(_), _) => "\nThe project could not be removed.".to_owned(),
             });
         }
-        terminal_output::print("Now your own project: cd there, then forge \"what you want\"");
+        if standing == Standing::Done {
+            terminal_output::print("Now your own project: cd there, then forge \"what you want\"");
+        }
     }
 }
 

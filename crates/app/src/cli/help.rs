@@ -81,7 +81,7 @@ const OPTIONS: &str = "  -C DIR             Run as if started in DIR
 
 const NOTES: &str = "\
 Name a run by its short id, or by any unique beginning of its long id.
-A command without a name takes the run that is meant, or asks which.
+Without a name, a command takes the only run that fits, or asks.
 
 Exit codes:
     0  done                          4  blocked, or failed repeatedly
@@ -168,10 +168,7 @@ const EXAMPLES: [(&str, &[&str]); 71] = [
     ("work", &["forge work check", "forge work write ACME-S01-T01"]),
     ("feature new", &["forge feature new \"CSV export\" requirements+=\"quotes are kept\""]),
     ("sprint new", &["forge sprint new \"First release\" feature=FEAT-001"]),
-    (
-        "task new",
-        &["forge task new \"Parse the header\" sprint=ACME-S01 estimate=M writes=src/csv"],
-    ),
+    ("task new", &["forge task new \"Parse the header\" sprint=ACME-S01 size=M writes=src/csv"]),
     ("bug new", &["forge bug new \"Empty file crashes\" severity=major"]),
     ("work check", &["forge work check", "forge work check --json"]),
     ("hook write", &["forge hook write"]),
@@ -276,7 +273,7 @@ fn examples(command: &str) -> Option<String> {
 const RECORDS: [(&str, &str, &str, &str); 4] = [
     ("feature", "FEAT-001", "active", "title=\"CSV export and import\""),
     ("sprint", "ACME-S01", "active", "goal=\"users can export\""),
-    ("task", "ACME-S01-T01", "planned", "estimate=M dependencies+=ACME-S01-T02"),
+    ("task", "ACME-S01-T01", "planned", "size=M dependencies+=ACME-S01-T02"),
     ("bug", "ACME-BUG-001", "triaged", "rootCauseCategory=validation"),
 ];
 

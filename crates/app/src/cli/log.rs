@@ -16,12 +16,14 @@ use forge_api::{
 };
 use forge_core::{
     Run,
+    event::{Event, Record},
     id::{CallId, gate_label},
     routing::Route,
     run::Phase,
     verdict::PhaseVerdict,
     view::{
-        LogLevel, LogLine, PhaseAction, PhaseEvent, REQUEST_CHECK, phase_total, sanitize, span,
+        LogLevel, LogLine, PhaseAction, PhaseEvent, REQUEST_CHECK, STOPPED, phase_total, sanitize,
+        span,
     },
 };
 
@@ -114,8 +116,8 @@ impl LogArgs {
         loop {
             let records = forge.records(run, seen + 1)?;
             if self.json {
-                for NumberedRecord { seq, record, .. } in &records {
-                    state.run.apply_record(record);
+                for NumberedRecord { seq, epoch, record } in &records {
+                    state.apply(*epoch, record);
                     let line = LogLine { seq: *seq, record: record.clone() };
                     terminal_output::print_raw(&json_line(&line));
                 }
@@ -182,9 +184,8 @@ impl LogArgs {
         let level = self.level();
         let mut lines = Vec::new();
         for NumberedRecord { seq, epoch, record } in records {
-            let was_left = state.is_left_by(*epoch);
-            state.epoch = *epoch;
-            state.run.apply_record(record);
+            let continues = state.is_continued_by(*epoch);
+            state.apply(*epoch, record);
             let prefix = |day: &mut String, lines: &mut Vec<String>| match level {
                 LogLevel::Milestone | LogLevel::Check => {
                     let date = format::date(record.at);
@@ -196,9 +197,9 @@ impl LogArgs {
                 }
                 LogLevel::Fact => format!("{seq:>5}  {}  ", format::date_and_time(record.at)),
             };
-            if was_left && skipped == 0 {
+            if continues && skipped == 0 {
                 let prefix = prefix(&mut state.day, &mut lines);
-                lines.push(text_line(&prefix, ("!", Some(Hue::Yellow)), LEFT));
+                lines.push(text_line(&prefix, ("●", Some(Hue::Blue)), CONTINUED));
             }
             for fact in shown_facts(record, level) {
                 if skipped > 0 {
@@ -213,26 +214,36 @@ impl LogArgs {
     }
 }
 
-/// Said where a process writes on for one that was killed.
-const LEFT: &str = "Forge was killed or the machine went down; the run continues from here";
+/// Said where a process takes over agents at work: from one that was left, or that was killed.
+const CONTINUED: &str = "another process continues the run";
 
 /// The run as far as its log is printed.
 struct LogState {
     run: Run,
     /// The date of the last line.
     day: String,
-    /// The process that wrote the last record.
+    /// The process that wrote the last record, and the last one that drove the run.
     epoch: u64,
+    driver: u64,
 }
 
 impl LogState {
     fn new() -> Self {
-        Self { run: Run::new(), day: today(), epoch: 0 }
+        Self { run: Run::new(), day: today(), epoch: 0, driver: 0 }
     }
 
-    /// Returns true if the process that drove the run left it with calls under way, without a word.
-    fn is_left_by(&self, next: u64) -> bool {
-        self.epoch != 0
+    fn apply(&mut self, epoch: u64, record: &Record) {
+        self.run.apply_record(record);
+        self.epoch = epoch;
+        if record.facts.iter().any(|fact| matches!(fact, Event::EndingKeyAdded { .. })) {
+            self.driver = epoch;
+        }
+    }
+
+    /// Returns true if the process that drove the run is followed by another one while agents work.
+    fn is_continued_by(&self, next: u64) -> bool {
+        self.driver != 0
+            && self.epoch == self.driver
             && self.epoch != next
             && *self.run.phase() == Phase::Going
             && !self.run.calls().is_empty()
@@ -326,6 +337,7 @@ fn result_text(event: &PhaseEvent) -> &'static str {
             Some(PhaseVerdict::Unknown) => "partly done",
         },
         PhaseAction::GateFailed => "failed",
+        PhaseAction::SubagentRetry if begins(STOPPED) => "interrupted",
         PhaseAction::SubagentRetry => "no result, again",
         PhaseAction::SubagentEscalated if blocked_by(event).is_some() => "blocked",
         PhaseAction::SubagentEscalated => "no result",

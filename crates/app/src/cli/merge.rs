@@ -88,9 +88,7 @@ impl MergeArgs {
                 let commit = forge.merge(&offer)?;
                 let commit = short_commit(&commit);
                 terminal_output::print(&format!("Merged into {onto} ({commit})."));
-                terminal_output::print_hint(
-                    "Next: forge clean (frees the checkouts of merged runs)",
-                );
+                terminal_output::print_hint("Next: forge clean (shows what can be freed)");
                 Ok(ExitCode::SUCCESS)
             }
             Confirmation::Refused => {
@@ -127,7 +125,10 @@ fn offer_text(offer: &MergeOffer, id: &str, onto: &str) -> String {
         write!(text, "\n{}", stat_text(&offer.files))
     };
     for path in &offer.record {
-        let _ = write!(text, "\n and {path} (left out with land.record = \"none\")");
+        let _ = write!(
+            text,
+            "\n and {path}, the summary of the run\n     (not in later runs with: forge config set land.record none)"
+        );
     }
     text
 }

@@ -97,7 +97,7 @@ enum RecordSubcommand {
     New {
         /// Say in a line what it is about
         title: String,
-        /// Set fields: FIELD=VALUE
+        /// Set fields, such as title=TEXT
         #[arg(value_name = "FIELD=VALUE")]
         fields: Vec<String>,
         /// Choose the id [default: the next one]
@@ -138,7 +138,7 @@ enum RecordSubcommand {
         #[arg(long)]
         json: bool,
     },
-    /// Move a record to a state that may follow
+    /// Change the state of a record
     Move {
         /// Name the record
         id: String,
@@ -283,6 +283,9 @@ fn print_event(line: &WorkLine, event: &WorkEvent, records: &WorkRecords<'_>) {
                 let rule = rule(*kind, name).filter(|rule| rule.is_settable());
                 let Some(name) = rule.map(FieldRule::label) else { continue };
                 let what = match value {
+                    Some(FieldValue::Text(text)) if text.contains(' ') => {
+                        format!("{id}: {name} is now \"{text}\"")
+                    }
                     Some(value) => format!("{id}: {name} is now {}", value_text(value)),
                     None => format!("{id}: {name} is removed"),
                 };

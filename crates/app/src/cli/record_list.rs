@@ -39,13 +39,16 @@ pub(super) fn list(kind: WorkKind, filter: &ListFilter<'_>, json: bool) -> Resul
         return Err(Error::usage(what, format!("forge task list --sprint {sprint}")));
     }
     let forge = open_forge()?;
-    let mut lines = Vec::new();
+    let (mut lines, mut tasks) = (Vec::new(), Vec::new());
     let mut sprint = sprint.map(str::to_owned);
     if let Some(mut records) = forge.work_to_read()? {
         if let Some(typed) = sprint {
             sprint = Some(records.show(WorkKind::Sprint, &typed)?.line.id.to_string());
         }
         lines = records.list(kind)?;
+        if kind == WorkKind::Sprint {
+            tasks = records.list(WorkKind::Task)?;
+        }
         print_notes(&records.notes);
     }
     let n_all = lines.len();
@@ -64,7 +67,7 @@ pub(super) fn list(kind: WorkKind, filter: &ListFilter<'_>, json: bool) -> Resul
             _ => format!("No {kind}{of}{is}. All {folder}: forge {kind} list"),
         });
     }
-    let table = table(kind, &lines, now());
+    let table = table(kind, &lines, &tasks, now());
     if io::stdout().is_terminal() {
         let marks: Vec<(&str, Option<Hue>)> =
             lines.iter().map(|line| state_mark(line.status)).collect();
@@ -154,7 +157,7 @@ type Column = (&'static str, Vec<String>);
 /// The columns that pipes have, too.
 const PLAIN_COLUMNS: [&str; 3] = ["ID", "STATE", "TITLE"];
 
-fn table(kind: WorkKind, lines: &[WorkLine], now: Time) -> Vec<Column> {
+fn table(kind: WorkKind, lines: &[WorkLine], tasks: &[WorkLine], now: Time) -> Vec<Column> {
     let column = |heading, cell: &dyn Fn(&WorkLine) -> String| {
         (heading, lines.iter().map(cell).collect::<Vec<String>>())
     };
@@ -168,7 +171,8 @@ fn table(kind: WorkKind, lines: &[WorkLine], now: Time) -> Vec<Column> {
         WorkKind::Bug => {
             vec![column("SEVERITY", &|line| line.severity.clone().unwrap_or_default())]
         }
-        WorkKind::Feature | WorkKind::Sprint => Vec::new(),
+        WorkKind::Sprint => vec![column("TASKS", &|line| closed_tasks(line, tasks))],
+        WorkKind::Feature => Vec::new(),
     };
     let mut columns = vec![
         column("ID", &|line| line.id.to_string()),
@@ -181,6 +185,15 @@ fn table(kind: WorkKind, lines: &[WorkLine], now: Time) -> Vec<Column> {
     // What no record says is no column.
     columns.retain(|(_, cells)| cells.iter().any(|cell| !cell.is_empty()));
     columns
+}
+
+/// Says how many tasks of a sprint are closed.
+fn closed_tasks(sprint: &WorkLine, tasks: &[WorkLine]) -> String {
+    let own = tasks.iter().filter(|task| task.sprint.as_deref() == Some(sprint.id.as_str()));
+    let own: Vec<&WorkLine> = own.collect();
+    let is_closed = |task: &&&WorkLine| task.kind.next_states(task.status).is_empty();
+    let n_closed = own.iter().filter(is_closed).count();
+    if own.is_empty() { String::new() } else { format!("{n_closed} of {}", own.len()) }
 }
 
 /// Names the sprint of a task whose id does not.
@@ -234,4 +247,4 @@ fn list_lines(columns: &[Column], terminal: Option<usize>) -> Vec<String> {
 const TITLE_MIN: usize = 16;
 
 /// The columns that a narrow terminal does without, the first one first.
-const GIVE_WAY: [&str; 6] = ["AGE", "SIZE", "AFTER", "SPRINT", "RUN", "SEVERITY"];
+const GIVE_WAY: [&str; 7] = ["AGE", "SIZE", "AFTER", "SPRINT", "TASKS", "RUN", "SEVERITY"];

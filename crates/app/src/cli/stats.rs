@@ -15,7 +15,7 @@ use forge_core::view::{
 use super::common::{open_forge, print_json};
 use crate::{format, terminal_info, terminal_output, text_width};
 
-/// Show what was spent, by day and model or as you choose
+/// Show what was spent, by day, model, stage or run
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct StatsArgs {

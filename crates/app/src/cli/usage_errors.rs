@@ -11,6 +11,7 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use forge_api::{Error, start::quoted};
+use forge_core::work::{FieldRule, WorkKind, rule_by_label};
 
 /// The command that takes a request.
 const RUN: &str = "run";
@@ -279,6 +280,7 @@ impl<'a> CommandLine<'a> {
                 long.into_iter().chain(flag.get_short().map(|short| format!("-{short}")))
             })
             .chain(["--quiet", "--verbose", "--color", "--help"].map(str::to_owned))
+            .chain(self.path.is_empty().then(|| "--version".to_owned()))
             .collect();
         let run = self.command.find_subcommand(RUN);
         let is_of_run = |run: &Command| {
@@ -304,9 +306,25 @@ impl<'a> CommandLine<'a> {
         let near = habit.map(|(_, flag)| *flag).or_else(|| nearest(wrong, long));
         if let Some(near) = near {
             let what = format!("unknown flag `{wrong}`; did you mean `{near}`?");
-            return Error::usage(what, self.with_replaced(wrong, near));
+            let mut help = self.with_replaced(wrong, near);
+            if near == "-n" && help.ends_with(near) {
+                help.push_str(" 20");
+            }
+            return Error::usage(what, help);
+        }
+        if let Some(field) = self.field_of_record(wrong) {
+            let what = format!("unknown flag `{wrong}`; fields have no dashes: `{field}=VALUE`");
+            return Error::usage(what, self.help());
         }
         Error::usage(format!("unknown flag `{wrong}` for `{}`", self.name()), self.help())
+    }
+
+    /// Returns the field of a record that a flag names, where fields can be set.
+    fn field_of_record(&self, flag: &str) -> Option<&'static str> {
+        let [kind, "new" | "set"] = self.path.as_slice() else { return None };
+        let kind = WorkKind::ALL.into_iter().find(|known| known.as_str() == *kind)?;
+        let name = flag.strip_prefix("--")?.split('=').next()?;
+        rule_by_label(kind, name).filter(|rule| rule.is_settable()).map(FieldRule::label)
     }
 
     /// Returns what is said where one argument is missing that takes only some values.

@@ -46,6 +46,8 @@ fn a_question_shows_everything_and_no_single_key_answers_it() {
     keep("question", "checkpoint", &dialog, &snapshot);
     assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Char('a')]), DialogResult::Pending);
     keep("question", "confirm", &dialog, &snapshot);
+    press(&mut dialog, &snapshot, &[KeyPress::Char('a')]);
+    assert!(shown(&dialog, &snapshot).contains("Enter to approve, Esc to go back."), "not undone");
     assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Escape]), DialogResult::Pending);
     assert_eq!(press(&mut dialog, &snapshot, &typed("ax")), DialogResult::Pending, "goes back");
     assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Escape]), DialogResult::Postponed);
@@ -174,9 +176,9 @@ fn keys_are_offered_only_where_they_do_something() {
     };
     let mut snapshot = asking();
     for (change, words) in [
-        (ChangeKind::Code, "v see the change"),
+        (ChangeKind::Code, "v see changes"),
         (ChangeKind::NewTexts, "v see it  "),
-        (ChangeKind::ChangedTexts, "v see it, and what changed"),
+        (ChangeKind::ChangedTexts, "v see changes"),
     ] {
         snapshot.view.asked[0].change = change;
         assert!(last(&snapshot).contains(words), "{}", last(&snapshot));

@@ -21,7 +21,7 @@ use crate::editor::{editor_failed, text_editor};
 /// How often a program is checked for its end.
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
 /// The default pager. It must not exit at once if the text is short: the screen returns after it.
-const PAGER: &str = "if command -v less >/dev/null; then exec less -R; else exec more; fi";
+const PAGER: &str = "if command -v less >/dev/null; then exec less -R '-Pq goes back to the run'; else exec more; fi";
 
 /// Stops this process until the shell continues it.
 pub(crate) fn suspend() {

@@ -33,6 +33,8 @@ pub(crate) struct ScreenContext {
     pub(crate) when_left: WhenLeft,
 }
 
+const SEPARATOR: &str = " · ";
+
 /// What a run does when the person leaves its screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhenLeft {
@@ -122,6 +124,11 @@ fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> Scr
     if row.questions > 0 {
         parts.push(format::count(row.questions, "question"));
     }
+    // What a run waited for is less than what it costs.
+    let needed: usize = parts.iter().map(|part| width(part) + SEPARATOR.len()).sum();
+    if needed > columns {
+        parts[0] = format::bare_time_at_work(row, until);
+    }
     let mut text = String::new();
     if is_active && !snapshot.working.is_empty() && context.motion == Motion::On {
         let frames = u64::try_from(SPINNER.len()).unwrap_or(1);
@@ -130,7 +137,7 @@ fn totals(snapshot: &RunSnapshot, context: ScreenContext, columns: usize) -> Scr
         text.push(' ');
     }
     for (at, part) in parts.iter().enumerate() {
-        let next = if at == 0 { part.clone() } else { format!(" · {part}") };
+        let next = if at == 0 { part.clone() } else { format!("{SEPARATOR}{part}") };
         if at > 0 && 1 + width(&text) + width(&next) > columns {
             break;
         }

@@ -140,6 +140,11 @@ impl QuestionDialog {
                 if let KeyPress::Enter | KeyPress::Char('y') = key {
                     return DialogResult::Answered { answer: option.answer, words };
                 }
+                if *key == KeyPress::Char(option.key) {
+                    let how = format!("Enter to {}, Esc to go back.", option.label);
+                    self.message = Some(StatusMessage::until_key(&how));
+                    return DialogResult::Pending;
+                }
                 self.step = match option.answer {
                     Answer::Waive { .. } => AnswerStep::Writing { option },
                     Answer::Approve | Answer::Revise | Answer::Retry | Answer::GiveUp => {
@@ -401,9 +406,9 @@ fn question_lines(
 fn key_list(question: &QuestionView, open: OpenQuestions) -> Vec<(&'static str, &'static str)> {
     let mut keys = vec![("↑↓ Enter", "choose")];
     match question.change {
-        ChangeKind::Code => keys.push(("v", "see the change")),
+        ChangeKind::Code => keys.push(("v", "see changes")),
         ChangeKind::NewTexts | ChangeKind::UnchangedTexts => keys.push(("v", "see it")),
-        ChangeKind::ChangedTexts => keys.push(("v", "see it, and what changed")),
+        ChangeKind::ChangedTexts => keys.push(("v", "see changes")),
         ChangeKind::Nothing => {}
     }
     match open {
@@ -413,7 +418,7 @@ fn key_list(question: &QuestionView, open: OpenQuestions) -> Vec<(&'static str, 
     keys.push(("Esc", "later"));
     keys.push(("f", "full text"));
     if answer_options(question).iter().any(|option| option.answer == Answer::Revise) {
-        keys.push(("e", "write in editor"));
+        keys.push(("e", "editor"));
     }
     keys.push(("?", "keys"));
     keys

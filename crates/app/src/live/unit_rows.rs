@@ -335,11 +335,12 @@ fn usual_text(unit: &UnitView, snapshot: &RunSnapshot) -> Option<String> {
     (unit.state != UnitState::Skipped).then(|| format!("~{}", duration(ms)))
 }
 
-/// Returns the latest line of a call, or what it does.
+/// Returns the latest line of a call, or what it does. What a command prints is said after what it is for.
 fn latest_line(call: &Working) -> String {
-    match &call.line {
-        Some(line) => line.clone(),
-        None => call.does.clone(),
+    match (&call.line, &call.agent) {
+        (Some(line), Some(_)) => line.clone(),
+        (Some(line), None) => format!("{}: {line}", call.does),
+        (None, _) => call.does.clone(),
     }
 }
 

@@ -171,8 +171,15 @@ fn title(view: &RunView, result: &ResultView, end: CardEnd, width: usize) -> Str
         text if text == "unknown" => format!("cost {text}"),
         text => format!("{text}{}", budget.unwrap_or_default()),
     };
+    let room = width.saturating_sub(id.len() + 2);
     let line = format!("{symbol} {standing} · {took} · {cost}");
-    let line = format::cut_end(&line, width.saturating_sub(id.len() + 2));
+    let line = if text_width::width(&line) <= room {
+        line
+    } else {
+        let took = format::bare_time_at_work(row, row.changed_at);
+        format!("{symbol} {standing} · {took} · {cost}")
+    };
+    let line = format::cut_end(&line, room);
     let gap = width.saturating_sub(text_width::width(&line) + id.len()).max(2);
     format!("{line}{}{id}", " ".repeat(gap))
 }

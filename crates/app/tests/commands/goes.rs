@@ -300,7 +300,7 @@ fn a_driver_that_is_killed_loses_nothing_and_resume_finds_its_agent_at_work() {
     assert_eq!(said.code, DONE, "{said}");
     assert_eq!(world.agents_started(&run), 2, "the writer was not started again");
     let log = world.ok(&["log", &run]);
-    assert_eq!(log.matches("! Forge was killed or the machine went down").count(), 1, "{log}");
+    assert_eq!(log.matches("● another process continues the run").count(), 1, "{log}");
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn what_is_not_legal_is_refused_with_a_command_that_helps() {
             "`dependencies` names the record itself",
             "forge task list",
         ),
-        ("task new x", "`sprint` is missing", "forge sprint list"),
+        ("task new x", "`sprint` is missing", "forge task new x sprint=ID"),
         (
             "task new x sprnt=ACME-S01 estimate=M",
             "did you mean `sprint`?",
@@ -308,6 +308,20 @@ fn an_edit_that_breaks_a_rule_is_left_alone_until_it_is_fixed_or_restored() {
         &world.refused(&["task", "move", "ACME-S01-T01", "planned"]),
         &["`title` was changed in the file and by a command"],
     );
+}
+
+#[test]
+fn files_that_git_ignores_are_named_with_how_to_commit_them_all_the_same() {
+    for pattern in [".forge", ".forge/", ".*", "/.forge/work"] {
+        let world = World::new();
+        world.write(".gitignore", format!("{pattern}\n"));
+        world.ok(&["feature", "new", "CSV export"]);
+        let said = world.forge(&["work", "check"]).all();
+        has(&said, &["git ignores .forge/work", "git add --force .forge/work"]);
+    }
+    let world = World::new();
+    world.ok(&["feature", "new", "CSV export"]);
+    assert!(!world.forge(&["work", "check"]).all().contains("git ignores"));
 }
 
 #[test]

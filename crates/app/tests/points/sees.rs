@@ -156,12 +156,12 @@ fn at_a_terminal_a_key_shows_the_design_and_after_a_revise_first_the_lines_that_
     let asked = reader.person.until("the next question", |screen| {
         screen.contains("Q2 · design") && screen.contains("Esc later")
     });
-    has(&asked, &["v see it, and what changed"]);
+    has(&asked, &["v see changes"]);
     let read = plain(&reader.reads("v", "all of design.md"));
     assert!(read.starts_with(DESIGN_DIFF.trim_end()), "{read}");
     assert_eq!(read.matches("No file.").count(), 2, "the line, and the whole text: {read}");
     // The question is where it was, and can be answered.
-    reader.person.until_sees("v see it, and what changed");
+    reader.person.until_sees("v see changes");
     reader.person.press("x");
     reader.person.until_sees("Enter reject");
     reader.person.press("\r");
@@ -174,10 +174,10 @@ fn at_a_terminal_a_key_shows_the_change_of_a_task_in_the_pager_that_is_set_and_i
     let project = Project::new(&first);
     let mut reader = Reader::at(&project, &["--auto"]);
     let asked = reader.person.until_sees("Esc later");
-    has(&asked, &["Q1 · T1", "v see the change"]);
+    has(&asked, &["Q1 · T1", "v see changes"]);
     let read = plain(&reader.reads("v", "+hello"));
     assert!(read.starts_with("diff --git a/src/greet b/src/greet\n"), "{read}");
-    reader.person.until_sees("v see the change");
+    reader.person.until_sees("v see changes");
     reader.person.press("q");
     assert_eq!(reader.person.end(), WAITS, "{}", reader.person.screen());
 
@@ -188,11 +188,11 @@ fn at_a_terminal_a_key_shows_the_change_of_a_task_in_the_pager_that_is_set_and_i
     words.push(forge.get_program().to_owned());
     words.extend(forge.get_args().map(ToOwned::to_owned));
     let mut person = Person::with(&project.world, &words);
-    let before = person.until_sees("v see the change");
+    let before = person.until_sees("v see changes");
     person.press("v");
     person.until_sees("+hello");
     person.press("q");
-    let after = person.until_sees("v see the change");
+    let after = person.until_sees("v see changes");
     let without_times = |screen: &str| screen.lines().skip(2).collect::<Vec<_>>().join("\n");
     assert_eq!(without_times(&before), without_times(&after), "it is unharmed");
     person.press("q");

@@ -16,6 +16,9 @@ pub enum LogLevel {
     Fact,
 }
 
+/// A check that takes longer than this is no longer a moment.
+pub(super) const LONG_MS: u64 = 5_000;
+
 impl LogLevel {
     /// Returns the level of a fact.
     pub fn new(event: &Event) -> Self {
@@ -25,8 +28,8 @@ impl LogLevel {
                 if says || *outcome != Outcome::Done { Self::Milestone } else { Self::Check }
             }
             Event::Judged { judgement, ruling: Ruling::Verdict(Verdict::Pass { .. }), receipt } => {
-                let Receipt { summary, evidence, .. } = receipt;
-                let says = !summary.is_empty() || !evidence.is_empty();
+                let Receipt { summary, evidence, took_ms, .. } = receipt;
+                let says = !summary.is_empty() || !evidence.is_empty() || *took_ms >= LONG_MS;
                 // A merge that passed is followed by the commit that it made.
                 if says && judgement.gate != "land" { Self::Milestone } else { Self::Check }
             }

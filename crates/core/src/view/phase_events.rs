@@ -43,6 +43,8 @@ use crate::{
 
 /// The name of the phase in which the request itself is checked.
 pub const REQUEST_CHECK: &str = "request check";
+/// The note of a call that a person or Forge stopped.
+pub const STOPPED: &str = "Forge stopped it";
 /// The most characters of a note.
 const NOTE_CHARS_MAX: usize = 300;
 
@@ -536,7 +538,7 @@ fn came_to(ending: &CallEnding) -> (PhaseAction, Option<PhaseVerdict>, Option<St
                 (SubagentRetry, unknown, Some(format!("a limit was reached: {what}")))
             }
             Outcome::Lost => (SubagentRetry, unknown, note("its process ended without an ending")),
-            Outcome::Interrupted => (SubagentRetry, unknown, note("Forge stopped it")),
+            Outcome::Interrupted => (SubagentRetry, unknown, note(STOPPED)),
         },
         CallEnding::Look(ruling) => match ruling {
             Ruling::Verdict(Verdict::Pass { .. }) => (Complete, Some(PhaseVerdict::Approved), None),

@@ -15,7 +15,10 @@ use crate::{
     verdict::{BlockerClass, Finding, Verdict, VerdictWord},
 };
 
-use super::format::{first_line, moment, shorten};
+use super::{
+    format::{first_line, moment, shorten, span},
+    log_level::LONG_MS,
+};
 
 /// The names of units and calls in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,7 +211,12 @@ pub fn sentence(event: &Event, names: Names) -> String {
             let cost = format!("{spent}{}", proved(&receipt.evidence));
             match ruling {
                 Ruling::Verdict(Verdict::Pass { findings }) if findings.is_empty() => {
-                    format!("{judgement} passed{cost}")
+                    let is_silent = receipt.evidence.is_empty() && spent.is_empty();
+                    let took = match receipt.took_ms {
+                        ms if is_silent && ms >= LONG_MS => format!(" in {}", span(ms)),
+                        _ => String::new(),
+                    };
+                    format!("{judgement} passed{took}{cost}")
                 }
                 Ruling::Verdict(Verdict::Pass { findings })
                     if findings.iter().any(Finding::is_serious) =>

@@ -116,6 +116,7 @@ const LABELS: &[(&str, &str)] = &[
     ("sprintId", "sprint"),
     ("feature_id", "feature"),
     ("taskIds", "tasks"),
+    ("estimate", "size"),
     ("createdAt", "created"),
     ("created_at", "created"),
     ("updated_at", "updated"),

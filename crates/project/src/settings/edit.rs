@@ -459,7 +459,7 @@ mod tests {
             ("limits.at_once", "`limits.at_once` is not set in"),
             ("agents.other.model", "`agents.other.model` is not set in"),
             ("limits.at_onc", "did you mean `limits.at_once`?"),
-            ("limits", "unknown key `limits`"),
+            ("limits", "`limits` is a table; name one of its keys: "),
         ] {
             let trouble = file(&path).unset(key).unwrap_err();
             assert!(trouble.what.contains(expected) && trouble.next.is_some(), "{trouble}");

@@ -216,6 +216,12 @@ impl SettingKey {
 
     /// Finds the key of a path that a person wrote.
     pub(super) fn parse(path: &str) -> Result<Self, Error> {
+        let inside: Vec<&str> =
+            ROWS.iter().filter_map(|row| row.path.strip_prefix(path)?.strip_prefix('.')).collect();
+        if let ([first, ..], false) = (inside.as_slice(), path.is_empty()) {
+            let what = format!("`{path}` is a table; name one of its keys: {}", inside.join(", "));
+            return Err(Error::usage(what, format!("forge config explain {path}.{first}")));
+        }
         Self::find_or_hint(path).map_err(|hint| {
             Error::usage(format!("unknown key `{}`{hint}", cut(path)), "forge config list")
         })

@@ -119,6 +119,8 @@ impl Repository {
     /// Returns true if git is told to ignore a path of a checkout. If git cannot say, it is not.
     pub fn is_ignored(top: &Path, path: &str) -> bool {
         let git = Git::in_folder(top).args(["check-ignore", "--quiet", "--no-index", "--", path]);
+        // This command refuses literal pathspecs, and takes paths for paths anyway.
+        let git = git.env("GIT_LITERAL_PATHSPECS", "0");
         git.run_with(&[0, 1]).is_ok_and(|(code, _)| code == 0)
     }
 

@@ -301,6 +301,14 @@ fn stats(view: &SummaryView, text: &mut String) {
     if view.total.took_ms > took_ms {
         line!(text, "Parallel work is added up here; the run itself took {}.", span(took_ms));
         line!(text);
+    } else if took_ms >= view.total.took_ms + 1_000 {
+        line!(
+            text,
+            "The run itself took {}: set-up, interrupted work and Forge itself took the other {}.",
+            span(took_ms),
+            span(took_ms - view.total.took_ms)
+        );
+        line!(text);
     }
 }
 
