@@ -42,6 +42,22 @@ impl Address {
     }
 }
 
+impl Known<'_> {
+    /// Returns the number of the issue that a page is of, if that is an issue of the repository of a remote.
+    pub fn issue_number(&self, remote: &str, page: &str) -> Option<u64> {
+        let RemoteProject { origin, project } = RemoteProject::parse(remote)?;
+        let is_same = WebOrigin::of_url(page)? == self.web_origin(origin);
+        let path: Vec<&str> = page.split('/').skip(3).collect();
+        let located = registry::ALL.iter().find_map(|tracker| tracker.locate(&path));
+        match located.filter(|_| is_same)? {
+            Located::Issue { name: IssueName::Number { project: own, number }, .. } => {
+                own.eq_ignore_ascii_case(&project.join("/")).then_some(number)
+            }
+            Located::Issue { name: IssueName::Key(_), .. } | Located::PullRequest => None,
+        }
+    }
+}
+
 impl HostedRepository {
     /// Reads the address of a remote of the user. None if it is not at a host, but a folder. A host that nothing is known of
     /// is asked what it is, without a token.

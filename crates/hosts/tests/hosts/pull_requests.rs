@@ -388,3 +388,20 @@ fn nothing_is_asked_without_a_token() {
     assert_eq!(error.next(), "set GITEA_TOKEN");
     assert!(host.asked().is_empty());
 }
+
+#[test]
+fn an_issue_is_of_a_repository_if_host_and_names_are_the_same() {
+    let known = Known { kinds: kinds("code.example:8443", Kind::Gitea), ..Known::default() };
+    for (remote, page, number) in [
+        ("git@github.com:O/r.git", "https://github.com/o/r/issues/12", Some(12)),
+        ("https://gitlab.com/g/s/r", "https://gitlab.com/g/s/r/-/issues/7", Some(7)),
+        ("git@code.example:o/r", "https://code.example:8443/o/r/issues/3", Some(3)),
+        ("git@github.com:o/r.git", "https://github.com/o/other/issues/12", None),
+        ("git@github.com:o/r.git", "https://git.example/o/r/issues/12", None),
+        ("git@github.com:o/r.git", "https://x.atlassian.net/browse/AB-1", None),
+        ("git@github.com:o/r.git", "#12", None),
+        ("/srv/o/r.git", "https://github.com/o/r/issues/12", None),
+    ] {
+        assert_eq!(known.issue_number(remote, page), number, "{remote} {page}");
+    }
+}
