@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 use crate::{
     code::{CHECKED, project},
     unnamed::short,
-    world::{DONE, ESCALATED, WAITS, World, finish, has, pty::Person},
+    world::{DONE, ESCALATED, WAITS, World, has, pty::Person},
 };
 
 /// A worker who changes a file and adds one.
