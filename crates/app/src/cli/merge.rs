@@ -24,7 +24,7 @@ use crate::{format, terminal_output};
 /// The most files that are listed one by one before a merge.
 const FILES_LISTED_MAX: usize = 15;
 
-/// Merge the open pull request of a run, or its result into your branch, after a yes
+/// Merge the result of a run, or its open pull request, after a yes
 #[derive(Args)]
 pub(crate) struct MergeArgs {
     /// Name the run; the one that is not merged yet by default

@@ -24,7 +24,7 @@ use crate::terminal_output;
 /// Adds what a push needs.
 const ADD_REMOTE: &str = "git remote add origin URL";
 
-/// Push the result of a run and open its pull request, or update it, after a yes
+/// Open or update the pull request of a run, after a yes
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct PullRequestArgs {
