@@ -35,7 +35,7 @@ pub(crate) struct MergeArgs {
     /// Merge a result that no check has proved, with --yes
     #[arg(long)]
     unverified: bool,
-    /// Merge into your branch, also where the run has an open pull request
+    /// Merge into your branch, not the open pull request
     #[arg(long)]
     local: bool,
 }

@@ -42,7 +42,7 @@ pub(crate) struct PullRequestArgs {
     /// Open it ready for review, or make a draft ready
     #[arg(long, conflicts_with = "draft")]
     ready: bool,
-    /// Then write the summary as a comment at the issue that the run came from, or update it
+    /// Then write the summary at the issue of the run, or update it
     #[arg(long)]
     comment: bool,
 }
