@@ -295,13 +295,12 @@ pub struct PushSettings {
     pub remote: Option<RemoteName>,
 }
 
-/// When a pull request is opened as a draft.
+/// When a pull request is opened as a draft: never, while the run has open findings, or always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DraftRule {
     #[default]
     Never,
-    /// While the run has open findings.
     OpenNotes,
     Always,
 }
