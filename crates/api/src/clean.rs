@@ -143,9 +143,16 @@ impl Forge {
             if repository.code_tree(head)? == repository.code_tree(base)? {
                 return Ok(Ok("it changed nothing".to_owned()));
             }
-            return Ok(match merged_into(head) {
-                Some(branch) => Ok(format!("it is merged into {branch}")),
-                None => Err("its result is not merged".to_owned()),
+            if let Some(branch) = merged_into(head) {
+                return Ok(Ok(format!("it is merged into {branch}")));
+            }
+            // Squashed or rebased by its host, the commit is in no branch.
+            return Ok(match self.merged_at_host(&row.run, head) {
+                Ok(Some(address)) => Ok(format!("its pull request is merged: {address}")),
+                Ok(None) => Err("its result is not merged".to_owned()),
+                Err(error) => Err(format!(
+                    "its result is not merged, and its pull request cannot be read: {error}"
+                )),
             });
         }
         // Of an abandoned run, everything that any call of it committed has to be somewhere.

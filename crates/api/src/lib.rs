@@ -19,6 +19,8 @@ pub mod fast_forward;
 pub mod follow;
 pub mod forge;
 pub mod gate;
+mod host_access;
+pub mod host_pull_request;
 pub mod import_run;
 pub mod init;
 pub mod merge;

@@ -1,9 +1,12 @@
-//! A pull request for the result of a run: its text, the page that opens it, and the commands that do.
+//! A pull request for the result of a run: its text, the command that pushes its branch, and the page that opens it.
 //!
-//! Not here: running the commands, which may ask the user for a password. How the text is written is in
-//! `driver/src/deliver/pull_request_text.rs`.
+//! Not here: opening it at its host (`host_pull_request`), and the push, which may ask the user for a password. How the text
+//! is written is in `driver/src/deliver/pull_request_text.rs`.
 //!
 //! Invariant: nothing is pushed here, and nothing of the network is used.
+//! Invariant: which remote is pushed to is a person's setting, never the repository's.
+
+mod template;
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
@@ -12,12 +15,16 @@ use forge_core::{
     view::{ResultView, Standing},
 };
 use forge_driver::{Error, deliver::offer, run_id::short_id};
+use forge_hosts::PullRequestTags;
+use forge_project::settings::{DraftRule, Settings, Switch};
 use forge_workspace::Remote;
 
-use crate::forge::Forge;
+pub use forge_hosts::PullRequestForm;
 
-/// The program that opens pull requests at GitHub.
-pub const GH: &str = "gh";
+use crate::{forge::Forge, host_access::known_hosts};
+
+/// The most bytes of a template.
+const TEMPLATE_BYTES_MAX: u64 = 256 * 1024;
 
 /// A pull request that could be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +38,12 @@ pub struct PullRequestDraft {
     pub branch: String,
     /// The branch that it is for, if it is known.
     pub base: Option<String>,
-    /// The remote that the branch is pushed to, if there is one.
+    /// The remote of the base, if there is one.
     pub remote: Option<Remote>,
+    /// The name of the remote that the branch is pushed to.
+    pub push_remote: String,
+    pub form: PullRequestForm,
+    pub tags: PullRequestTags,
 }
 
 impl Forge {
@@ -62,27 +73,90 @@ impl Forge {
             None => plain_text(&view),
         };
         let (title, body) = split_title(&text);
-        let base = view.base_branch;
+        let settings = self.settings()?;
+        let base = view.base_branch.clone();
         let remote = repository.remote_for(base.as_deref().unwrap_or(&found));
-        Ok(PullRequestDraft { run: id.to_owned(), title, body, file, branch: found, base, remote })
+        let push_remote = self.push_remote(&settings, remote.as_ref().map(|own| &*own.name))?;
+        let own = &settings.pull_request;
+        let is_draft = match own.draft {
+            DraftRule::Never => false,
+            DraftRule::OpenNotes => !view.noted.is_empty(),
+            DraftRule::Always => true,
+        };
+        let tags = PullRequestTags {
+            labels: own.labels.iter().map(|label| label.to_string()).collect(),
+            reviewers: own.reviewers.iter().map(|name| name.to_string()).collect(),
+        };
+        let body = self.completed(id, &view, body, &settings, remote.as_ref())?;
+        Ok(PullRequestDraft {
+            run: id.to_owned(),
+            title,
+            body,
+            file,
+            branch: found,
+            base,
+            remote,
+            push_remote,
+            form: if is_draft { PullRequestForm::Draft } else { PullRequestForm::Ready },
+            tags,
+        })
+    }
+
+    /// Returns the remote that a branch is pushed to: that of the person's settings, that of their git, or that of the base.
+    pub(crate) fn push_remote(
+        &self,
+        settings: &Settings,
+        base: Option<&str>,
+    ) -> Result<String, Error> {
+        let repository = &self.home.repository;
+        let Some(named) = &settings.push.remote else {
+            let is_there = |name: &String| repository.remote_addresses(name).is_some();
+            let own = repository.push_default().filter(is_there);
+            return Ok(own.unwrap_or_else(|| base.unwrap_or("origin").to_owned()));
+        };
+        if repository.remote_addresses(named).is_none() {
+            let what = format!("push.remote is `{}`, but there is no such remote", &**named);
+            return Err(Error::usage(what, format!("git remote add {} URL", &**named)));
+        }
+        Ok(named.to_string())
+    }
+
+    /// Puts a text into the template of the repository, below the issue that it closes.
+    fn completed(
+        &self,
+        id: &str,
+        view: &ResultView,
+        mut body: String,
+        settings: &Settings,
+        remote: Option<&Remote>,
+    ) -> Result<String, Error> {
+        let repository = &self.home.repository;
+        let source = self.fold(id)?.0.definition().start.source.clone();
+        let addresses = remote.and_then(|remote| repository.remote_addresses(&remote.name));
+        let known = known_hosts(&settings.hosts, None, None);
+        let number =
+            addresses.zip(source).and_then(|(own, page)| known.issue_number(&own.fetch, &page));
+        match (settings.pull_request.closes_issue, number) {
+            (Switch::On, Some(number)) => {
+                let _ = write!(body, "\n\nCloses #{number}");
+            }
+            (Switch::Off, _) | (Switch::On, None) => {}
+        }
+        let read = |path: &str| {
+            let content = repository.file_at(view.base.as_deref()?, path, TEMPLATE_BYTES_MAX);
+            content.ok().flatten().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        };
+        Ok(match template::find(read) {
+            Some(template) => template::fill(&template, &body),
+            None => body,
+        })
     }
 }
 
 impl PullRequestDraft {
     /// Returns the command that pushes the branch.
     pub fn push(&self) -> Vec<String> {
-        let remote = self.remote.as_ref().map_or("origin", |remote| &remote.name);
-        ["git", "push", "-u", remote, &self.branch].map(str::to_owned).to_vec()
-    }
-
-    /// Returns the command that opens it with `gh`. The body goes to its standard input.
-    pub fn create(&self) -> Vec<String> {
-        let mut words = vec![GH, "pr", "create", "--title", &self.title, "--body-file", "-"];
-        words.extend(["--head", &self.branch]);
-        if let Some(base) = &self.base {
-            words.extend(["--base", base]);
-        }
-        words.into_iter().map(str::to_owned).collect()
+        ["git", "push", "-u", &self.push_remote, &self.branch].map(str::to_owned).to_vec()
     }
 
     /// Returns the page that opens it, if the remote says where.

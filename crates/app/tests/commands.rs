@@ -64,6 +64,8 @@ mod looks;
 mod notify;
 #[path = "commands/pages.rs"]
 mod pages;
+#[path = "commands/pull_requests.rs"]
+mod pull_requests;
 #[path = "commands/reads.rs"]
 mod reads;
 #[path = "commands/record_pages.rs"]

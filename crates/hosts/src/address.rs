@@ -61,11 +61,6 @@ impl Address {
         &self.page
     }
 
-    /// Says whether a token that names no host may be sent to this one.
-    pub(crate) fn is_named(&self) -> bool {
-        self.trust == HostTrust::Named
-    }
-
     /// Returns the issue as a sentence names it.
     pub(crate) fn sentence(&self) -> String {
         match &self.name {
@@ -119,4 +114,20 @@ impl IssueName {
 pub(crate) fn is_path_name(name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '~');
     !name.is_empty() && name.chars().all(is_part) && name != "." && name != ".." && name != "-"
+}
+
+/// Returns the project and number of an issue.
+pub(crate) fn number_of(name: &IssueName) -> (&str, u64) {
+    match name {
+        IssueName::Number { project, number } => (project, *number),
+        IssueName::Key(_) => unreachable!("a host of repositories numbers its issues"),
+    }
+}
+
+/// Returns the key of an issue.
+pub(crate) fn key_of(name: &IssueName) -> &str {
+    match name {
+        IssueName::Key(key) => key,
+        IssueName::Number { .. } => unreachable!("a tracker of keys gives every issue one"),
+    }
 }

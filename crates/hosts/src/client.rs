@@ -1,8 +1,10 @@
-//! A host's interface, asked about one issue: JSON, or what the answer means for that issue.
+//! A host's interface, asked about one issue or repository: JSON, or what the answer means for that.
 //!
 //! Redirects, limits and tries are in [`crate::http`]; paths and fields are in the files of the trackers.
 //!
 //! Invariant: what a host says is cleaned of the token before it is in an error.
+
+use std::fmt::Write as _;
 
 use serde_json::Value;
 
@@ -10,22 +12,22 @@ use crate::{
     document::within_range,
     error::{HostError, NotJsonForm, TokenHelp, TokenUse},
     host_token::HostToken,
-    http::{Http, HttpCall, Response},
+    http::{Http, HttpCall, HttpMethod, Response},
     origin::WebOrigin,
 };
 
 /// The most characters of an answer that an error shows.
 const WORDS_CHARS_MAX: usize = 120;
 
-/// The interface of one host, for one issue.
+/// The interface of one host, for one issue or repository.
 pub(crate) struct Client<'a> {
     pub(crate) http: &'a Http,
     /// Where the interface begins, without a slash at the end.
     pub(crate) api: String,
     pub(crate) token: Option<&'a HostToken>,
     pub(crate) headers: &'a [(&'static str, &'static str)],
-    /// The issue as errors name it.
-    pub(crate) issue: String,
+    /// The issue or repository as errors name it.
+    pub(crate) subject: String,
     pub(crate) help: Box<TokenHelp>,
 }
 
@@ -42,10 +44,35 @@ pub(crate) enum HasNext {
     No,
 }
 
+/// The answer of a host to a change.
+pub(crate) enum Changed {
+    /// With what the host answered, if it said something.
+    Done(Value),
+    /// The host did nothing, and says why.
+    Rejected(Rejection),
+}
+
+/// Why a host did not change something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rejection {
+    pub(crate) status: u16,
+    pub(crate) words: String,
+}
+
+impl Changed {
+    /// Returns the answer, or a rejection as an error that shows the host's words.
+    pub(crate) fn or_invalid(self, client: &Client<'_>) -> Result<Value, HostError> {
+        match self {
+            Self::Done(value) => Ok(value),
+            Self::Rejected(rejection) => Err(client.invalid(rejection)),
+        }
+    }
+}
+
 impl Client<'_> {
     /// Gets what is at a path of the interface.
     pub(crate) fn get(&self, path: &str) -> Result<Page, HostError> {
-        let response = self.ask(path, None)?;
+        let response = self.ask(HttpMethod::Get, path, None)?;
         if !matches!(response.status, 200..=299) {
             return Err(self.refusal(&response));
         }
@@ -57,25 +84,75 @@ impl Client<'_> {
         Ok(Page { json: self.json(&response)?, has_next })
     }
 
-    /// Posts a question of GraphQL. Its errors are in the answer, whatever the status.
-    pub(crate) fn post(&self, path: &str, body: &Value) -> Result<(u16, Value), HostError> {
-        let response = self.ask(path, Some(&body.to_string()))?;
+    /// Changes something at a path of the interface. A change that a host rejects is an answer, which is read in its file.
+    pub(crate) fn change(
+        &self,
+        method: HttpMethod,
+        path: &str,
+        body: &Value,
+    ) -> Result<Changed, HostError> {
+        let response = self.ask(method, path, Some(&body.to_string()))?;
+        let words = || self.first_words(&all_words(&response.body));
+        match response.status {
+            200..=299 if response.body.trim_ascii().is_empty() => Ok(Changed::Done(Value::Null)),
+            200..=299 => self.json(&response).map(Changed::Done),
+            301..=308 => Err(self.renamed(None)),
+            status @ (400 | 405 | 406 | 409 | 412 | 422) => {
+                Ok(Changed::Rejected(Rejection { status, words: words() }))
+            }
+            403 if sso_of(&response).is_none() => {
+                let (subject, help) = (self.subject.clone(), self.help.clone());
+                Err(HostError::Forbidden { subject, help, words: words() })
+            }
+            401 | 403 | 404 | 410 => Err(self.refusal(&response)),
+            status => {
+                let host = self.help.host.clone();
+                Err(HostError::Failed { host, status, words: words() })
+            }
+        }
+    }
+
+    /// Returns the same for another interface of the host.
+    pub(crate) fn at(&self, api: &str) -> Self {
+        let (subject, help) = (self.subject.clone(), self.help.clone());
+        Self { api: api.to_owned(), subject, help, ..*self }
+    }
+
+    /// Says that a repository has another name now.
+    pub(crate) fn renamed(&self, to: Option<&str>) -> HostError {
+        let to = to.map(|to| self.first_words(to));
+        HostError::Renamed { subject: self.subject.clone(), to }
+    }
+
+    /// Posts a question or a change of GraphQL. Its errors are in the answer, whatever the status.
+    pub(crate) fn query(
+        &self,
+        method: HttpMethod,
+        path: &str,
+        body: &Value,
+    ) -> Result<(u16, Value), HostError> {
+        let response = self.ask(method, path, Some(&body.to_string()))?;
         match response.status {
             200..=299 | 400 => Ok((response.status, self.json(&response)?)),
             _ => Err(self.refusal(&response)),
         }
     }
 
-    /// Says that the issue is not there, or not for this token.
+    /// Says that it is not there, or not for this token.
     pub(crate) fn not_found(&self) -> HostError {
-        let (issue, help) = (self.issue.clone(), self.help.clone());
-        HostError::NotFound { issue, help, token: self.token_use() }
+        let (subject, help) = (self.subject.clone(), self.help.clone());
+        HostError::NotFound { subject, help, token: self.token_use() }
     }
 
-    /// Says that the issue is not for this token.
+    /// Says that it is not for this token.
     pub(crate) fn refused(&self, status: u16, sso: Option<String>) -> HostError {
-        let (issue, help) = (self.issue.clone(), self.help.clone());
-        HostError::Refused { issue, status, help, token: self.token_use(), sso }
+        let (subject, help) = (self.subject.clone(), self.help.clone());
+        HostError::Refused { subject, status, help, token: self.token_use(), sso }
+    }
+
+    /// Says that a host does not take what it was given.
+    pub(crate) fn invalid(&self, rejection: Rejection) -> HostError {
+        HostError::Invalid { subject: self.subject.clone(), words: rejection.words }
     }
 
     /// Says that the host does not answer for some seconds.
@@ -88,11 +165,16 @@ impl Client<'_> {
         HostError::Unexpected { host: self.help.host.clone(), why: self.first_words(why) }
     }
 
-    fn ask(&self, path: &str, body: Option<&str>) -> Result<Response, HostError> {
+    fn ask(
+        &self,
+        method: HttpMethod,
+        path: &str,
+        body: Option<&str>,
+    ) -> Result<Response, HostError> {
         let url = format!("{}{path}", self.api);
         let origin = WebOrigin::of_url(&self.api);
         let token = self.token.zip(origin.as_ref());
-        self.http.ask(&HttpCall { url: &url, headers: self.headers, token, body })
+        self.http.ask(&HttpCall { method, url: &url, headers: self.headers, token, body })
     }
 
     fn token_use(&self) -> TokenUse {
@@ -105,10 +187,8 @@ impl Client<'_> {
         let login = header("x-seraph-loginreason").unwrap_or_default();
         match response.status {
             status @ (401 | 403) => {
-                let sso = header("x-github-sso").and_then(|value| value.split_once("url="));
-                let sso = sso.map(|(_, url)| url.trim()).filter(|url| url.starts_with("https://"));
                 let clean = |url: &str| self.first_words(url);
-                self.refused(status, sso.map(clean))
+                self.refused(status, sso_of(response).map(clean))
             }
             404 if login.contains("AUTHENTICATED_FAILED") => self.refused(401, None),
             404 | 410 => self.not_found(),
@@ -139,6 +219,44 @@ impl Client<'_> {
         let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
         line.chars().filter(|c| !c.is_control()).take(WORDS_CHARS_MAX).collect()
     }
+}
+
+/// Returns a text as one part of a path or a query.
+pub(crate) fn encoded(text: &str) -> String {
+    let mut all = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            all.push(char::from(byte));
+        } else {
+            let _ = write!(all, "%{byte:02X}");
+        }
+    }
+    all
+}
+
+/// Returns where single sign-on allows a token, if that is what an answer wants.
+fn sso_of(response: &Response) -> Option<&str> {
+    let header = response.headers.get("x-github-sso")?.to_str().ok()?;
+    header.split_once("url=").map(|(_, url)| url.trim()).filter(|url| url.starts_with("https://"))
+}
+
+/// Returns all that JSON says, wherever it says it, or the words of a page.
+fn all_words(body: &[u8]) -> String {
+    fn collect(value: &Value, all: &mut Vec<String>) {
+        match value {
+            Value::String(text) if !text.starts_with("https://") => all.push(text.clone()),
+            Value::Array(values) => values.iter().for_each(|value| collect(value, all)),
+            Value::Object(values) => values.values().for_each(|value| collect(value, all)),
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    let text = String::from_utf8_lossy(body);
+    let mut all = Vec::new();
+    match serde_json::from_str(&text) {
+        Ok(value) => collect(&value, &mut all),
+        Err(_) => all.push(without_tags(&text)),
+    }
+    all.join("; ")
 }
 
 /// Returns the words of a page, roughly.

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 /// Returns the words of a document of Jira. Kinds that are not known are their content.
-pub(crate) fn plain(node: &Value) -> String {
+fn plain(node: &Value) -> String {
     let kind = node.get("type").and_then(Value::as_str).unwrap_or_default();
     let attribute = |name: &str| {
         let value = node.get("attrs").and_then(|attrs| attrs.get(name));
@@ -33,6 +33,16 @@ pub(crate) fn plain(node: &Value) -> String {
         "tableRow" => format!("{}\n", inner.replace('\n', " ").trim()),
         "tableCell" | "tableHeader" => format!("| {} ", inner.trim()),
         _ => inner,
+    }
+}
+
+/// Returns the words of a text or a document. None if it is neither.
+pub(crate) fn text_of(value: Option<&Value>) -> Option<String> {
+    match value {
+        Some(Value::String(text)) => Some(text.trim().to_owned()),
+        Some(document @ Value::Object(_)) => Some(plain(document).trim().to_owned()),
+        Some(Value::Null) | None => Some(String::new()),
+        Some(Value::Bool(_) | Value::Number(_) | Value::Array(_)) => None,
     }
 }
 

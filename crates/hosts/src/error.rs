@@ -1,4 +1,4 @@
-//! What can go wrong between an address and its issue, as data with its words.
+//! What can go wrong at a host, as data with its words.
 //!
 //! Nothing is printed here. Each error has a `what`, which is a sentence without an end mark, and a `next`, which is a
 //! command, a variable or a setting that helps.
@@ -40,14 +40,14 @@ pub struct TokenHelp {
     pub login: Option<String>,
 }
 
-/// Why there is no issue.
+/// Why there is no issue, or why a host did not do what it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostError {
-    /// The host says that there is no such issue, which is also what it says of private ones.
-    NotFound { issue: String, help: Box<TokenHelp>, token: TokenUse },
-    /// The host does not let this token, or a request without one, see the issue.
+    /// The host says that there is no such issue or repository, which is also what it says of private ones.
+    NotFound { subject: String, help: Box<TokenHelp>, token: TokenUse },
+    /// The host does not let this token, or a request without one, see it.
     Refused {
-        issue: String,
+        subject: String,
         status: u16,
         help: Box<TokenHelp>,
         token: TokenUse,
@@ -72,6 +72,46 @@ pub enum HostError {
     Ambiguous { key: String, trackers: [Kind; 2] },
     /// The words name something, but not an issue that can be read.
     NotAnIssue { what: String, next: String },
+    /// The token is right, and may not do this.
+    Forbidden { subject: String, help: Box<TokenHelp>, words: String },
+    /// A repository has another name now, which the host may have said.
+    Renamed { subject: String, to: Option<String> },
+    /// The host does not take what it was given, and says why.
+    Invalid { subject: String, words: String },
+    /// The branch of a pull request has nothing that its base lacks.
+    NoCommits { head: String, base: String },
+    /// There is a pull request for these branches already.
+    Exists { subject: String, words: String },
+    /// A pull request is closed or merged, so it cannot be changed.
+    Over { address: String, end: PullRequestEnd },
+    /// A pull request cannot be merged now.
+    NotMergeable { address: String, obstacle: MergeObstacle },
+    /// What was asked for is not possible at this host, or not in this way.
+    NotPossible { what: String, next: String },
+    /// The host failed, and may have done what it was asked for.
+    Failed { host: String, status: u16, words: String },
+}
+
+/// How a pull request is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PullRequestEnd {
+    Closed,
+    Merged,
+}
+
+/// Why a pull request cannot be merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeObstacle {
+    Conflicts,
+    Draft,
+    /// Its branch must have all of the base first.
+    Behind,
+    /// Checks or reviews are missing that the host demands.
+    Protected {
+        words: String,
+    },
+    /// It has another commit than the one that should be merged.
+    OtherCommit,
 }
 
 /// Whether tokens from variables may be sent to a host. They name no host themselves.
@@ -87,24 +127,26 @@ impl HostError {
     /// Says what happened.
     pub fn what(&self) -> String {
         match self {
-            Self::NotFound { issue, token: TokenUse::Missing, .. } => {
+            Self::NotFound { subject, token: TokenUse::Missing, .. } => {
                 format!(
-                    "{issue} was not found: it does not exist, or it is private and a token is missing"
+                    "{subject} was not found: it does not exist, or it is private and a token is missing"
                 )
             }
-            Self::NotFound { issue, token: TokenUse::Sent, .. } => {
-                format!("{issue} was not found: it does not exist, or the token may not read it")
+            Self::NotFound { subject, token: TokenUse::Sent, .. } => {
+                format!("{subject} was not found: it does not exist, or the token may not read it")
             }
-            Self::Refused { issue, sso: Some(_), .. } => {
-                format!("{issue} was refused: the organization wants single sign-on for this token")
-            }
-            Self::Refused { issue, status, token: TokenUse::Sent, .. } => {
+            Self::Refused { subject, sso: Some(_), .. } => {
                 format!(
-                    "{issue} was refused with {status}: the token is invalid, expired, or may not read it"
+                    "{subject} was refused: the organization wants single sign-on for this token"
                 )
             }
-            Self::Refused { issue, status, token: TokenUse::Missing, .. } => {
-                format!("{issue} was refused with {status}: it needs a token")
+            Self::Refused { subject, status, token: TokenUse::Sent, .. } => {
+                format!(
+                    "{subject} was refused with {status}: the token is invalid, expired, or may not read it"
+                )
+            }
+            Self::Refused { subject, status, token: TokenUse::Missing, .. } => {
+                format!("{subject} was refused with {status}: it needs a token")
             }
             Self::Limited { host, until } => {
                 format!("{host} limits how much is asked of it, until {}", utc(*until))
@@ -129,7 +171,59 @@ impl HostError {
             Self::Ambiguous { key, trackers: [one, other] } => {
                 format!("`{key}` could be an issue of {} or of {}", one.name(), other.name())
             }
-            Self::NotAnIssue { what, .. } => what.clone(),
+            Self::NotAnIssue { what, .. } | Self::NotPossible { what, .. } => what.clone(),
+            Self::Forbidden { subject, words, .. } => {
+                format!("the token may not change {subject}: \"{words}\"")
+            }
+            Self::Renamed { subject, to: Some(to) } => format!("{subject} is now {to}"),
+            Self::Renamed { subject, to: None } => format!("{subject} has another name now"),
+            Self::Invalid { subject, words } | Self::Exists { subject, words } => {
+                format!("{subject} refused it: \"{words}\"")
+            }
+            Self::NoCommits { head, base } => {
+                format!("{head} has no commit that {base} lacks, so there is nothing to open")
+            }
+            Self::Over { address, end: PullRequestEnd::Closed } => {
+                format!("the pull request {address} is closed")
+            }
+            Self::Over { address, end: PullRequestEnd::Merged } => {
+                format!("the pull request {address} is merged")
+            }
+            Self::NotMergeable { address, obstacle } => {
+                format!("{address} cannot be merged: {}", obstacle.sentence())
+            }
+            Self::Failed { host, status, words } if words.is_empty() => {
+                format!("{host} failed with {status}")
+            }
+            Self::Failed { host, status, words } => {
+                format!("{host} failed with {status}: \"{words}\"")
+            }
+        }
+    }
+
+    /// Says whether the host may have done what it was asked for, although it did not say so.
+    pub(crate) fn is_unclear(&self) -> bool {
+        match self {
+            Self::NotJson { .. }
+            | Self::TooLarge { .. }
+            | Self::Timeout { .. }
+            | Self::Unreachable { .. }
+            | Self::Unexpected { .. }
+            | Self::Exists { .. } => true,
+            Self::Failed { status, .. } => *status >= 500,
+            Self::NotFound { .. }
+            | Self::Refused { .. }
+            | Self::Limited { .. }
+            | Self::NoToken { .. }
+            | Self::Ambiguous { .. }
+            | Self::NotAnIssue { .. }
+            | Self::Forbidden { .. }
+            | Self::Renamed { .. }
+            | Self::Invalid { .. }
+            | Self::NoCommits { .. }
+            | Self::Over { .. }
+            | Self::NotMergeable { .. }
+            | Self::NotPossible { .. } => false,
         }
     }
 
@@ -164,14 +258,33 @@ impl HostError {
                     .to_owned()
             }
             Self::Unexpected { .. } => {
-                "try again, or save the issue as JSON and use `--issue FILE`".to_owned()
+                "try again; an issue can also be saved as JSON and given with `--issue FILE`"
+                    .to_owned()
             }
             Self::Ambiguous { trackers: [one, other], .. } => format!(
                 "forge config set hosts.keys {} --user, or {}; or give the address of the issue",
                 one.as_str(),
                 other.as_str()
             ),
-            Self::NotAnIssue { next, .. } => next.clone(),
+            Self::NotAnIssue { next, .. } | Self::NotPossible { next, .. } => next.clone(),
+            Self::Forbidden { help, .. } => {
+                format!("let the token write pull requests and issues, or {}", help.sentence())
+            }
+            Self::Renamed { to: Some(to), .. } => {
+                format!("git remote set-url NAME with an address that ends with {to}.git")
+            }
+            Self::Renamed { to: None, .. } => "git remote set-url NAME NEW-ADDRESS".to_owned(),
+            Self::Invalid { .. } => "change what it names, then try again".to_owned(),
+            Self::Exists { .. } => "close the other pull request, then try again".to_owned(),
+            Self::NoCommits { head, base } => format!("git log {base}..{head}"),
+            Self::Over { address, end: PullRequestEnd::Closed } => {
+                format!("open it again at {address}, or close the run's branch with it")
+            }
+            Self::Over { end: PullRequestEnd::Merged, .. } => "git fetch".to_owned(),
+            Self::NotMergeable { address, obstacle } => obstacle.next(address),
+            Self::Failed { .. } => {
+                "try again: what is there already is found, and not made twice".to_owned()
+            }
         }
     }
 }
@@ -184,8 +297,32 @@ impl fmt::Display for HostError {
 
 impl std::error::Error for HostError {}
 
+impl MergeObstacle {
+    /// Says what is in the way.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Conflicts => "it conflicts with its base".to_owned(),
+            Self::Draft => "it is a draft".to_owned(),
+            Self::Behind => "its branch is behind its base".to_owned(),
+            Self::Protected { words } if words.is_empty() => {
+                "checks or reviews that the host demands are missing".to_owned()
+            }
+            Self::Protected { words } => format!("\"{words}\""),
+            Self::OtherCommit => "it has another commit than the result of the run".to_owned(),
+        }
+    }
+
+    fn next(&self, address: &str) -> String {
+        match self {
+            Self::Draft => "forge pr --ready".to_owned(),
+            Self::OtherCommit => "forge pr, or look at the commits that were added".to_owned(),
+            Self::Conflicts | Self::Behind | Self::Protected { .. } => format!("open {address}"),
+        }
+    }
+}
+
 impl TokenHelp {
-    fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let Self { kind, host, variable, .. } = self;
         let set = match self.trust {
             HostTrust::Named => format!("set {variable}"),

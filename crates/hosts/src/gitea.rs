@@ -2,16 +2,18 @@
 //!
 //! The fields are in [`crate::numbered`].
 
+pub(crate) mod delivery;
+
 use serde_json::Value;
 
 use crate::{
-    address::{Address, IssueName, Site},
+    address::{Address, IssueName, Site, number_of},
     client::{Client, HasNext},
     error::HostError,
     issue::{Issue, NewestComments},
     kind::Kind,
     numbered::{parse_numbered, push_comment, refuse_pull_request},
-    tracker::{IssueAccess, KindQuestion, Located, Tracker, number_of, parsed},
+    tracker::{IssueAccess, KindQuestion, Located, Tracker, parsed},
 };
 
 /// The most pages of comments that are read. Most versions give all comments on one.

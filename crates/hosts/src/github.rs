@@ -1,19 +1,21 @@
 //! GitHub and GitHub Enterprise, by the REST interface.
 //!
-//! Pull requests are not read here. The fields are in [`crate::numbered`].
+//! Pull requests are in `delivery`. The fields are in [`crate::numbered`].
 //!
 //! Comments come from the oldest to the newest, so the last pages are read first.
+
+pub(crate) mod delivery;
 
 use serde_json::Value;
 
 use crate::{
-    address::{Address, IssueName, Site},
+    address::{Address, IssueName, Site, number_of},
     client::Client,
     error::HostError,
     issue::{Issue, NewestComments},
     kind::Kind,
     numbered::{parse_numbered, push_comment, refuse_pull_request},
-    tracker::{IssueAccess, KindQuestion, Located, Tracker, number_of, parsed},
+    tracker::{IssueAccess, KindQuestion, Located, Tracker, parsed},
 };
 
 /// Comments on a page; the most that GitHub gives.

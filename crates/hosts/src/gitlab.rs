@@ -1,16 +1,18 @@
 //! GitLab, its own and installed ones, by the REST interface v4.
 //!
-//! Merge requests and epics are not read here. Installations below a path are not known.
+//! Merge requests are in `delivery`; epics are not read. Installations below a path are not known.
+
+pub(crate) mod delivery;
 
 use serde_json::Value;
 
 use crate::{
-    address::{Address, IssueName, Site},
+    address::{Address, IssueName, Site, number_of},
     client::{Client, HasNext},
     error::HostError,
     issue::{Comment, Issue, NewestComments, label_names, list_at, text_at, title_at},
     kind::Kind,
-    tracker::{IssueAccess, KindQuestion, Located, Tracker, number_of, parsed},
+    tracker::{IssueAccess, KindQuestion, Located, Tracker, parsed},
 };
 
 /// The most pages of notes that are read; most may be GitLab's own.

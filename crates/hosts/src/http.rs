@@ -51,14 +51,29 @@ pub struct Http {
     waited: Cell<Duration>,
 }
 
+/// The method of a request, which says whether it can be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HttpMethod {
+    Get,
+    /// A question that is posted, as those of GraphQL, and changes nothing.
+    Query,
+    /// Makes something. Sent twice, it may be there twice.
+    Post,
+    /// Sets something. Sent twice, it is the same.
+    Put,
+    /// Sets a part of something. Sent twice, it is the same.
+    Patch,
+}
+
 /// A request to a host.
 #[derive(Clone, Copy)]
 pub(crate) struct HttpCall<'a> {
+    pub(crate) method: HttpMethod,
     pub(crate) url: &'a str,
     pub(crate) headers: &'a [(&'static str, &'static str)],
     /// A token, with the origin that it is for.
     pub(crate) token: Option<(&'a HostToken, &'a WebOrigin)>,
-    /// JSON to post. Without it, the call is a `GET`.
+    /// JSON to send.
     pub(crate) body: Option<&'a str>,
 }
 
@@ -67,6 +82,25 @@ pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
+}
+
+impl HttpMethod {
+    const fn verb(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Query | Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+        }
+    }
+
+    /// Says whether a request may be sent again when it is not known whether it did something.
+    const fn can_be_repeated(self) -> bool {
+        match self {
+            Self::Get | Self::Query | Self::Put | Self::Patch => true,
+            Self::Post => false,
+        }
+    }
 }
 
 impl HttpSettings {
@@ -159,12 +193,14 @@ impl Http {
         Ok(Self { agent, total_time, sleep, now, waited: Cell::new(Duration::ZERO) })
     }
 
-    /// Asks, follows redirects, waits for limits, and tries again what may be better the next time.
+    /// Asks, follows redirects, waits for limits, and tries again what may be better the next time. What makes something
+    /// is tried again only where the host says that it did nothing.
     pub(crate) fn ask(&self, call: &HttpCall<'_>) -> Result<Response, HostError> {
         let mut pauses = PAUSES.iter();
         loop {
             let answer = self.follow(call);
             if let Ok(response) = &answer
+                && (call.method.can_be_repeated() || response.status != 503)
                 && let Some(pause) =
                     limits::pause(response.status, &response.headers, &response.body, (self.now)())
             {
@@ -176,10 +212,17 @@ impl Http {
                 Err(error) => matches!(error, HostError::Timeout { .. }),
             };
             match pauses.next() {
-                Some(pause) if may_be_better => (self.sleep)(*pause),
+                Some(pause) if may_be_better && call.method.can_be_repeated() => {
+                    (self.sleep)(*pause);
+                }
                 _ => return answer,
             }
         }
+    }
+
+    /// Waits before something is looked at again.
+    pub(crate) fn wait(&self, pause: Duration) {
+        (self.sleep)(pause);
     }
 
     /// Says that a host does not answer for some seconds.
@@ -209,8 +252,11 @@ impl Http {
             let (true, Some(location)) = (is_redirect, location) else { return Ok(response) };
             let unexpected =
                 |why: &str| HostError::Unexpected { host: host_of(&url), why: why.to_owned() };
-            if call.body.is_some() {
-                return Err(unexpected("it redirects what was posted"));
+            match call.method {
+                HttpMethod::Get => {}
+                HttpMethod::Query => return Err(unexpected("it redirects what was posted")),
+                // What a redirect means for a change is said where it is known what was changed.
+                HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch => return Ok(response),
             }
             let next = WebOrigin::follow(&url, location)
                 .ok_or_else(|| unexpected("it redirects to what is not a web address"))?;
@@ -235,7 +281,8 @@ impl Http {
         }
         let answer = match call.body {
             Some(body) => {
-                let request = request.method("POST").header("content-type", "application/json");
+                let request = request.method(call.method.verb());
+                let request = request.header("content-type", "application/json");
                 request.body(body).map_err(ureq::Error::from).and_then(|all| self.agent.run(all))
             }
             None => request.body(()).map_err(ureq::Error::from).and_then(|all| self.agent.run(all)),

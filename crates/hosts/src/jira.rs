@@ -2,17 +2,19 @@
 //!
 //! Texts are documents in v3 and in v2 texts; both are read, whichever was asked for.
 
+pub(crate) mod delivery;
+
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
 use crate::{
-    address::{Address, IssueName, Site, is_path_name},
+    address::{Address, IssueName, Site, is_path_name, key_of},
     client::Client,
-    document::plain,
+    document::text_of,
     error::HostError,
     issue::{Comment, Issue, NewestComments, label_names, list_at, points, text_at, title_at},
     kind::Kind,
-    tracker::{IssueAccess, Located, Tracker, key_of, parsed},
+    tracker::{IssueAccess, Located, Tracker, parsed},
 };
 
 /// Comments on a page.
@@ -175,16 +177,6 @@ fn push_comment(comment: &Value, newest: &mut NewestComments) {
     let text = text_of(comment.get("body")).unwrap_or_default();
     if let Some(comment) = Comment::new(author, text_at(comment, "created"), &text) {
         newest.push(comment);
-    }
-}
-
-/// Returns the words of a text or a document. None if it is neither.
-fn text_of(value: Option<&Value>) -> Option<String> {
-    match value {
-        Some(Value::String(text)) => Some(text.trim().to_owned()),
-        Some(document @ Value::Object(_)) => Some(plain(document).trim().to_owned()),
-        Some(Value::Null) | None => Some(String::new()),
-        Some(Value::Bool(_) | Value::Number(_) | Value::Array(_)) => None,
     }
 }
 

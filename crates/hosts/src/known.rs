@@ -55,6 +55,17 @@ impl Known<'_> {
         self.kinds.iter().find(is_meant).map(|(_, kind)| *kind)
     }
 
+    /// Returns where the web pages of a host are: at the port of a setting, if only that names one.
+    pub(crate) fn web_origin(&self, origin: WebOrigin) -> WebOrigin {
+        let is_meant = |name: &&String| {
+            let bare = name.trim().split_once(':').map(|(bare, _)| bare);
+            bare.is_some_and(|bare| bare.eq_ignore_ascii_case(origin.host()))
+        };
+        let named =
+            self.kinds.keys().find(is_meant).and_then(|name| WebOrigin::of_host(name.trim()));
+        if self.kind_by_setting(origin.host()).is_some() { origin } else { named.unwrap_or(origin) }
+    }
+
     /// Says whether a person named a host: in a setting, or as the repository's remote.
     pub(crate) fn names(&self, host: &str, kind: Kind) -> bool {
         let is_host = |origin: WebOrigin| origin.host() == host;
@@ -73,7 +84,7 @@ impl Known<'_> {
 
 impl RemoteProject {
     /// Reads the address of a remote: a web address, one of ssh or git, or `git@host:path`.
-    fn parse(address: &str) -> Option<Self> {
+    pub(crate) fn parse(address: &str) -> Option<Self> {
         let address = address.trim();
         let (origin, path) = match address.split_once("://") {
             Some(("https" | "http", rest)) => {

@@ -1,16 +1,21 @@
-//! Issues from where they are: GitHub, GitLab, Gitea, Jira and Linear.
+//! Hosts and trackers: issues of GitHub, GitLab, Gitea, Jira and Linear, and pull requests of the first three.
 //!
-//! Start with [`Address::parse`], which says whether words are an issue, then [`fetch`]. To see what a tracker is like,
-//! read `tracker`, then the file of one, as `github`; `registry` lists them. [`Http`] is the one client.
+//! Start with [`Address::parse`], which says whether words are an issue, then [`fetch`]. Pull requests begin with
+//! [`HostedRepository::parse`] and [`PullRequests::offer`], comments with [`comment_at_issue`]. To see what a host is like,
+//! read `tracker`, `pull_request_api` and `discussion`, then the files of one, as `github`; `registry` lists them. [`Http`]
+//! is the one client.
 //!
-//! Not here: writing. Nothing is changed at a host, no process is started, and no variable is read but through what the
-//! caller gives.
+//! Not here: when something is done, and who agreed to it. No process is started, and no variable is read but through what
+//! the caller gives.
 //!
+//! Invariant: nothing is made twice at a host: it is looked for first, and again where an answer was lost (`once`).
 //! Invariant: a token goes only to the host that it was found for, and is in no text that this crate makes.
 //! Invariant: every answer, wait, redirect and number of pages has a limit.
 
 mod address;
 mod client;
+mod comment;
+mod discussion;
 mod document;
 mod error;
 mod gitea;
@@ -20,25 +25,45 @@ mod host_token;
 mod host_tokens;
 mod http;
 mod issue;
+mod issue_changes;
 mod jira;
 mod kind;
 mod known;
 mod limits;
 mod linear;
+mod mark;
 mod numbered;
+mod once;
 mod origin;
 mod parse;
+mod pull_request;
+mod pull_request_api;
+mod pull_requests;
 mod registry;
+mod repository;
+mod thread;
 mod token_sources;
 mod tracker;
 
 pub use address::Address;
-pub use error::{HostError, HostTrust, NotJsonForm, TokenHelp, TokenUse};
+pub use comment::{CommentChange, PostedComment};
+pub use error::{
+    HostError, HostTrust, MergeObstacle, NotJsonForm, PullRequestEnd, TokenHelp, TokenUse,
+};
 pub use host_tokens::HostTokens;
 pub use http::{ANSWER_BYTES_MAX, Http, HttpSettings};
 pub use issue::{COMMENTS_BYTES_MAX, COMMENTS_MAX, Comment, ISSUE_BODY_BYTES_MAX, Issue};
+pub use issue_changes::{comment_at_issue, move_issue};
 pub use kind::{KeyTracker, Kind};
 pub use known::Known;
+pub use mark::TextMark;
+pub use pull_request::{
+    Ends, HostedPullRequest, MergeMethod, Mergeability, PullRequestForm, PullRequestState,
+    PullRequestText,
+};
+pub use pull_requests::{OfferChange, OfferedPullRequest, PullRequestTags, PullRequests};
+pub use repository::HostedRepository;
+pub use thread::IssueMove;
 pub use token_sources::TokenCommand;
 
 use client::Client;
@@ -60,7 +85,7 @@ pub fn fetch(
             api: api.clone(),
             token,
             headers: tracker.headers(),
-            issue: address.sentence(),
+            subject: address.sentence(),
             help: Box::new(tracker.help(address)),
         };
         tracker.fetch(&client, address, points_field)

@@ -1,23 +1,24 @@
 //! Linear, by its GraphQL interface.
 //!
-//! Its errors are in the answer, with a status that does not matter.
+//! How it is asked is in `graph`, and what is written there in `delivery`.
+
+pub(crate) mod delivery;
+mod graph;
 
 use serde_json::{Value, json};
 
 use crate::{
-    address::{Address, IssueName, Site},
+    address::{Address, IssueName, Site, key_of},
     client::Client,
     error::HostError,
     issue::{Comment, Issue, NewestComments, label_names, list_at, points, text_at, title_at},
     kind::Kind,
-    tracker::{IssueAccess, Located, Tracker, key_of, parsed},
+    linear::graph::ask,
+    tracker::{IssueAccess, Located, Tracker, parsed},
 };
 
 /// The most pages of comments that are read.
 const PAGES_MAX: u32 = 30;
-
-/// Linear counts by the hour, and does not say when one ends. In seconds.
-const LIMIT_SECONDS: i64 = 60 * 60;
 
 const ISSUE: &str = "query Issue($id: String!) { issue(id: $id) { identifier title description \
                      url estimate labels(first: 50) { nodes { name } } } }";
@@ -97,27 +98,6 @@ impl Tracker for Linear {
         }
         newest.into_issue(&mut issue);
         Ok(issue)
-    }
-}
-
-/// Asks, and returns what is at `data.issue`.
-fn ask(client: &Client<'_>, query: &str, variables: &Value) -> Result<Value, HostError> {
-    let (status, mut answer) =
-        client.post("/graphql", &json!({"query": query, "variables": variables}))?;
-    if let Some(error) = list_at(&answer, "errors").first() {
-        let message = text_at(error, "message").unwrap_or("an error without a message");
-        let extensions = error.get("extensions").unwrap_or(&Value::Null);
-        let code = text_at(extensions, "code").unwrap_or_default();
-        return Err(match code {
-            "AUTHENTICATION_ERROR" | "FORBIDDEN" => client.refused(status, None),
-            "RATELIMITED" => client.limited(LIMIT_SECONDS),
-            _ if message.starts_with("Entity not found") => client.not_found(),
-            _ => client.unexpected(&format!("{code} {message}")),
-        });
-    }
-    match answer.pointer_mut("/data/issue").map(Value::take) {
-        Some(issue @ Value::Object(_)) => Ok(issue),
-        Some(_) | None => Err(client.not_found()),
     }
 }
 

@@ -1,14 +1,18 @@
-//! The fields of issues and comments that GitHub and Gitea have in common.
+//! The paths and fields of issues, comments and pull requests that GitHub and Gitea have in common.
 //!
-//! How they are fetched is in the file of each.
+//! How they are fetched, and what differs, is in the files of each.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
-    address::Address,
-    error::HostError,
+    address::{Address, IssueName, number_of},
+    client::Client,
+    error::{HostError, MergeObstacle},
+    http::HttpMethod,
     issue::{Comment, Issue, NewestComments, label_names, list_at, text_at, title_at},
     kind::Kind,
+    pull_request::{Ends, HostedPullRequest, Mergeability, PullRequestForm, PullRequestState},
+    thread::{FoundComment, IssueMove, Thread, no_such_state},
 };
 
 /// Reads an issue with `number`, `title`, `body` and `html_url`.
@@ -52,4 +56,160 @@ pub(crate) fn push_comment(comment: &Value, newest: &mut NewestComments) {
     if let Some(comment) = Comment::new(author, text_at(comment, "created_at"), text) {
         newest.push(comment);
     }
+}
+
+/// Reads a pull request with `number`, `html_url`, `state`, `head` and `base`.
+pub(crate) fn parse_pull_request(value: &Value) -> Option<HostedPullRequest> {
+    let head = value.get("head")?;
+    let is_draft = value.get("draft") == Some(&Value::Bool(true));
+    let form = if is_draft { PullRequestForm::Draft } else { PullRequestForm::Ready };
+    // Lists of GitHub say only when it was.
+    let is_merged = value.get("merged") == Some(&Value::Bool(true))
+        || value.get("merged_at").is_some_and(|at| !at.is_null());
+    let state = match text_at(value, "state")? {
+        _ if is_merged => {
+            let commit = text_at(value, "merge_commit_sha").map(str::to_owned);
+            PullRequestState::Merged { commit }
+        }
+        "open" => PullRequestState::Open { form, merging: mergeability(value, form) },
+        _ => PullRequestState::Closed,
+    };
+    Some(HostedPullRequest {
+        number: value.get("number").and_then(Value::as_u64)?,
+        address: text_at(value, "html_url").unwrap_or_default().to_owned(),
+        title: text_at(value, "title").unwrap_or_default().to_owned(),
+        body: text_at(value, "body").unwrap_or_default().to_owned(),
+        state,
+        head_commit: text_at(head, "sha").unwrap_or_default().to_owned(),
+    })
+}
+
+/// Reads a pull request, which an answer must have.
+pub(crate) fn pull_request_of(
+    client: &Client<'_>,
+    value: &Value,
+) -> Result<HostedPullRequest, HostError> {
+    parse_pull_request(value).ok_or_else(|| client.unexpected("it is not a pull request"))
+}
+
+fn mergeability(value: &Value, form: PullRequestForm) -> Mergeability {
+    let words = String::new();
+    let blocked = Mergeability::Blocked;
+    match (text_at(value, "mergeable_state"), value.get("mergeable").and_then(Value::as_bool)) {
+        _ if form == PullRequestForm::Draft => blocked(MergeObstacle::Draft),
+        (Some("dirty"), _) | (None, Some(false)) => blocked(MergeObstacle::Conflicts),
+        (Some("blocked"), _) => blocked(MergeObstacle::Protected { words }),
+        (Some("behind"), _) => blocked(MergeObstacle::Behind),
+        (Some("clean" | "unstable" | "has_hooks"), _) | (None, Some(true)) => {
+            Mergeability::Possible
+        }
+        (Some(_) | None, _) => Mergeability::Unknown,
+    }
+}
+
+/// Says whether a pull request is between two branches.
+pub(crate) fn is_between(value: &Value, ends: &Ends) -> bool {
+    let at = |path: &str| value.pointer(path).and_then(Value::as_str);
+    at("/head/ref") == Some(&*ends.head)
+        && at("/base/ref") == Some(&*ends.base)
+        && at("/head/repo/full_name").is_some_and(|name| ends.are_in(name))
+}
+
+/// Returns where the comments of an issue or a pull request are. Both are numbered together.
+pub(crate) fn comments_path(thread: &Thread<'_>) -> String {
+    let (project, number) = match thread {
+        Thread::Issue(name) => number_of(name),
+        Thread::PullRequest { project, number } => (*project, *number),
+    };
+    format!("/repos/{project}/issues/{number}/comments")
+}
+
+/// Reads a comment with `id`, `body` and `html_url`.
+pub(crate) fn found_comment(value: &Value) -> Option<FoundComment> {
+    Some(FoundComment {
+        id: value.get("id").and_then(Value::as_u64)?.to_string(),
+        text: text_at(value, "body").unwrap_or_default().to_owned(),
+        address: text_at(value, "html_url").map(str::to_owned),
+    })
+}
+
+pub(crate) fn post_comment(
+    client: &Client<'_>,
+    thread: &Thread<'_>,
+    text: &str,
+) -> Result<FoundComment, HostError> {
+    let (path, body) = (comments_path(thread), json!({"body": text}));
+    let value = client.change(HttpMethod::Post, &path, &body)?.or_invalid(client)?;
+    found_comment(&value).ok_or_else(|| client.unexpected("it is not a comment"))
+}
+
+pub(crate) fn edit_comment(
+    client: &Client<'_>,
+    thread: &Thread<'_>,
+    comment: &FoundComment,
+    text: &str,
+) -> Result<(), HostError> {
+    let project = match thread {
+        Thread::Issue(name) => number_of(name).0,
+        Thread::PullRequest { project, .. } => project,
+    };
+    let path = format!("/repos/{project}/issues/comments/{}", comment.id);
+    client.change(HttpMethod::Patch, &path, &json!({"body": text}))?.or_invalid(client)?;
+    Ok(())
+}
+
+pub(crate) fn close_issue(
+    client: &Client<'_>,
+    name: &IssueName,
+    to: &IssueMove,
+) -> Result<(), HostError> {
+    match to {
+        IssueMove::Close => {
+            let (project, number) = number_of(name);
+            let (path, body) =
+                (format!("/repos/{project}/issues/{number}"), json!({"state": "closed"}));
+            client.change(HttpMethod::Patch, &path, &body)?.or_invalid(client)?;
+            Ok(())
+        }
+        IssueMove::To(state) => Err(no_such_state(&client.subject, state, &["closed".to_owned()])),
+    }
+}
+
+/// Sets fields of a pull request, and returns it as it is then.
+pub(crate) fn patch_pull_request(
+    client: &Client<'_>,
+    project: &str,
+    n: u64,
+    fields: &Value,
+) -> Result<HostedPullRequest, HostError> {
+    let path = format!("/repos/{project}/pulls/{n}");
+    let value = client.change(HttpMethod::Patch, &path, fields)?.or_invalid(client)?;
+    pull_request_of(client, &value)
+}
+
+/// Adds labels by their names.
+pub(crate) fn add_labels(
+    client: &Client<'_>,
+    project: &str,
+    n: u64,
+    labels: &[String],
+) -> Result<(), HostError> {
+    let path = format!("/repos/{project}/issues/{n}/labels");
+    client.change(HttpMethod::Post, &path, &json!({"labels": labels}))?.or_invalid(client)?;
+    Ok(())
+}
+
+/// Asks people, and teams as `organization/team`, to look at a pull request.
+pub(crate) fn ask_reviewers(
+    client: &Client<'_>,
+    project: &str,
+    n: u64,
+    names: &[String],
+) -> Result<(), HostError> {
+    let teams: Vec<&str> = names.iter().filter_map(|name| Some(name.split_once('/')?.1)).collect();
+    let people: Vec<&String> = names.iter().filter(|name| !name.contains('/')).collect();
+    let path = format!("/repos/{project}/pulls/{n}/requested_reviewers");
+    let body = json!({"reviewers": people, "team_reviewers": teams});
+    client.change(HttpMethod::Post, &path, &body)?.or_invalid(client)?;
+    Ok(())
 }

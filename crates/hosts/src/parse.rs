@@ -1,4 +1,4 @@
-//! How the words of a request become the address of an issue, or are none.
+//! How the words of a request become the address of an issue, or are none, and how a remote becomes a repository.
 //!
 //! Which paths a tracker has is in its file. At most one host is asked, and only if nothing else tells its kind.
 //!
@@ -9,11 +9,12 @@ use serde_json::Value;
 use crate::{
     address::{Address, IssueName, Site},
     error::{HostError, HostTrust},
-    http::{Http, HttpCall},
+    http::{Http, HttpCall, HttpMethod},
     kind::{KeyTracker, Kind},
-    known::{Known, is_standard, site_origin},
+    known::{Known, RemoteProject, is_standard, site_origin},
     origin::WebOrigin,
     registry,
+    repository::HostedRepository,
     tracker::{IssueAccess, Located},
 };
 
@@ -38,6 +39,44 @@ impl Address {
         let trust = if is_named { HostTrust::Named } else { HostTrust::Guessed };
         let page = tracker.page(&site, &name);
         Self { kind, site, name, trust, page }
+    }
+}
+
+impl Known<'_> {
+    /// Returns the number of the issue that a page is of, if that is an issue of the repository of a remote.
+    pub fn issue_number(&self, remote: &str, page: &str) -> Option<u64> {
+        let RemoteProject { origin, project } = RemoteProject::parse(remote)?;
+        let is_same = WebOrigin::of_url(page)? == self.web_origin(origin);
+        let path: Vec<&str> = page.split('/').skip(3).collect();
+        let located = registry::ALL.iter().find_map(|tracker| tracker.locate(&path));
+        match located.filter(|_| is_same)? {
+            Located::Issue { name: IssueName::Number { project: own, number }, .. } => {
+                own.eq_ignore_ascii_case(&project.join("/")).then_some(number)
+            }
+            Located::Issue { name: IssueName::Key(_), .. } | Located::PullRequest => None,
+        }
+    }
+}
+
+impl HostedRepository {
+    /// Reads the address of a remote of the user. None if it is not at a host, but a folder. A host that nothing is known of
+    /// is asked what it is, without a token.
+    pub fn parse(remote: &str, known: &Known<'_>) -> Option<Result<Self, HostError>> {
+        let RemoteProject { origin, project } = RemoteProject::parse(remote)?;
+        // The port of ssh says nothing about that of the web pages, which a setting may say.
+        let origin = known.web_origin(origin);
+        let kind = kind_of(origin.host(), known).map_or_else(|| ask_kind(&origin, known), Ok);
+        Some(kind.and_then(|kind| match registry::pull_requests(kind) {
+            Some(_) => {
+                let site = Site { origin, prefix: String::new() };
+                let trust = HostTrust::Named;
+                Ok(Self { kind, site, project: project.join("/"), trust })
+            }
+            None => Err(HostError::NotPossible {
+                what: format!("{} at {} has no pull requests", kind.name(), origin.host()),
+                next: "forge pr --print".to_owned(),
+            }),
+        }))
     }
 }
 
@@ -183,7 +222,8 @@ fn ask_all(http: &Http, origin: &WebOrigin) -> Result<Option<Kind>, HostError> {
         let Some(question) = tracker.question() else { continue };
         let url = format!("{}{}", origin.base(), question.path);
         let headers = &[("accept", "application/json")];
-        let answer = http.ask(&HttpCall { url: &url, headers, token: None, body: None })?;
+        let method = HttpMethod::Get;
+        let answer = http.ask(&HttpCall { method, url: &url, headers, token: None, body: None })?;
         let json: Value = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
         if (question.is_answer)(answer.status, &json) {
             return Ok(Some(tracker.kind()));

@@ -3,8 +3,22 @@
 use serde_json::Value;
 
 use crate::{
-    document::within_range, gitea::Gitea, github::GitHub, gitlab::GitLab, issue::Issue, jira::Jira,
-    kind::Kind, linear::Linear, tracker::Tracker,
+    address::Site,
+    client::Client,
+    discussion::DiscussionApi,
+    document::within_range,
+    error::{HostError, HostTrust},
+    gitea::{Gitea, delivery::GiteaDelivery},
+    github::{GitHub, delivery::GitHubDelivery},
+    gitlab::{GitLab, delivery::GitLabDelivery},
+    host_tokens::HostTokens,
+    http::Http,
+    issue::Issue,
+    jira::{Jira, delivery::JiraDelivery},
+    kind::Kind,
+    linear::{Linear, delivery::LinearDelivery},
+    pull_request_api::PullRequestApi,
+    tracker::Tracker,
 };
 
 /// Every tracker, in the order in which a saved issue is tried and an unknown host is asked.
@@ -14,6 +28,43 @@ pub(crate) const ALL: &[&dyn Tracker] = &[&Jira, &Gitea, &GitHub, &GitLab, &Line
 pub(crate) fn tracker(kind: Kind) -> &'static dyn Tracker {
     let found = ALL.iter().find(|tracker| tracker.kind() == kind);
     *found.expect("every name of a tracker is of one in the registry")
+}
+
+/// Returns the pull requests of a host of repositories.
+pub(crate) fn pull_requests(kind: Kind) -> Option<&'static dyn PullRequestApi> {
+    match kind {
+        Kind::GitHub => Some(&GitHubDelivery),
+        Kind::GitLab => Some(&GitLabDelivery),
+        Kind::Gitea => Some(&GiteaDelivery),
+        Kind::Jira | Kind::Linear => None,
+    }
+}
+
+/// Returns what is written at a host.
+pub(crate) fn discussion(kind: Kind) -> &'static dyn DiscussionApi {
+    match kind {
+        Kind::GitHub => &GitHubDelivery,
+        Kind::GitLab => &GitLabDelivery,
+        Kind::Gitea => &GiteaDelivery,
+        Kind::Jira => &JiraDelivery,
+        Kind::Linear => &LinearDelivery,
+    }
+}
+
+/// Returns the client that changes something at a host. Without a token there is none.
+pub(crate) fn client<'a>(
+    (kind, site, trust): (Kind, &Site, HostTrust),
+    subject: String,
+    tokens: &'a HostTokens,
+    http: &'a Http,
+) -> Result<Client<'a>, HostError> {
+    let tracker = tracker(kind);
+    let (api, headers) = (tracker.api(site), tracker.headers());
+    let help = Box::new(tracker.help_at(site, trust));
+    match tokens.token_for(&api) {
+        Some(token) => Ok(Client { http, api, token: Some(token), headers, subject, help }),
+        None => Err(HostError::NoToken { help }),
+    }
 }
 
 impl Issue {

@@ -4,15 +4,15 @@
 //!
 //! Invariant: a variable names no host, so what it holds is only sent to hosts that a person named (see [`HostTrust`]).
 //! What a program says is for the host it was asked about.
-//!
-//! [`HostTrust`]: crate::error::HostTrust
 
 use crate::{
-    address::Address,
+    address::{Address, Site},
+    error::{HostTrust, TokenHelp},
     host_token::{HostToken, TokenGiver},
     host_tokens::HostTokens,
     origin::WebOrigin,
     registry,
+    repository::HostedRepository,
     tracker::{IssueAccess, Tracker},
 };
 
@@ -33,34 +33,63 @@ impl HostTokens {
         env: &dyn Fn(&str) -> Option<String>,
         run: &dyn Fn(&TokenCommand) -> Option<String>,
     ) -> Self {
-        let tracker = registry::tracker(address.kind);
-        let found = from_variables(tracker, address, env)
-            .or_else(|| from_program(tracker, address, run))
+        Self::find_at(registry::tracker(address.kind), &address.site, address.trust, env, run)
+    }
+
+    /// Looks for a token for a repository.
+    pub fn find_for(
+        repository: &HostedRepository,
+        env: &dyn Fn(&str) -> Option<String>,
+        run: &dyn Fn(&TokenCommand) -> Option<String>,
+    ) -> Self {
+        let tracker = registry::tracker(repository.kind);
+        Self::find_at(tracker, &repository.site, repository.trust, env, run)
+    }
+
+    fn find_at(
+        tracker: &dyn Tracker,
+        site: &Site,
+        trust: HostTrust,
+        env: &dyn Fn(&str) -> Option<String>,
+        run: &dyn Fn(&TokenCommand) -> Option<String>,
+    ) -> Self {
+        let host = site.origin.host();
+        let found = from_variables(tracker, site, trust, env)
+            .or_else(|| from_program(tracker, host, run))
             .map(|text| (text, TokenGiver::Host))
-            .or_else(|| from_git(tracker, address, run).map(|text| (text, TokenGiver::Git)));
-        let api = WebOrigin::of_url(&tracker.api(&address.site));
+            .or_else(|| from_git(tracker, host, run).map(|text| (text, TokenGiver::Git)));
+        let api = WebOrigin::of_url(&tracker.api(site));
         let authorize = |token: &str| tracker.authorization(token, env);
         let token = found.and_then(|(text, source)| HostToken::new(&text, source, authorize));
         api.zip(token).map_or_else(Self::none, |(api, token)| Self::one(api, token))
     }
 }
 
+impl HostedRepository {
+    /// Says how a person gives a token for it.
+    pub fn token_help(&self) -> TokenHelp {
+        registry::tracker(self.kind).help_at(&self.site, self.trust)
+    }
+}
+
 fn from_variables(
     tracker: &dyn Tracker,
-    address: &Address,
+    site: &Site,
+    trust: HostTrust,
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Option<String> {
-    let names = tracker.variables(&address.site);
-    let mut values = names.iter().filter(|_| address.is_named()).filter_map(|name| env(name));
+    let names = tracker.variables(site);
+    let is_named = trust == HostTrust::Named;
+    let mut values = names.iter().filter(|_| is_named).filter_map(|name| env(name));
     values.find(|value| !value.trim().is_empty())
 }
 
 fn from_program(
     tracker: &dyn Tracker,
-    address: &Address,
+    host: &str,
     run: &dyn Fn(&TokenCommand) -> Option<String>,
 ) -> Option<String> {
-    let mut words = tracker.token_program(address.host())?.into_iter();
+    let mut words = tracker.token_program(host)?.into_iter();
     let (program, args) = (words.next()?, words.collect());
     let command = TokenCommand {
         program,
@@ -73,13 +102,12 @@ fn from_program(
 
 fn from_git(
     tracker: &dyn Tracker,
-    address: &Address,
+    host: &str,
     run: &dyn Fn(&TokenCommand) -> Option<String>,
 ) -> Option<String> {
     if tracker.access() != IssueAccess::Repositories {
         return None;
     }
-    let host = address.host();
     let answer = run(&TokenCommand {
         program: "git".to_owned(),
         args: vec!["credential".to_owned(), "fill".to_owned()],

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     address::{Address, IssueName, Site},
     client::Client,
-    error::{HostError, TokenHelp},
+    error::{HostError, HostTrust, TokenHelp},
     issue::Issue,
     kind::Kind,
 };
@@ -84,7 +84,11 @@ pub(crate) trait Tracker: Sync {
 
     /// Returns how a person gives this tracker a token.
     fn help(&self, address: &Address) -> TokenHelp {
-        let (site, trust) = (&address.site, address.trust);
+        self.help_at(&address.site, address.trust)
+    }
+
+    /// Returns how a person gives it a token for an installation.
+    fn help_at(&self, site: &Site, trust: HostTrust) -> TokenHelp {
         let host = site.origin.host();
         let variable = self.variables(site).first().copied();
         let variable = variable.expect("a tracker has a variable for its token");
@@ -133,20 +137,4 @@ pub(crate) fn parsed(
 ) -> Result<Issue, HostError> {
     let issue = issue.unwrap_or_else(|| Err("it is not an issue".to_owned()));
     issue.map_err(|why| client.unexpected(&why))
-}
-
-/// Returns the project and number of an issue.
-pub(crate) fn number_of(name: &IssueName) -> (&str, u64) {
-    match name {
-        IssueName::Number { project, number } => (project, *number),
-        IssueName::Key(_) => unreachable!("a host of repositories numbers its issues"),
-    }
-}
-
-/// Returns the key of an issue.
-pub(crate) fn key_of(name: &IssueName) -> &str {
-    match name {
-        IssueName::Key(key) => key,
-        IssueName::Number { .. } => unreachable!("a tracker of keys gives every issue one"),
-    }
 }

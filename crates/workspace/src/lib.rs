@@ -43,7 +43,7 @@ pub use repository::checkout_files::{CheckoutFile, FileCommit};
 pub use repository::diff_text::Diff;
 pub use repository::fast_forward::FastForward;
 pub use repository::locate::{FindRepositoryError, Repository};
-pub use repository::remote::{Remote, RemoteHost};
+pub use repository::remote::{Remote, RemoteAddresses, RemoteHost};
 pub use repository::take_over::{FileStat, MergeWay};
 
 /// Performs an operation. It can be killed at any moment, and repeated.

@@ -5,33 +5,18 @@
 //!
 //! Invariant: what is no issue is refused in words, and nothing is guessed. No secret in its text is written down.
 
-use std::{
-    collections::BTreeMap,
-    env,
-    path::Path,
-    process::{Command, Stdio},
-    thread,
-    time::Duration,
-};
+use std::path::Path;
 
-use forge_driver::{Error, clock::now, secrets::redacted_text};
-use forge_hosts::{
-    Address, HostError, HostTokens, Http, HttpSettings, KeyTracker, Kind, Known, TokenCommand,
-};
-use forge_project::{
-    bounded_read::read_text,
-    settings::{HostSettings, KeyOwner, Settings},
-};
+use forge_driver::{Error, secrets::redacted_text};
+use forge_hosts::{Address, HostTokens, Kind};
+use forge_project::{bounded_read::read_text, settings::Settings};
 use forge_workspace::Repository;
 
 use super::prompts::Asks;
-use crate::short_program::answer_within;
+use crate::host_access::{host_error, known_hosts, open_http, token_of, variable};
 
 /// The most bytes of a saved issue.
 const ISSUE_BYTES_MAX: u64 = 1024 * 1024;
-
-/// How long a program may take that knows a token.
-const TOKEN_WAIT: Duration = Duration::from_secs(5);
 
 /// An issue, as a run takes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,34 +57,21 @@ impl RequestIssue {
         if words.trim().contains(char::is_whitespace) {
             return None;
         }
-        let env = |name: &str| env::var(name).ok();
-        let seconds = || i64::try_from(now() / 1_000).unwrap_or(i64::MAX);
-        let http = match Http::new(&HttpSettings::from_env(&env), thread::sleep, seconds) {
+        let http = match open_http() {
             Ok(http) => http,
-            Err(error) => return Some(Err(about(&error))),
+            Err(error) => return Some(Err(error)),
         };
-        let hosts = &settings.hosts;
         let remote = repository.branch().and_then(|branch| repository.remote_address(&branch));
-        let known = Known {
-            remote,
-            kinds: kinds(hosts),
-            jira: hosts.jira.clone().map(String::from),
-            key_tracker: hosts.keys.map(|owner| match owner {
-                KeyOwner::Jira => KeyTracker::Jira,
-                KeyOwner::Linear => KeyTracker::Linear,
-            }),
-            with_token: HostTokens::key_trackers(&env),
-            http: Some(&http),
-        };
+        let known = known_hosts(&settings.hosts, remote, Some(&http));
         let address = match Address::parse(words, &known)? {
             Ok(address) => address,
-            Err(error) => return Some(Err(about(&error))),
+            Err(error) => return Some(Err(host_error(&error))),
         };
         asks.wait(&format!("reading {address} ..."));
-        let tokens = HostTokens::find(&address, &env, &token_of);
+        let tokens = HostTokens::find(&address, &variable, &token_of);
         let points = &settings.effort.story_points;
         let issue = forge_hosts::fetch(&address, &tokens, &http, points);
-        Some(issue.map(|issue| Self::new(&issue)).map_err(|error| about(&error)))
+        Some(issue.map(|issue| Self::new(&issue)).map_err(|error| host_error(&error)))
     }
 
     fn new(issue: &forge_hosts::Issue) -> Self {
@@ -116,24 +88,4 @@ impl RequestIssue {
             note,
         }
     }
-}
-
-/// Returns the kinds of hosts that a person's settings name.
-fn kinds(hosts: &HostSettings) -> BTreeMap<String, Kind> {
-    let all =
-        [(&hosts.github, Kind::GitHub), (&hosts.gitlab, Kind::GitLab), (&hosts.gitea, Kind::Gitea)];
-    let named =
-        all.into_iter().flat_map(|(names, kind)| names.iter().map(move |name| (name, kind)));
-    named.map(|(name, kind)| ((**name).to_owned(), kind)).collect()
-}
-
-/// Returns what a program says that may know a token.
-fn token_of(asked: &TokenCommand) -> Option<String> {
-    let mut command = Command::new(&asked.program);
-    command.args(&asked.args).envs(asked.variables.iter().copied()).stderr(Stdio::null());
-    answer_within(command, &asked.stdin, TOKEN_WAIT).ok()
-}
-
-fn about(error: &HostError) -> Error {
-    Error::surroundings(error.what(), error.next())
 }

@@ -90,8 +90,8 @@ impl InitArgs {
             let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
             let add: Vec<String> = words(&["git", "add", "--", &path]);
             let commit: Vec<String> = words(&["git", "commit", "-m", "Set up Forge", "--", &path]);
-            execute(&add, None)?;
-            execute(&commit, None)?;
+            execute(&add)?;
+            execute(&commit)?;
             terminal_output::print("Next: forge \"what you want\"");
             return Ok(ExitCode::SUCCESS);
         }

@@ -1,13 +1,17 @@
-//! `forge merge`: merges the result of a run into the branch that is checked out, after a yes.
+//! `forge merge`: merges the open pull request of a run at its host, or its result into the branch that is checked out, after
+//! a yes.
 
 use std::{fmt::Write as _, process::ExitCode};
 
 use clap::Args;
 use forge_api::{
     Error,
+    forge::Forge,
+    host_pull_request::OpenPullRequest,
     merge::{MergeOffer, MergeWay, SUBJECTS_MAX},
+    settings::PullRequestMerge,
 };
-use forge_core::view::{ProofState, Standing, serious_counts, short_commit};
+use forge_core::view::{ProofState, Standing, sanitize, serious_counts, short_commit};
 
 use super::{
     choose_run::{RunAction, choose_run, require_done},
@@ -20,7 +24,7 @@ use crate::{format, terminal_output};
 /// The most files that are listed one by one before a merge.
 const FILES_LISTED_MAX: usize = 15;
 
-/// Merge the result of a run into your branch, after a yes
+/// Merge the result of a run, or its open pull request, after a yes
 #[derive(Args)]
 pub(crate) struct MergeArgs {
     /// Name the run; the one that is not merged yet by default
@@ -31,12 +35,15 @@ pub(crate) struct MergeArgs {
     /// Merge a result that no check has proved, with --yes
     #[arg(long)]
     unverified: bool,
+    /// Merge into your branch, not the open pull request
+    #[arg(long)]
+    local: bool,
 }
 
 impl MergeArgs {
     /// Returns the arguments that merge a run after a question.
     pub(crate) fn for_run(run: String) -> Self {
-        Self { run: Some(run), yes: false, unverified: false }
+        Self { run: Some(run), yes: false, unverified: false, local: false }
     }
 
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
@@ -45,6 +52,16 @@ impl MergeArgs {
         let id = format::short_id(&run);
         require_done(&forge, &run)?;
         let offer = forge.merge_offer(&run)?;
+        if !self.local {
+            let open = forge.open_pull_request(&run).map_err(|error| {
+                let local = format!("forge merge {id} --local");
+                let next = error.next.as_ref().map(|next| format!("{next}\n   or: {local}"));
+                error.with_better_help(next)
+            })?;
+            if let Some(open) = open {
+                return self.merge_at_host(&forge, &offer, &open);
+            }
+        }
         let onto = match (&offer.way, &offer.onto) {
             (MergeWay::UpToDate, onto) => {
                 let onto = onto.as_deref().unwrap_or("HEAD");
@@ -105,6 +122,56 @@ impl MergeArgs {
                     format!("forge merge {id} --yes --unverified"),
                 ),
             }),
+        }
+    }
+}
+
+impl MergeArgs {
+    /// Merges the pull request of a run, after a yes.
+    fn merge_at_host(
+        &self,
+        forge: &Forge,
+        offer: &MergeOffer,
+        open: &OpenPullRequest,
+    ) -> Result<ExitCode, Error> {
+        let id = format::short_id(&offer.row.run);
+        let way = match open.method {
+            PullRequestMerge::Merge => "merge commit",
+            PullRequestMerge::Squash => "squash",
+            PullRequestMerge::Rebase => "rebase",
+        };
+        let (address, title) = (open.address(), open.title());
+        terminal_output::print(&sanitize(&format!("{id}  {title}\n{address} ({way})")));
+        let unproved = unproved_text(offer.proof);
+        let flags = if unproved.is_some() { "--yes --unverified" } else { "--yes" };
+        let next = format!("forge merge {id} {flags}");
+        let question = match unproved {
+            Some(why) => format!("Warning: {why}.\nMerge {address} anyway? [y/N]"),
+            None => format!("Merge {address}? [y/N]"),
+        };
+        let agreed = match (self.yes, unproved, self.unverified) {
+            (true, None, _) | (true, Some(_), true) => Confirmation::Given,
+            (true, Some(why), false) => {
+                return Err(Error::person(format!("not merged: {why}"), next));
+            }
+            (false, _, _) => confirm(&question),
+        };
+        match agreed {
+            Confirmation::Given => {
+                let commit = forge.merge_pull_request(open)?;
+                let commit = commit.map(|commit| format!(" ({})", short_commit(&commit)));
+                let commit = commit.unwrap_or_default();
+                terminal_output::print(&sanitize(&format!("Merged {address}{commit}.")));
+                terminal_output::print_hint("Next: git pull");
+                Ok(ExitCode::SUCCESS)
+            }
+            Confirmation::Refused => {
+                terminal_output::print("Nothing was merged.");
+                Ok(ExitCode::from(Standing::Waiting.exit_code()))
+            }
+            Confirmation::NoTerminal => {
+                Err(Error::person("merging a pull request needs your yes", next))
+            }
         }
     }
 }

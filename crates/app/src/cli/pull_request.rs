@@ -1,15 +1,14 @@
-//! `forge pr`: opens a pull request with `gh`, after a yes, or prints its text and the page that opens it.
+//! `forge pr`: pushes the branch of a run and opens its pull request, or updates it, after a yes; or prints its text and the
+//! page that opens it.
 
-use std::{
-    env,
-    io::{self, Write as _},
-    process::{Command, ExitCode, Stdio},
-};
+use std::process::{Command, ExitCode};
 
 use clap::Args;
 use forge_api::{
     Error,
-    pull_request::{GH, PullRequestDraft},
+    forge::Forge,
+    host_pull_request::{CommentChange, OfferChange, PullRequestPlace},
+    pull_request::{PullRequestDraft, PullRequestForm},
     refuse_agents,
     start::quoted,
 };
@@ -25,8 +24,9 @@ use crate::terminal_output;
 /// Adds what a push needs.
 const ADD_REMOTE: &str = "git remote add origin URL";
 
-/// Open a pull request for the result of a run, after a yes
+/// Open or update the pull request of a run, after a yes
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct PullRequestArgs {
     /// Name the run; the one that is not merged yet by default
     run: Option<String>,
@@ -34,8 +34,17 @@ pub(crate) struct PullRequestArgs {
     #[arg(long, short)]
     yes: bool,
     /// Print the text and the URL, and do nothing
-    #[arg(long, conflicts_with = "yes")]
+    #[arg(long, conflicts_with_all = ["yes", "draft", "ready", "comment"])]
     print: bool,
+    /// Open it as a draft, whatever the settings say
+    #[arg(long)]
+    draft: bool,
+    /// Open it ready for review, or make a draft ready
+    #[arg(long, conflicts_with = "draft")]
+    ready: bool,
+    /// Then write the summary at the issue of the run, or update it
+    #[arg(long)]
+    comment: bool,
 }
 
 impl PullRequestArgs {
@@ -44,29 +53,31 @@ impl PullRequestArgs {
         let forge = open_forge()?;
         let run = choose_run(&forge, self.run.as_deref(), RunAction::PullRequest)?;
         require_done(&forge, &run)?;
-        let draft = forge.pull_request(&run)?;
-        let Some(remote) = draft.remote.as_ref().filter(|_| !self.print && is_installed(GH)) else {
-            let (lack, next) = match &draft.remote {
-                None => ("no remote is set", format!("{ADD_REMOTE}\n   or: forge pr --print")),
-                Some(_) => ("gh is not installed", line(&draft.push())),
-            };
-            if self.print || draft.remote.is_some() {
-                print_draft(&draft);
-            }
-            if self.print {
-                return Ok(ExitCode::SUCCESS);
-            }
-            let what = format!("{lack}, so nothing was pushed and no pull request was opened");
-            return Err(Error::surroundings(what, next));
-        };
-        let (push, create) = (draft.push(), draft.create());
+        let mut draft = forge.pull_request(&run)?;
+        if self.print {
+            print_draft(&draft);
+            return Ok(ExitCode::SUCCESS);
+        }
+        if self.draft {
+            draft.form = PullRequestForm::Draft;
+        } else if self.ready {
+            draft.form = PullRequestForm::Ready;
+        }
+        let place = find_place(&forge, &draft)?;
+        let push = draft.push();
         terminal_output::print(&sanitize(&format!(
-            "{}\n  $ {}\n  $ {}",
+            "{}\n  $ {}\n  {} at {}: {}{}",
             draft.title,
             line(&push),
-            line(&create)
+            match draft.form {
+                PullRequestForm::Ready => "pull request",
+                PullRequestForm::Draft => "draft pull request",
+            },
+            place.sentence(),
+            place.branches(),
+            if self.comment { "\n  comment at the issue of the run" } else { "" },
         )));
-        let question = format!("Push {} to {} and open it? [y/N]", draft.branch, remote.name);
+        let question = format!("Push {} to {} and open it? [y/N]", draft.branch, draft.push_remote);
         match if self.yes { Confirmation::Given } else { confirm(&question) } {
             Confirmation::Given => {}
             Confirmation::Refused => {
@@ -78,10 +89,50 @@ impl PullRequestArgs {
                 return Err(Error::person(what, format!("forge pr {} --yes", draft.run)));
             }
         }
-        execute(&push, None)?;
-        execute(&create, Some(&draft.body))?;
+        execute(&push)?;
+        let offered = forge.offer_pull_request(&draft, &place)?;
+        if self.ready {
+            forge.mark_ready(&place, offered.pull_request.number)?;
+        }
+        let address = &offered.pull_request.address;
+        terminal_output::print(&sanitize(&match offered.change {
+            OfferChange::Opened => format!("Opened {address}"),
+            OfferChange::Updated => format!("Updated {address}"),
+            OfferChange::LeftAsItIs => {
+                format!("Pushed to {address}. Its text is not of this run, and stays as it is.")
+            }
+        }));
+        for flaw in &offered.flaws {
+            terminal_output::print_stderr(&sanitize(&format!("Warning: {}", flaw.what())));
+        }
+        if self.comment {
+            let posted = forge.comment_at_source(&draft.run)?;
+            let what = match posted.change {
+                CommentChange::Posted => "Commented at the issue",
+                CommentChange::Updated => "Updated the comment at the issue",
+                CommentChange::Same => "The comment at the issue says the same already",
+            };
+            let place = posted.address.map(|address| format!(": {address}")).unwrap_or_default();
+            terminal_output::print(&sanitize(&format!("{what}{place}")));
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Finds where the pull request would be, with a token for it. Where Forge cannot open it, the text is printed, and the error
+/// says what is missing.
+fn find_place(forge: &Forge, draft: &PullRequestDraft) -> Result<PullRequestPlace, Error> {
+    let nothing = "so nothing was pushed and no pull request was opened";
+    if draft.remote.is_none() {
+        let next = format!("{ADD_REMOTE}\n   or: forge pr --print");
+        return Err(Error::surroundings(format!("no remote is set, {nothing}"), next));
+    }
+    let found = forge.pull_request_place(draft);
+    let found = found.and_then(|place| place.check_token().map(|()| place));
+    found.map_err(|error| {
+        print_draft(draft);
+        Error { what: format!("{}, {nothing}", error.what), ..error }
+    })
 }
 
 /// Prints what a person needs to open it by hand: data to stdout, the steps to stderr.
@@ -102,29 +153,14 @@ fn print_draft(draft: &PullRequestDraft) {
 }
 
 /// Runs a command of the user's, who sees it and may answer it.
-pub(super) fn execute(words: &[String], input: Option<&str>) -> Result<(), Error> {
+pub(super) fn execute(words: &[String]) -> Result<(), Error> {
     let failed =
         |why: String| Error::surroundings(format!("`{}` {why}", words[..2].join(" ")), line(words));
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]);
-    if input.is_some() {
-        command.stdin(Stdio::piped());
-    }
-    let not_run = |error: io::Error| failed(format!("could not be run: {error}"));
-    let mut child = command.spawn().map_err(not_run)?;
-    if let (Some(text), Some(mut pipe)) = (input, child.stdin.take()) {
-        // If it stops reading, its exit code says why.
-        let _stopped = pipe.write_all(text.as_bytes());
-    }
-    let status = child.wait().map_err(not_run)?;
+    let status = Command::new(&words[0]).args(&words[1..]).status();
+    let status = status.map_err(|error| failed(format!("could not be run: {error}")))?;
     if status.success() { Ok(()) } else { Err(failed("failed; see above".to_owned())) }
 }
 
 fn line(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(" ")
-}
-
-fn is_installed(program: &str) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

@@ -5,14 +5,14 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 use crate::{
     code::{CHECKED, project},
     unnamed::short,
-    world::{DONE, ESCALATED, WAITS, World, finish, has, pty::Person},
+    world::{DONE, ESCALATED, WAITS, World, has, pty::Person},
 };
 
 /// A worker who changes a file and adds one.
 const WORK: &str = "[[play]]\nrole = \"worker\"\nrun = \"echo two >> src/a.txt; echo new > src/b.txt\"\nresult = { summary = \"done\" }\n";
 
 /// A project with a run that is done.
-fn done(settings: &str) -> (World, String) {
+pub(crate) fn done(settings: &str) -> (World, String) {
     let world = project(settings);
     world.scenario(WORK);
     let said = world.run("one", &[]);
@@ -22,7 +22,7 @@ fn done(settings: &str) -> (World, String) {
 }
 
 /// The branch of a run, as `status --json` names it.
-fn branch(world: &World, run: &str) -> String {
+pub(crate) fn branch(world: &World, run: &str) -> String {
     world.view(run)["branch"].as_str().unwrap().to_owned()
 }
 
@@ -244,39 +244,6 @@ fn a_pull_request_is_printed_with_the_page_that_opens_it() {
     has(&said.out, &["## Request\n\n> ", "## Verification\n\n- `", "`: passed"]);
     assert_eq!(said.out.matches("\n# ").count(), 0, "one title: {said}");
     assert!(!said.all().contains("s3cret"), "{said}");
-}
-
-#[test]
-fn a_pull_request_is_opened_by_one_call_of_gh_after_a_yes() {
-    let (world, run) = done(CHECKED);
-    let remote = world.beside("remote.git");
-    world.git(&["init", "--quiet", "--bare", remote.to_str().unwrap()]);
-    world.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
-    let bin = world.beside("bin");
-    fs::create_dir(&bin).unwrap();
-    let gh = bin.join("gh");
-    fs::write(
-        &gh,
-        "#!/bin/sh\nprintf '%s\\n' \"$@\" > $HOME/gh.args\ncat > $HOME/gh.body\necho opened\n",
-    )
-    .unwrap();
-    fs::set_permissions(&gh, fs::Permissions::from_mode(0o755)).unwrap();
-    let pr = |args: &[&str]| {
-        let mut command = world.command(args);
-        let path = std::env::var("PATH").unwrap();
-        finish(command.env("PATH", format!("{}:{path}", bin.display())))
-    };
-    let said = pr(&["pr"]);
-    assert_eq!(said.code, WAITS, "{said}");
-    has(&said.err, &["needs your yes", "help: forge pr"]);
-    assert!(!world.beside("gh.args").exists());
-    let said = pr(&["pr", "--yes"]);
-    assert_eq!(said.code, DONE, "{said}");
-    let args = fs::read_to_string(world.beside("gh.args")).unwrap();
-    has(&args, &["pr\ncreate\n", "--head\n", &branch(&world, &run), "--base\nmain\n"]);
-    assert!(!fs::read_to_string(world.beside("gh.body")).unwrap().is_empty());
-    let pushed = world.git(&["ls-remote", "--heads", "origin"]);
-    has(&pushed, &[&branch(&world, &run)]);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use serde_json::Value;
 /// One request.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
+    pub(crate) method: String,
     /// Path and query.
     pub(crate) path: String,
     /// The head in small letters but for values.
@@ -26,7 +27,17 @@ pub(crate) struct Reply {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
-    hangs: bool,
+    fate: Fate,
+}
+
+/// What becomes of an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Sent,
+    /// It never comes.
+    Hangs,
+    /// The connection breaks before it.
+    Lost,
 }
 
 /// The host.
@@ -44,7 +55,7 @@ impl Asked {
 
 impl Reply {
     pub(crate) fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into(), hangs: false }
+        Self { status, headers: Vec::new(), body: body.into(), fate: Fate::Sent }
     }
 
     pub(crate) fn json(value: &Value) -> Self {
@@ -53,7 +64,12 @@ impl Reply {
 
     /// Never answers. The connection stays until the other side leaves.
     pub(crate) fn hanging() -> Self {
-        Self { hangs: true, ..Self::new(200, "") }
+        Self { fate: Fate::Hangs, ..Self::new(200, "") }
+    }
+
+    /// Leaves without an answer, whatever was done.
+    pub(crate) fn lost() -> Self {
+        Self { fate: Fate::Lost, ..Self::new(200, "") }
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -100,20 +116,24 @@ fn serve(
     answer: &dyn Fn(usize, &Asked) -> Reply,
 ) -> Option<()> {
     loop {
-        let (method, asked) = read(&stream)?;
+        let asked = read(&stream)?;
         let number = {
             let mut all = all.lock().unwrap();
             all.push(asked.clone());
             all.len() - 1
         };
-        if method == "CONNECT" {
+        if asked.method == "CONNECT" {
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").ok()?;
             continue;
         }
         let reply = answer(number, &asked);
-        if reply.hangs {
-            let _left = stream.read(&mut [0]);
-            return None;
+        match reply.fate {
+            Fate::Sent => {}
+            Fate::Lost => return None,
+            Fate::Hangs => {
+                let _left = stream.read(&mut [0]);
+                return None;
+            }
         }
         let mut head = format!("HTTP/1.1 {} X\r\nconnection: close\r\n", reply.status);
         for (name, value) in &reply.headers {
@@ -127,7 +147,7 @@ fn serve(
 }
 
 /// Reads one request.
-fn read(stream: &TcpStream) -> Option<(String, Asked)> {
+fn read(stream: &TcpStream) -> Option<Asked> {
     let mut reader = BufReader::new(stream);
     let mut line = || {
         let mut line = String::new();
@@ -140,10 +160,10 @@ fn read(stream: &TcpStream) -> Option<(String, Asked)> {
     while let Some((name, value)) = line()?.split_once(':') {
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let mut asked = Asked { path, headers, body: String::new() };
+    let mut asked = Asked { method: method.to_owned(), path, headers, body: String::new() };
     let n_bytes = asked.header("content-length").and_then(|n| n.parse().ok()).unwrap_or(0);
     let mut body = vec![0; n_bytes];
     reader.read_exact(&mut body).ok()?;
     asked.body = String::from_utf8_lossy(&body).into_owned();
-    Some((method.to_owned(), asked))
+    Some(asked)
 }

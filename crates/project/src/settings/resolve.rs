@@ -328,7 +328,8 @@ impl Settings {
 
 /// Returns true if only a person may set a key.
 pub(super) fn is_personal(path: &str) -> bool {
-    path == "workspace.root" || path.starts_with("accounts.") || path.starts_with("hosts.")
+    let tables = ["accounts.", "hosts.", "push."];
+    path == "workspace.root" || tables.iter().any(|table| path.starts_with(table))
 }
 
 /// Returns true if a program is a path from somewhere, and not a name that is looked for.

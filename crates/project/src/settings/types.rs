@@ -18,9 +18,9 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::values::{
     AGENT_NAME_PATTERN, AccountVariable, AgentName, BranchTemplate, Count, Day, Dollars, FilePath,
-    HostName, ModelName, PagesFolder, PathPattern, PipelineName, PipelinePhase, PlainName,
-    PriceLine, ProgramLine, ROLE_NAME_PATTERN, RelPath, RoleName, RunBudget, ShellCommand,
-    SiteAddress, VariableName, Webhook, cut,
+    HostName, LabelName, ModelName, PagesFolder, PathPattern, PipelineName, PipelinePhase,
+    PlainName, PriceLine, ProgramLine, ROLE_NAME_PATTERN, RelPath, RemoteName, ReviewerName,
+    RoleName, RunBudget, ShellCommand, SiteAddress, VariableName, Webhook, cut,
 };
 
 /// More calls than this are never under way at the same time.
@@ -68,6 +68,8 @@ pub struct SettingValues {
     pub land: LandSettings,
     pub effort: EffortSettings,
     pub hosts: HostSettings,
+    pub pull_request: PullRequestSettings,
+    pub push: PushSettings,
     pub notify: NotifySettings,
     pub work: WorkSettings,
 }
@@ -269,6 +271,50 @@ pub struct HostSettings {
     pub keys: Option<KeyOwner>,
 }
 
+/// The pull request of a run. Read when it is opened or merged, not when the run starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct PullRequestSettings {
+    /// When a pull request is opened as a draft.
+    pub draft: DraftRule,
+    /// The labels that a pull request is opened with.
+    pub labels: Vec<LabelName>,
+    /// The people and teams that are asked to review a pull request when it is opened.
+    pub reviewers: Vec<ReviewerName>,
+    /// Whether merging a pull request closes the issue that the run came from, if that is in the same repository.
+    pub closes_issue: Switch,
+    /// How `forge merge` merges a pull request.
+    pub merge: PullRequestMerge,
+}
+
+/// Where the branch of a run is pushed to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
+pub struct PushSettings {
+    /// The remote that `forge pr` pushes to, such as your fork; only in forge.local.toml or your own settings.
+    pub remote: Option<RemoteName>,
+}
+
+/// When a pull request is opened as a draft: never, while the run has open findings, or always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DraftRule {
+    #[default]
+    Never,
+    OpenNotes,
+    Always,
+}
+
+/// How a pull request is merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PullRequestMerge {
+    #[default]
+    Merge,
+    Squash,
+    Rebase,
+}
+
 /// A tracker whose issues have keys such as PROJ-123.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -460,6 +506,8 @@ impl Default for SettingValues {
             land: LandSettings::default(),
             effort: EffortSettings::default(),
             hosts: HostSettings::default(),
+            pull_request: PullRequestSettings::default(),
+            push: PushSettings::default(),
             notify: NotifySettings::default(),
             work: WorkSettings::default(),
         }
@@ -523,6 +571,18 @@ impl Default for EffortSettings {
 impl Default for NotifySettings {
     fn default() -> Self {
         Self { command: None, webhook: None, bell: Switch::On, desktop: Switch::Off }
+    }
+}
+
+impl Default for PullRequestSettings {
+    fn default() -> Self {
+        Self {
+            draft: DraftRule::default(),
+            labels: Vec::new(),
+            reviewers: Vec::new(),
+            closes_issue: Switch::On,
+            merge: PullRequestMerge::default(),
+        }
     }
 }
 

@@ -230,6 +230,36 @@ text_type! {
     }
 }
 
+text_type! {
+    /// A label of pull requests such as "automated", without commas.
+    LabelName { "pattern" = "^[^,]+$", "maxLength" = NAME_BYTES_MAX } |text| {
+        visible(text)?;
+        let is_right = text.len() <= NAME_BYTES_MAX && !text.contains([',', '\n', '\t']);
+        holds(is_right, text, "is not a label without commas")
+    }
+}
+text_type! {
+    /// A reviewer such as "ada", or "organization/team".
+    ReviewerName { "pattern" = "^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?$", "maxLength" = NAME_BYTES_MAX } |text| {
+        let is_part = |part: &str| {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+            !part.is_empty() && part.chars().all(is_plain)
+        };
+        let (owner, team) = text.split_once('/').unwrap_or((text, "team"));
+        let is_right = is_part(owner) && is_part(team) && text.len() <= NAME_BYTES_MAX;
+        holds(is_right, text, "is not the name of a user or a team")
+    }
+}
+text_type! {
+    /// A remote such as "fork".
+    RemoteName { "pattern" = "^[A-Za-z0-9_.][A-Za-z0-9_./-]*$", "maxLength" = NAME_BYTES_MAX } |text| {
+        // An option of git must not hide in it.
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+        let is_right = (1..=NAME_BYTES_MAX).contains(&text.len()) && text.chars().all(is_plain);
+        holds(is_right && !text.starts_with(['-', '/']), text, "is not the name of a remote")
+    }
+}
+
 /// Says whether a text is a host, with or without a port.
 fn is_host(text: &str) -> bool {
     let (name, port) = text.split_once(':').unwrap_or((text, "443"));

@@ -4,7 +4,7 @@
 //!
 //! Invariant: a user name or password in the address of a remote is never shown.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use crate::{git::command::Git, repository::locate::Repository};
 
@@ -16,6 +16,13 @@ pub struct Remote {
     pub host: Option<RemoteHost>,
 }
 
+/// The addresses of a remote, as git has them. They may hold a password, so they are not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RemoteAddresses {
+    pub fetch: String,
+    pub push: String,
+}
+
 /// The web pages of a repository at its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteHost {
@@ -23,6 +30,12 @@ pub struct RemoteHost {
     pub name: String,
     /// Owner and repository, such as `me/tool`.
     pub path: String,
+}
+
+impl fmt::Debug for RemoteAddresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RemoteAddresses(***)")
+    }
 }
 
 impl Repository {
@@ -37,21 +50,34 @@ impl Repository {
         self.remote_name_and_address(branch).map(|(_, url)| url).filter(|url| !url.is_empty())
     }
 
+    /// Returns the addresses of a remote, if there is one of this name.
+    pub fn remote_addresses(&self, name: &str) -> Option<RemoteAddresses> {
+        let fetch = self.line(&["remote", "get-url", "--", name])?;
+        let push = self.line(&["remote", "get-url", "--push", "--", name])?;
+        Some(RemoteAddresses { fetch, push })
+    }
+
+    /// Returns the remote that the user's git pushes to from every branch, if one is set.
+    pub fn push_default(&self) -> Option<String> {
+        self.line(&["config", "--get", "remote.pushDefault"])
+    }
+
+    fn line(&self, args: &[&str]) -> Option<String> {
+        let git = Git::in_git_dir(&self.common_dir).args(args);
+        git.run_line().ok().filter(|line| !line.is_empty())
+    }
+
     fn remote_name_and_address(&self, branch: &str) -> Option<(String, String)> {
-        let line = |args: &[&str]| {
-            let git = Git::in_git_dir(&self.common_dir).args(args);
-            git.run_line().ok().filter(|line| !line.is_empty())
-        };
-        let all = line(&["remote"])?;
+        let all = self.line(&["remote"])?;
         let all: Vec<&str> = all.lines().collect();
-        let own = line(&["config", "--get", &format!("branch.{branch}.remote")]);
+        let own = self.line(&["config", "--get", &format!("branch.{branch}.remote")]);
         let own = own.filter(|name| all.contains(&name.as_str()));
         let name = own.or_else(|| match all.as_slice() {
             names if names.contains(&"origin") => Some("origin".to_owned()),
             [only] => Some((*only).to_owned()),
             _ => None,
         })?;
-        let url = line(&["remote", "get-url", "--push", &name]).unwrap_or_default();
+        let url = self.line(&["remote", "get-url", "--push", &name]).unwrap_or_default();
         Some((name, url))
     }
 }

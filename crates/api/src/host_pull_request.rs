@@ -1,0 +1,293 @@
+//! The pull request of a run at its host: opened or updated, remembered, merged; and a comment at the issue of a run.
+//!
+//! Not here: its text (`pull_request`), the push, and the asking. Nothing is done before a person said yes.
+//!
+//! Invariant: the repository is that of the user's own remote; no setting of a repository says where a token goes.
+//! Invariant: only the commit that is the result of the run is merged, and only that one counts as merged.
+
+use std::{fs, io};
+
+use forge_core::view::sanitize;
+use forge_driver::{Error, run_id::short_id};
+use forge_hosts::{
+    Address, Ends, HostError, HostTokens, HostedPullRequest, HostedRepository, Http, MergeMethod,
+    PullRequestForm, PullRequestState, PullRequestText, PullRequests, TextMark, comment_at_issue,
+};
+use forge_project::settings::PullRequestMerge;
+use forge_store::atomic_file::replace;
+use serde::{Deserialize, Serialize};
+
+pub use forge_hosts::{CommentChange, OfferChange, OfferedPullRequest, PostedComment};
+
+use crate::{
+    forge::Forge,
+    host_access::{host_error, known_hosts, open_http, token_of, variable},
+    pull_request::PullRequestDraft,
+};
+
+/// The file in the folder of a run that names its pull request.
+const FILE: &str = "pull-request.json";
+
+/// Where the pull request of a run is, or would be.
+pub struct PullRequestPlace {
+    repository: HostedRepository,
+    ends: Ends,
+    http: Http,
+    tokens: HostTokens,
+}
+
+/// What is remembered of the pull request of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct RememberedPullRequest {
+    version: u32,
+    host: String,
+    project: String,
+    number: u64,
+    address: String,
+    /// The commit with which it was seen merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    merged: Option<String>,
+}
+
+/// An open pull request of a run, which can be merged.
+pub struct OpenPullRequest {
+    place: PullRequestPlace,
+    found: HostedPullRequest,
+    /// The result of the run.
+    head: String,
+    pub method: PullRequestMerge,
+}
+
+impl Forge {
+    /// Returns where the pull request of a draft would be, or why Forge cannot open it.
+    pub fn pull_request_place(&self, draft: &PullRequestDraft) -> Result<PullRequestPlace, Error> {
+        self.place(&draft.run, &draft.branch, draft.base.as_deref())
+    }
+
+    /// Opens the pull request of a draft, or updates it, and remembers it. The branch must have been pushed.
+    pub fn offer_pull_request(
+        &self,
+        draft: &PullRequestDraft,
+        place: &PullRequestPlace,
+    ) -> Result<OfferedPullRequest, Error> {
+        self.refuse_agents()?;
+        let PullRequestDraft { title, body, form, tags, .. } = draft;
+        let (title, body) = (sanitize(title), sanitize(body));
+        let text = PullRequestText { title, body, form: *form };
+        let all = place.all()?;
+        let offered = all.offer(&place.ends, &text, &mark(&draft.run, "pull-request"), tags);
+        let offered = offered.map_err(|error| host_error(&error))?;
+        let found = &offered.pull_request;
+        self.remember(
+            &draft.run,
+            &RememberedPullRequest {
+                version: 1,
+                host: place.repository.host().to_owned(),
+                project: place.repository.project().to_owned(),
+                number: found.number,
+                address: found.address.clone(),
+                merged: None,
+            },
+        )?;
+        Ok(offered)
+    }
+
+    /// Makes a draft one that asks to be merged.
+    pub fn mark_ready(&self, place: &PullRequestPlace, number: u64) -> Result<(), Error> {
+        self.refuse_agents()?;
+        place.all()?.mark_ready(number).map_err(|error| host_error(&error))
+    }
+
+    /// Returns the open pull request that Forge opened for a run, if there is one.
+    pub fn open_pull_request(&self, id: &str) -> Result<Option<OpenPullRequest>, Error> {
+        let Some((place, found)) = self.remembered_at_host(id)? else { return Ok(None) };
+        let is_open = matches!(found.state, PullRequestState::Open { .. });
+        let Some(head) = self.result(id)?.head.filter(|_| is_open) else { return Ok(None) };
+        let method = self.settings()?.pull_request.merge;
+        Ok(Some(OpenPullRequest { place, found, head, method }))
+    }
+
+    /// Merges a pull request at its host. Only for a person who was asked and said yes. Returns the commit, if the host says
+    /// which it is.
+    pub fn merge_pull_request(&self, open: &OpenPullRequest) -> Result<Option<String>, Error> {
+        self.refuse_agents()?;
+        let method = match open.method {
+            PullRequestMerge::Merge => MergeMethod::Merge,
+            PullRequestMerge::Squash => MergeMethod::Squash,
+            PullRequestMerge::Rebase => MergeMethod::Rebase,
+        };
+        let merged = open.place.all()?.merge(open.found.number, &open.head, method);
+        match merged.map_err(|error| host_error(&error))?.state {
+            PullRequestState::Merged { commit } => Ok(commit),
+            PullRequestState::Open { .. } | PullRequestState::Closed => Ok(None),
+        }
+    }
+
+    /// Returns the address of the pull request that brought a commit of a run into its base, if one did.
+    pub(crate) fn merged_at_host(&self, id: &str, head: &str) -> Result<Option<String>, Error> {
+        let Some(known) = self.remembered(id)? else { return Ok(None) };
+        if known.merged.as_deref() == Some(head) {
+            return Ok(Some(known.address));
+        }
+        let Some((_, found)) = self.remembered_at_host(id)? else { return Ok(None) };
+        let is_merged = matches!(found.state, PullRequestState::Merged { .. });
+        if !is_merged || found.head_commit != head {
+            return Ok(None);
+        }
+        let address = known.address.clone();
+        self.remember(id, &RememberedPullRequest { merged: Some(head.to_owned()), ..known })?;
+        Ok(Some(address))
+    }
+
+    /// Writes the summary of a run as a comment at the issue that it came from, or updates that comment.
+    pub fn comment_at_source(&self, id: &str) -> Result<PostedComment, Error> {
+        self.refuse_agents()?;
+        let short = short_id(id);
+        let source = self.fold(id)?.0.definition().start.source.clone();
+        let no_issue = || {
+            let what =
+                format!("{short} did not come from an issue, so there is nowhere to comment");
+            Error::usage(what, format!("forge show {short}"))
+        };
+        let source = source.filter(|source| source.contains("://")).ok_or_else(no_issue)?;
+        let (settings, http) = (self.settings()?, open_http()?);
+        let repository = &self.home.repository;
+        let remote = repository.branch().and_then(|branch| repository.remote_address(&branch));
+        let known = known_hosts(&settings.hosts, remote, Some(&http));
+        let address = Address::parse(&source, &known).ok_or_else(no_issue)?;
+        let address = address.map_err(|error| host_error(&error))?;
+        let tokens = HostTokens::find(&address, &variable, &token_of);
+        let mut text = self.summary(id)?;
+        if let Some(known) = self.remembered(id)? {
+            text = format!("Pull request: {}\n\n{text}", known.address);
+        }
+        let text = sanitize(&text);
+        comment_at_issue(&address, &tokens, &http, &mark(id, "summary"), &text)
+            .map_err(|error| host_error(&error))
+    }
+
+    /// Returns the pull request that is remembered of a run, as it is at its host now.
+    fn remembered_at_host(
+        &self,
+        id: &str,
+    ) -> Result<Option<(PullRequestPlace, HostedPullRequest)>, Error> {
+        let Some(known) = self.remembered(id)? else { return Ok(None) };
+        let view = self.result(id)?;
+        let Some(branch) = &view.row.branch else { return Ok(None) };
+        let place = self.place(id, branch, view.base_branch.as_deref())?;
+        // A remote that leads elsewhere now has other pull requests with the same numbers.
+        let is_same =
+            place.repository.host() == known.host && place.repository.project() == known.project;
+        if !is_same {
+            return Ok(None);
+        }
+        let found = place.all()?.get(known.number).map_err(|error| host_error(&error))?;
+        Ok(Some((place, found)))
+    }
+
+    fn place(&self, id: &str, branch: &str, base: Option<&str>) -> Result<PullRequestPlace, Error> {
+        let repository = &self.home.repository;
+        let print = format!("forge pr {} --print", short_id(id));
+        let base = base.map(str::to_owned).or_else(|| repository.default_branch());
+        let base = base.ok_or_else(|| {
+            let what = "the branch that the pull request is for is not known";
+            Error::usage(what, print.clone())
+        })?;
+        let settings = self.settings()?;
+        let http = open_http()?;
+        let remote = repository.remote_for(&base).map(|remote| remote.name);
+        let push = self.push_remote(&settings, remote.as_deref())?;
+        let no_host = |name: &str| {
+            let what = format!("the remote `{name}` is not at a host that Forge knows");
+            Error::surroundings(what, print.clone())
+        };
+        let name = remote.ok_or_else(|| no_host("origin"))?;
+        // An address may also be a folder or a gateway, which names no host. Then the other one counts.
+        let first_hosted = |addresses: &[&String]| -> Result<Option<HostedRepository>, Error> {
+            let known =
+                |remote: &str| known_hosts(&settings.hosts, Some(remote.to_owned()), Some(&http));
+            let parse = |address: &&String| HostedRepository::parse(address, &known(address));
+            let found = addresses.iter().find_map(parse);
+            found.transpose().map_err(|error| host_error(&error))
+        };
+        let own = repository.remote_addresses(&name).ok_or_else(|| no_host(&name))?;
+        let base_repository =
+            first_hosted(&[&own.fetch, &own.push])?.ok_or_else(|| no_host(&name))?;
+        let pushed = repository.remote_addresses(&push).ok_or_else(|| no_host(&push))?;
+        let head_repository = first_hosted(&[&pushed.push, &pushed.fetch])?;
+        let head_repository = head_repository.ok_or_else(|| no_host(&push))?;
+        if !head_repository.is_beside(&base_repository) {
+            let what = format!("the remotes `{push}` and `{name}` are at different hosts");
+            return Err(Error::usage(what, print));
+        }
+        let tokens = HostTokens::find_for(&base_repository, &variable, &token_of);
+        let head_project = head_repository.project().to_owned();
+        let ends = Ends { head_project, head: branch.to_owned(), base };
+        Ok(PullRequestPlace { repository: base_repository, ends, http, tokens })
+    }
+
+    fn remembered(&self, id: &str) -> Result<Option<RememberedPullRequest>, Error> {
+        let path = self.home.run(id).join(FILE);
+        match fs::read(&path) {
+            // One that cannot be read is as one that was never written: it is found at the host again.
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::file(&path, &error)),
+        }
+    }
+
+    fn remember(&self, id: &str, known: &RememberedPullRequest) -> Result<(), Error> {
+        let path = self.home.run(id).join(FILE);
+        let json = serde_json::to_string_pretty(known).expect("it can be written") + "\n";
+        replace(&path, json.as_bytes()).map_err(|error| Error::file(&path, &error))
+    }
+}
+
+impl PullRequestPlace {
+    /// Returns it as a sentence names it: host and repository.
+    pub fn sentence(&self) -> String {
+        format!("{}/{}", self.repository.host(), self.repository.project())
+    }
+
+    /// Returns the branches: that of the run, with its owner if it is in a fork, and the base.
+    pub fn branches(&self) -> String {
+        let Ends { head_project, head, base } = &self.ends;
+        let is_fork = head_project != self.repository.project();
+        let fork = if is_fork { format!("{head_project}:") } else { String::new() };
+        format!("{fork}{head} into {base}")
+    }
+
+    /// Refuses a place for which there is no token.
+    pub fn check_token(&self) -> Result<(), Error> {
+        self.all().map(|_| ())
+    }
+
+    fn all(&self) -> Result<PullRequests<'_>, Error> {
+        PullRequests::new(&self.repository, &self.tokens, &self.http).map_err(|error| {
+            let HostError::NoToken { help } = &error else { return host_error(&error) };
+            let what = format!("there is no token for {}", self.repository.host());
+            Error::surroundings(what, help.sentence())
+        })
+    }
+}
+
+impl OpenPullRequest {
+    pub fn address(&self) -> &str {
+        &self.found.address
+    }
+
+    pub fn title(&self) -> &str {
+        &self.found.title
+    }
+
+    /// Says whether it asks to be merged.
+    pub fn is_draft(&self) -> bool {
+        let PullRequestState::Open { form, .. } = self.found.state else { return false };
+        form == PullRequestForm::Draft
+    }
+}
+
+/// Returns the mark of a text of a run.
+fn mark(id: &str, purpose: &str) -> TextMark {
+    TextMark::new(id, purpose, &format!("Forge run {}", short_id(id)))
+}
