@@ -162,10 +162,10 @@ impl Forge {
                 Err(Error::usage(what, format!("forge status {}", short_id(id))))
             }
             view::ChangeKind::Code => self.code_change(&run, unit).map(Change::Code),
-            view::ChangeKind::NewTexts | view::ChangeKind::UnchangedTexts => {
+            view::ChangeKind::NewTexts => {
                 Ok(Change::Texts { since: None, texts: self.texts(&versions(&run, unit))? })
             }
-            view::ChangeKind::ChangedTexts => {
+            view::ChangeKind::ChangedTexts | view::ChangeKind::UnchangedTexts => {
                 let versions = versions(&run, unit);
                 let since = Some(self.since(&versions)?);
                 Ok(Change::Texts { since, texts: self.texts(&versions)? })

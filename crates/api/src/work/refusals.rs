@@ -172,8 +172,10 @@ fn unknown_field(typed: &TypedChange, field: &str, value: Option<&str>) -> Error
             (_, _) => Error::usage(what, format!("forge {kind} new TITLE --id ID")),
         };
     }
-    let begins = known.iter().copied().find(|known| known.starts_with(field) && field.len() > 2);
-    let Some(near) = begins.or_else(|| nearest(field, known.iter().copied())) else {
+    let keys = rules(kind).iter().filter(|rule| rule.is_settable()).map(|rule| rule.name);
+    let names: Vec<&str> = known.iter().copied().chain(keys).collect();
+    let begins = names.iter().copied().find(|known| known.starts_with(field) && field.len() > 2);
+    let Some(near) = begins.or_else(|| nearest(field, names.into_iter())) else {
         let what = format!("a {kind} has no field `{field}`; fields: {}", known.join(", "));
         return Error::usage(what, format!("forge help {kind} set"));
     };

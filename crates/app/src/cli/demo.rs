@@ -26,7 +26,7 @@ use forge_api::{
 use forge_core::{
     Command, Run,
     event::{Approvals, Record},
-    view::Standing,
+    view::{Course, Standing},
 };
 
 use super::drive_mode::{OutputFormat, Project, report_outcome_with};
@@ -127,10 +127,10 @@ impl DemoArgs {
     fn print_farewell(&self, dir: &Path, standing: Standing) {
         let folder = dir.display();
         if self.dir.is_some() {
-            let next = match standing {
-                Standing::Done => "diff",
-                Standing::Waiting => "attach",
-                _ => "resume",
+            let next = match standing.course() {
+                Course::Over => "diff",
+                Course::Asking => "attach",
+                Course::Driven | Course::Held | Course::Failed => "resume",
             };
             let folder = quoted(&folder.to_string());
             terminal_output::print(&format!("\nNext: cd {folder} && forge {next}"));

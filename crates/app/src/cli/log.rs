@@ -234,10 +234,12 @@ impl LogState {
 
     fn apply(&mut self, epoch: u64, record: &Record) {
         self.run.apply_record(record);
-        self.epoch = epoch;
-        if record.facts.iter().any(|fact| matches!(fact, Event::EndingKeyAdded { .. })) {
+        // Who only starts a run or gives an answer writes one record.
+        let signs = record.facts.iter().any(|fact| matches!(fact, Event::EndingKeyAdded { .. }));
+        if signs || self.epoch == epoch {
             self.driver = epoch;
         }
+        self.epoch = epoch;
     }
 
     /// Returns true if the process that drove the run is followed by another one while agents work.

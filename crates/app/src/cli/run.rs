@@ -79,7 +79,7 @@ pub(crate) struct RunArgs {
     /// Use this model for all agents of the run
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Pick the strength of models: light, standard, heavy, max
+    /// How strong models are: light, standard, heavy, max
     #[arg(long, value_name = "TIER")]
     tier: Option<String>,
     /// Print what would run, and do nothing

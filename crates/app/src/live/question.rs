@@ -406,9 +406,8 @@ fn question_lines(
 fn key_list(question: &QuestionView, open: OpenQuestions) -> Vec<(&'static str, &'static str)> {
     let mut keys = vec![("↑↓ Enter", "choose")];
     match question.change {
-        ChangeKind::Code => keys.push(("v", "see changes")),
         ChangeKind::NewTexts | ChangeKind::UnchangedTexts => keys.push(("v", "see it")),
-        ChangeKind::ChangedTexts => keys.push(("v", "see changes")),
+        ChangeKind::Code | ChangeKind::ChangedTexts => keys.push(("v", "see changes")),
         ChangeKind::Nothing => {}
     }
     match open {

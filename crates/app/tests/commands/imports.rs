@@ -218,7 +218,7 @@ fn an_import_can_be_repeated_and_overwrites_no_change_that_was_made_here() {
     );
     world.ok(&["import", "--write"]);
     has(&world.ok(&["bug", "list"]), &["ACME-BUG-001  reported"]);
-    has(&world.ok(&["task", "show", "ACME-S01-T01"]), &["estimate               L"]);
+    has(&world.ok(&["task", "show", "ACME-S01-T01"]), &["size                   L"]);
     // Changed here only: by a command, and by hand.
     world.ok(&["task", "set", "ACME-S01-T01", "estimate=S"]);
     let path = world.repo.join(".forge/work/tasks/ACME-S01-T02.json");
@@ -240,7 +240,7 @@ fn an_import_can_be_repeated_and_overwrites_no_change_that_was_made_here() {
         };
         has(&said.out, &[&both("ACME-S01-T01"), &both("ACME-S01-T02")]);
     }
-    has(&world.ok(&["task", "show", "ACME-S01-T01"]), &["estimate               S"]);
+    has(&world.ok(&["task", "show", "ACME-S01-T01"]), &["size                   S"]);
     has(&world.ok(&["task", "show", "ACME-S01-T02"]), &["By hand"]);
     // A record that was made here is not overwritten.
     world.ok(&["feature", "new", "Mine", "--id", "FEAT-009"]);

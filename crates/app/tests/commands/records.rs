@@ -141,8 +141,8 @@ fn what_is_not_legal_is_refused_with_a_command_that_helps() {
         ),
         (
             "task set ACME-S01-T01 estimate=XXL",
-            "`estimate` can be S, M, L, XL, not `XXL`",
-            "forge task set ACME-S01-T01 estimate=S",
+            "`size` can be S, M, L, XL, not `XXL`",
+            "forge task set ACME-S01-T01 size=S",
         ),
         (
             "task set ACME-S01-T01 locator={\"x\":1}",
