@@ -96,7 +96,7 @@ impl LogArgs {
             return Ok(ExitCode::SUCCESS);
         }
         if !self.follow && !self.json {
-            let lines = self.last_lines(&forge.records(&run, 1)?, &mut LogState::new());
+            let lines = self.last_lines(&forge.records(&run, 1)?, &mut PrintedRun::new());
             let lines = CharacterSet::detect().encode_symbols(&lines.join("\n"));
             print_paged(&lines, Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
@@ -111,7 +111,7 @@ impl LogArgs {
         run: &str,
         may_follow: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
-        let (mut state, mut seen) = (LogState::new(), 0);
+        let (mut state, mut seen) = (PrintedRun::new(), 0);
         let mut can_continue = true;
         loop {
             let records = forge.records(run, seen + 1)?;
@@ -167,7 +167,7 @@ impl LogArgs {
     }
 
     /// Formats the facts that are shown, or as many of the last ones as were asked for.
-    fn last_lines(&self, records: &[NumberedRecord], state: &mut LogState) -> Vec<String> {
+    fn last_lines(&self, records: &[NumberedRecord], state: &mut PrintedRun) -> Vec<String> {
         let level = self.level();
         let all: usize = records.iter().map(|one| shown_facts(&one.record, level).count()).sum();
         self.lines(records, self.lines.map_or(0, |lines| all.saturating_sub(lines.get())), state)
@@ -179,7 +179,7 @@ impl LogArgs {
         &self,
         records: &[NumberedRecord],
         mut skipped: usize,
-        state: &mut LogState,
+        state: &mut PrintedRun,
     ) -> Vec<String> {
         let level = self.level();
         let mut lines = Vec::new();
@@ -218,7 +218,7 @@ impl LogArgs {
 const CONTINUED: &str = "another process continues the run";
 
 /// The run as far as its log is printed.
-struct LogState {
+struct PrintedRun {
     run: Run,
     /// The date of the last line.
     day: String,
@@ -227,7 +227,7 @@ struct LogState {
     driver: u64,
 }
 
-impl LogState {
+impl PrintedRun {
     fn new() -> Self {
         Self { run: Run::new(), day: today(), epoch: 0, driver: 0 }
     }
