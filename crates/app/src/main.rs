@@ -221,7 +221,7 @@ fn go_home() -> Result<ExitCode, forge_api::Error> {
         HomeAction::List => cli::status::StatusArgs::all().run(),
         HomeAction::NoRepository => Err(forge_api::Error::usage(
             "this folder is not in a git repository",
-            "forge demo\n   or: forge help",
+            "cd to your project, or git init\n   or: forge demo",
         )),
         HomeAction::Leave => Ok(ExitCode::SUCCESS),
         HomeAction::Attach(run) => cli::attach::AttachArgs::for_run(Some(run)).run(),

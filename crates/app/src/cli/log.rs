@@ -23,7 +23,7 @@ use forge_core::{
     verdict::PhaseVerdict,
     view::{
         LogLevel, LogLine, PhaseAction, PhaseEvent, REQUEST_CHECK, STOPPED, phase_total, sanitize,
-        span,
+        span, with_run_named,
     },
 };
 
@@ -96,7 +96,7 @@ impl LogArgs {
             return Ok(ExitCode::SUCCESS);
         }
         if !self.follow && !self.json {
-            let lines = self.last_lines(&forge.records(&run, 1)?, &mut PrintedRun::new());
+            let lines = self.last_lines(&forge.records(&run, 1)?, &mut PrintedRun::new(&run));
             let lines = CharacterSet::detect().encode_symbols(&lines.join("\n"));
             print_paged(&lines, Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
@@ -111,7 +111,7 @@ impl LogArgs {
         run: &str,
         may_follow: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
-        let (mut state, mut seen) = (PrintedRun::new(), 0);
+        let (mut state, mut seen) = (PrintedRun::new(run), 0);
         let mut can_continue = true;
         loop {
             let records = forge.records(run, seen + 1)?;
@@ -207,7 +207,8 @@ impl LogArgs {
                     continue;
                 }
                 let prefix = prefix(&mut state.day, &mut lines);
-                lines.push(fact_line(&prefix, &state.run, fact, level));
+                let line = fact_line(&prefix, &state.run, fact, level);
+                lines.push(with_run_named(&line, &state.id));
             }
         }
         lines
@@ -219,6 +220,7 @@ const CONTINUED: &str = "another process continues the run";
 
 /// The run as far as its log is printed.
 struct PrintedRun {
+    id: String,
     run: Run,
     /// The date of the last line.
     day: String,
@@ -228,8 +230,8 @@ struct PrintedRun {
 }
 
 impl PrintedRun {
-    fn new() -> Self {
-        Self { run: Run::new(), day: today(), epoch: 0, driver: 0 }
+    fn new(id: &str) -> Self {
+        Self { id: id.to_owned(), run: Run::new(), day: today(), epoch: 0, driver: 0 }
     }
 
     fn apply(&mut self, epoch: u64, record: &Record) {

@@ -433,7 +433,7 @@ fn unquoted_request(error: &clap::Error, args: &[OsString], cli: &Command) -> Op
         }
     }
     command.push(quoted(&request.join(" ")));
-    let what = format!("the request has {} words; put it in quotes", request.len());
+    let what = format!("the request came as {} arguments; put it in quotes", request.len());
     Some(Error::usage(what, command.join(" ")))
 }
 

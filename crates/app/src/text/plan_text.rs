@@ -1,6 +1,6 @@
 //! What a person sees when a run starts: agent, setup, checks, size, budget, estimate, branch.
 
-use forge_api::start::{BudgetFrom, ChecksFrom, Estimate, Picked, PlannedAgent, StartPlan};
+use forge_api::start::{BudgetFrom, ChecksFrom, Estimate, Picked, StartPlan};
 use forge_core::money::Money;
 
 use crate::format;
@@ -13,6 +13,9 @@ pub(crate) fn plan_text(plan: &StartPlan, width: usize) -> String {
     };
     if !plan.agents.is_empty() {
         row("Agent", &agents_text(plan));
+        if let Some(models) = models_text(plan) {
+            row("Models", &models);
+        }
     }
     if let Some(from) = plan.checks_from {
         if !plan.setup.is_empty() {
@@ -37,31 +40,37 @@ pub(crate) fn plan_text(plan: &StartPlan, width: usize) -> String {
     lines.join("\n")
 }
 
-/// Names each agent once, with all models that it is asked for.
+/// Names each agent once.
 fn agents_text(plan: &StartPlan) -> String {
-    let mut agents: Vec<(&PlannedAgent, Vec<&str>)> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     for agent in &plan.agents {
-        let at = agents.iter().position(|(one, _)| one.name == agent.name);
-        let at = at.unwrap_or_else(|| {
-            agents.push((agent, Vec::new()));
-            agents.len() - 1
-        });
-        agents[at].1.extend(agent.model.as_deref());
-    }
-    let text = |(agent, models): (&PlannedAgent, Vec<&str>)| {
-        let known: Vec<&str> = agent.title.as_deref().into_iter().chain(models).collect();
-        match known.as_slice() {
-            [] => agent.name.clone(),
-            known => format!("{} ({})", agent.name, known.join(", ")),
+        let title = agent.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
+        let name = format!("{}{title}", agent.name);
+        if !names.contains(&name) {
+            names.push(name);
         }
-    };
-    let names: Vec<String> = agents.into_iter().map(text).collect();
+    }
     let found = match plan.picked {
         Picked::AsSet => "",
         Picked::OnlyOne => ", the only one found; change it with: forge agents use NAME",
         Picked::Chosen => ", kept in your settings",
     };
     format!("{}{found}", names.join(", "))
+}
+
+/// Names the models that agents are asked for.
+fn models_text(plan: &StartPlan) -> Option<String> {
+    let mut models: Vec<&str> = Vec::new();
+    for model in plan.agents.iter().filter_map(|agent| agent.model.as_deref()) {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    match models.as_slice() {
+        [] => None,
+        [one] => Some((*one).to_owned()),
+        several => Some(format!("{}, by the work (--model for one)", several.join(", "))),
+    }
 }
 
 fn checks_text(checks: &[String], from: ChecksFrom) -> String {

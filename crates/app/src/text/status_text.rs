@@ -49,7 +49,9 @@ pub(crate) fn next_command(view: &RunView) -> Option<String> {
             Some(format!("forge log {run} · forge resume {run}"))
         }
         Course::Driven | Course::Held => Some(format!("forge resume {run}")),
-        Course::Failed => Some(format!("forge log {run} · forge resume {run}")),
+        Course::Failed => {
+            Some(format!("forge log {run} · forge resume {run} · forge abandon {run}"))
+        }
         // A waiting run is continued by answers, which are shown with its questions.
         Course::Asking | Course::Over => None,
     }

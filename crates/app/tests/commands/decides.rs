@@ -349,7 +349,7 @@ fn without_a_command_and_without_a_terminal_the_runs_are_listed_if_there_is_a_re
     assert_eq!((said.code, &said.out), (DONE, &world.ok(&["status"])), "{said}");
     let outside = finish(world.command::<&str>(&[]).current_dir(world.repo.parent().unwrap()));
     assert_eq!((outside.code, outside.out.as_str()), (2, ""), "{outside}");
-    has(&outside.err, &["error: this folder is not in a git repository", "or: forge help"]);
+    has(&outside.err, &["error: this folder is not in a git repository", "or: forge demo"]);
 }
 
 #[test]

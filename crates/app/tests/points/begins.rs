@@ -104,7 +104,7 @@ fn a_request_without_quotes_is_refused_with_the_same_command_in_quotes() {
     has(
         &said.err,
         &[
-            "3 words; put it in quotes",
+            "3 arguments; put it in quotes",
             "help: forge run --flow feature --auto --budget 2.50 'count the lines'",
         ],
     );

@@ -172,7 +172,7 @@ impl RunRow {
             doubt: doubt(run).filter(|_| standing == Standing::Done),
             stage: stage(run),
             branch: run.branch().map(str::to_owned),
-            asks: asks(run),
+            asks: asks(run).map(|asked| with_run_named(&asked, id)),
             until: limit.as_ref().map(|(until, _)| *until),
             why: with_run_named(&limit.map_or_else(|| why(run), |(_, what)| what), id),
             questions: match run.phase() {
