@@ -127,7 +127,9 @@ impl Times {
         let missing = took.saturating_sub(counted).min(left_out);
         // Who followed it has seen when it began; from the journal, this is known only now.
         if took > 0 && (left_out == 0 || took <= counted) {
-            self.begins_at(&call.unit().to_string(), began, at.saturating_sub(took));
+            for unit in all_around(call.unit()) {
+                self.begins_at(&unit, began, at.saturating_sub(took));
+            }
         }
         for unit in all_around(call.unit()) {
             let busy = self.busy.entry(unit).or_default();
