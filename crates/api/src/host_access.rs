@@ -56,6 +56,9 @@ pub(crate) fn variable(name: &str) -> Option<String> {
 pub(crate) fn token_of(asked: &TokenCommand) -> Option<String> {
     let mut command = Command::new(&asked.program);
     command.args(&asked.args).envs(asked.variables.iter().copied()).stderr(Stdio::null());
+    for name in asked.withheld {
+        command.env_remove(name);
+    }
     answer_within(command, &asked.stdin, TOKEN_WAIT).ok()
 }
 
@@ -70,4 +73,25 @@ fn kinds(hosts: &HostSettings) -> BTreeMap<String, Kind> {
     let named =
         all.into_iter().flat_map(|(names, kind)| names.iter().map(move |name| (name, kind)));
     named.map(|(name, kind)| ((**name).to_owned(), kind)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_asked_for_a_token_does_not_see_those_that_are_for_other_hosts() {
+        let asked = |withheld| TokenCommand {
+            program: "sh".to_owned(),
+            args: ["-c", "echo \"${PATH:+seen}\""].map(str::to_owned).to_vec(),
+            stdin: String::new(),
+            variables: Vec::new(),
+            withheld,
+        };
+        assert_eq!(token_of(&asked(&[])).as_deref().map(str::trim), Some("seen"));
+        // Without a path the shell has one of its own, so another variable is asked for.
+        let mut command = asked(&["HOME"]);
+        command.args[1] = "echo \"${HOME:-none}\"".to_owned();
+        assert_eq!(token_of(&command).as_deref().map(str::trim), Some("none"));
+    }
 }

@@ -11,7 +11,7 @@ use forge_core::view::sanitize;
 use forge_driver::{Error, run_id::short_id};
 use forge_hosts::{
     Address, Ends, HostError, HostTokens, HostedPullRequest, HostedRepository, Http, MergeMethod,
-    PullRequestForm, PullRequestState, PullRequestText, PullRequests, TextMark, comment_at_issue,
+    PullRequestState, PullRequestText, PullRequests, TextMark, comment_at_issue,
 };
 use forge_project::settings::PullRequestMerge;
 use forge_store::atomic_file::replace;
@@ -78,6 +78,9 @@ impl Forge {
         let offered = all.offer(&place.ends, &text, &mark(&draft.run, "pull-request"), tags);
         let offered = offered.map_err(|error| host_error(&error))?;
         let found = &offered.pull_request;
+        if offered.change == OfferChange::LeftAsItIs {
+            return Ok(offered);
+        }
         self.remember(
             &draft.run,
             &RememberedPullRequest {
@@ -98,11 +101,28 @@ impl Forge {
         place.all()?.mark_ready(number).map_err(|error| host_error(&error))
     }
 
-    /// Returns the open pull request that Forge opened for a run, if there is one.
+    /// Returns the open pull request that Forge opened for a run, if it opened one. One that is over, or is for another branch
+    /// now, is an error that says where it is.
     pub fn open_pull_request(&self, id: &str) -> Result<Option<OpenPullRequest>, Error> {
         let Some((place, found)) = self.remembered_at_host(id)? else { return Ok(None) };
-        let is_open = matches!(found.state, PullRequestState::Open { .. });
-        let Some(head) = self.result(id)?.head.filter(|_| is_open) else { return Ok(None) };
+        let address = &found.address;
+        match &found.state {
+            PullRequestState::Merged { .. } => {
+                let what = format!("{} is merged already: {address}", short_id(id));
+                return Err(Error::usage(what, "git pull"));
+            }
+            PullRequestState::Closed => {
+                let what = format!("the pull request of {} was closed: {address}", short_id(id));
+                return Err(Error::usage(what, format!("open {address}")));
+            }
+            PullRequestState::Open { .. } if found.base != place.ends.base => {
+                let (base, own) = (&found.base, &place.ends.base);
+                let what = format!("{address} is for `{base}` now, and the run is for `{own}`");
+                return Err(Error::usage(what, format!("open {address}")));
+            }
+            PullRequestState::Open { .. } => {}
+        }
+        let Some(head) = self.result(id)?.head else { return Ok(None) };
         let method = self.settings()?.pull_request.merge;
         Ok(Some(OpenPullRequest { place, found, head, method }))
     }
@@ -119,7 +139,13 @@ impl Forge {
         let merged = open.place.all()?.merge(open.found.number, &open.head, method);
         match merged.map_err(|error| host_error(&error))?.state {
             PullRequestState::Merged { commit } => Ok(commit),
-            PullRequestState::Open { .. } | PullRequestState::Closed => Ok(None),
+            PullRequestState::Open { .. } | PullRequestState::Closed => {
+                let what = format!(
+                    "the host accepted the merge of {}, but has not merged it yet",
+                    open.found.address
+                );
+                Err(Error::surroundings(what, format!("open {}", open.found.address)))
+            }
         }
     }
 
@@ -129,8 +155,9 @@ impl Forge {
         if known.merged.as_deref() == Some(head) {
             return Ok(Some(known.address));
         }
-        let Some((_, found)) = self.remembered_at_host(id)? else { return Ok(None) };
-        let is_merged = matches!(found.state, PullRequestState::Merged { .. });
+        let Some((place, found)) = self.remembered_at_host(id)? else { return Ok(None) };
+        let is_merged =
+            matches!(found.state, PullRequestState::Merged { .. }) && found.base == place.ends.base;
         if !is_merged || found.head_commit != head {
             return Ok(None);
         }
@@ -278,12 +305,6 @@ impl OpenPullRequest {
 
     pub fn title(&self) -> &str {
         &self.found.title
-    }
-
-    /// Says whether it asks to be merged.
-    pub fn is_draft(&self) -> bool {
-        let PullRequestState::Open { form, .. } = self.found.state else { return false };
-        form == PullRequestForm::Draft
     }
 }
 

@@ -156,7 +156,9 @@ impl Forge {
 impl PullRequestDraft {
     /// Returns the command that pushes the branch.
     pub fn push(&self) -> Vec<String> {
-        ["git", "push", "-u", &self.push_remote, &self.branch].map(str::to_owned).to_vec()
+        // Whatever its name begins with, and whether or not a tag has it, too.
+        let branch = format!("refs/heads/{0}:refs/heads/{0}", self.branch);
+        ["git", "push", "-u", &self.push_remote, &branch].map(str::to_owned).to_vec()
     }
 
     /// Returns the page that opens it, if the remote says where.

@@ -85,7 +85,8 @@ fn print_stderr_raw(text: &str) {
 
 /// Prints a question to stderr; the answer is typed behind it.
 pub(crate) fn print_prompt(text: &str) {
-    let text = CharacterSet::detect().encode_symbols(&fitted(text, &io::stderr()));
+    let text = fitted(&sanitize(text), &io::stderr());
+    let text = CharacterSet::detect().encode_symbols(&text);
     let mut err = io::stderr().lock();
     let _ignored = write!(err, "{text} ").and_then(|()| err.flush());
 }

@@ -81,6 +81,7 @@ pub(crate) fn parse_pull_request(value: &Value) -> Option<HostedPullRequest> {
         body: text_at(value, "body").unwrap_or_default().to_owned(),
         state,
         head_commit: text_at(head, "sha").unwrap_or_default().to_owned(),
+        base: value.pointer("/base/ref").and_then(Value::as_str).unwrap_or_default().to_owned(),
     })
 }
 

@@ -15,6 +15,8 @@ pub struct HostedPullRequest {
     pub state: PullRequestState,
     /// The commit that it would bring.
     pub head_commit: String,
+    /// The branch that it is for.
+    pub base: String,
 }
 
 /// The state of a pull request, with what its host says of it.

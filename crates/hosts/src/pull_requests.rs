@@ -7,6 +7,8 @@
 //! Invariant: the text of a pull request that does not have the mark is another's, and is not written over.
 //! Invariant: only the commit that was asked for is merged.
 
+use std::time::Duration;
+
 use crate::{
     client::Client,
     comment::{PostedComment, comment_once},
@@ -27,6 +29,10 @@ use crate::{
 
 /// The most characters of a body; GitHub takes 65,536.
 const BODY_CHARS_MAX: usize = 60_000;
+
+/// How long it is waited for a merge that the host accepted.
+const MERGE_PAUSES: [Duration; 3] =
+    [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
 
 /// The pull requests into the branches of one repository.
 pub struct PullRequests<'a> {
@@ -158,7 +164,15 @@ impl<'a> PullRequests<'a> {
         let is_merged = |now: &HostedPullRequest| {
             matches!(now.state, PullRequestState::Merged { .. }) && now.head_commit == commit
         };
-        match (merged, self.get(number)) {
+        let mut now = self.get(number);
+        for pause in MERGE_PAUSES {
+            if merged.is_err() || !now.as_ref().is_ok_and(HostedPullRequest::is_open) {
+                break;
+            }
+            self.client.http.wait(pause);
+            now = self.get(number);
+        }
+        match (merged, now) {
             (Ok(()), Ok(now)) => Ok(now),
             (Err(_), Ok(now)) if is_merged(&now) => Ok(now),
             (Ok(()), Err(_)) => {

@@ -24,7 +24,20 @@ pub struct TokenCommand {
     pub stdin: String,
     /// Variables that it gets besides: no program may ask a person.
     pub variables: Vec<(&'static str, &'static str)>,
+    /// Variables that it must not see: it would say what is in them for any host.
+    pub withheld: &'static [&'static str],
 }
+
+/// The variables that `gh` and `glab` take for the token of whatever host they are asked about.
+const OF_ANY_HOST: &[&str] = &[
+    "GH_TOKEN",
+    "GITHUB_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GITHUB_ENTERPRISE_TOKEN",
+    "GITLAB_TOKEN",
+    "GITLAB_ACCESS_TOKEN",
+    "OAUTH_TOKEN",
+];
 
 impl HostTokens {
     /// Looks for a token for an address. `run` returns what a program printed, if it ended well.
@@ -96,6 +109,7 @@ fn from_program(
         args,
         stdin: String::new(),
         variables: vec![("GH_PROMPT_DISABLED", "1"), ("NO_PROMPT", "1")],
+        withheld: OF_ANY_HOST,
     };
     run(&command).filter(|text| !text.trim().is_empty())
 }
@@ -118,6 +132,7 @@ fn from_git(
             ("SSH_ASKPASS", ""),
             ("GCM_INTERACTIVE", "never"),
         ],
+        withheld: &[],
     })?;
     let value =
         |key: &str| answer.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));

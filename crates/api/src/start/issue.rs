@@ -71,7 +71,10 @@ impl RequestIssue {
         let tokens = HostTokens::find(&address, &variable, &token_of);
         let points = &settings.effort.story_points;
         let issue = forge_hosts::fetch(&address, &tokens, &http, points);
-        Some(issue.map(|issue| Self::new(&issue)).map_err(|error| host_error(&error)))
+        // What a host says of its own address does not count: a comment goes there.
+        let source = address.page().to_owned();
+        let issue = issue.map(|issue| Self { source, ..Self::new(&issue) });
+        Some(issue.map_err(|error| host_error(&error)))
     }
 
     fn new(issue: &forge_hosts::Issue) -> Self {

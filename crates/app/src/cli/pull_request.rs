@@ -91,7 +91,7 @@ impl PullRequestArgs {
         }
         execute(&push)?;
         let offered = forge.offer_pull_request(&draft, &place)?;
-        if self.ready {
+        if self.ready && offered.change != OfferChange::LeftAsItIs {
             forge.mark_ready(&place, offered.pull_request.number)?;
         }
         let address = &offered.pull_request.address;

@@ -114,6 +114,9 @@ fn answer(kept: &mut Kept, own: &str, method: &str, path: &str, body: &Value) ->
         ("POST", ["repos", "o", "r", "pulls", n, "merge"]) => {
             let pull = &mut kept.pulls[n.parse::<usize>().unwrap() - 1];
             assert_eq!(pull["head"]["sha"], body["head_commit_id"]);
+            if pull["queued"] == true {
+                return Some(Value::Null);
+            }
             pull["state"] = "closed".into();
             pull["merged"] = true.into();
             pull["merge_commit_sha"] = "0123456789abcdef0123456789abcdef01234567".into();
@@ -181,7 +184,10 @@ fn a_pull_request_is_opened_after_a_yes_and_updated_the_second_time() {
     let branch = branch(&world, &run);
     has(
         &said.out,
-        &[&format!("$ git push -u origin {branch}"), &format!("o/r: {branch} into main")],
+        &[
+            &format!("$ git push -u origin refs/heads/{branch}:"),
+            &format!("o/r: {branch} into main"),
+        ],
     );
     assert!(kept.lock().unwrap().changes.is_empty());
     let said = forge(&world, &["pr", "--yes"]);
@@ -207,6 +213,75 @@ fn a_lost_answer_opens_no_second_pull_request() {
     kept.lock().unwrap().n_lost = 1;
     has(&forge(&world, &["pr", "--yes"]).out, &["Opened http://127.0.0.1:", "/o/r/pulls/1"]);
     assert_eq!(kept.lock().unwrap().pulls.len(), 1);
+}
+
+#[test]
+fn a_pull_request_that_is_over_or_for_another_branch_now_is_neither_merged_there_nor_here() {
+    let (world, run, kept) = at_host("");
+    assert_eq!(forge(&world, &["pr", "--yes"]).code, DONE);
+    let main = world.git(&["rev-parse", "main"]);
+    for (key, value, why) in [
+        (
+            "base",
+            json!({"ref": "production"}),
+            "is for `production` now, and the run is for `main`",
+        ),
+        ("state", "closed".into(), "was closed: http://127.0.0.1:"),
+        ("merged", true.into(), "is merged already: http://127.0.0.1:"),
+    ] {
+        kept.lock().unwrap().pulls[0][key] = value;
+        let said = forge(&world, &["merge", &run, "--yes"]);
+        assert_eq!(said.code, WRONG, "{said}");
+        has(&said.err, &[why, &format!("or: forge merge {} --local", short(&run))]);
+        assert!(!kept.lock().unwrap().changes.iter().any(|one| one.ends_with("/merge")));
+        if key == "base" {
+            kept.lock().unwrap().pulls[0][key] = json!({"ref": "main"});
+        }
+    }
+    assert_eq!(world.git(&["rev-parse", "main"]), main);
+}
+
+#[test]
+fn a_merge_that_a_host_accepts_and_does_not_do_is_not_said_to_be_done() {
+    let (world, run, kept) = at_host("");
+    assert_eq!(forge(&world, &["pr", "--yes"]).code, DONE);
+    kept.lock().unwrap().pulls[0]["queued"] = true.into();
+    let said = forge(&world, &["merge", &run, "--yes"]);
+    assert_eq!(said.code, WRONG, "{said}");
+    has(&said.err, &["the host accepted the merge of", "but has not merged it yet"]);
+}
+
+#[test]
+fn another_pull_request_of_the_same_branches_is_neither_made_ready_nor_merged_as_that_of_the_run() {
+    let (world, run, kept) = at_host("");
+    assert_eq!(forge(&world, &["pr", "--yes", "--draft"]).code, DONE);
+    let title = {
+        let mut kept = kept.lock().unwrap();
+        kept.pulls[0]["body"] = "What a person wrote.".into();
+        kept.pulls[0]["draft"] = true.into();
+        kept.pulls[0]["title"].clone()
+    };
+    fs::remove_file(world.place().join("runs").join(&run).join("pull-request.json")).unwrap();
+    let said = forge(&world, &["pr", "--yes", "--ready"]);
+    has(&said.out, &["Its text is not of this run, and stays as it is."]);
+    assert_eq!(kept.lock().unwrap().pulls[0]["title"], title);
+    has(&forge(&world, &["merge", &run, "--yes"]).out, &["Merged into main"]);
+}
+
+#[test]
+fn a_branch_that_begins_like_a_forced_push_is_pushed_as_a_branch() {
+    let world = project(&format!("{CHECKED}\n[land]\nbranch = \"+main\"\n"));
+    world.scenario(WORK);
+    assert_eq!(world.run("one", &[]).code, DONE);
+    let (host, kept) = gitea();
+    remote(&world, &host, &kept, "origin", "o");
+    name_host(&world, &host, "");
+    let bare = world.beside("origin.git");
+    world.git(&["push", "--quiet", bare.to_str().unwrap(), "main"]);
+    let theirs = world.git(&["ls-remote", bare.to_str().unwrap(), "refs/heads/main"]);
+    forge(&world, &["pr", "--yes"]);
+    assert_eq!(world.git(&["ls-remote", bare.to_str().unwrap(), "refs/heads/main"]), theirs);
+    has(&world.git(&["ls-remote", bare.to_str().unwrap()]), &["refs/heads/+main"]);
 }
 
 #[test]
@@ -242,7 +317,10 @@ fn a_fork_of_the_persons_settings_is_pushed_to_and_a_repository_cannot_name_one(
     let said = forge(&world, &["pr", "--yes"]);
     assert_eq!(said.code, DONE, "{said}");
     let branch = branch(&world, &run);
-    has(&said.out, &[&format!("$ git push -u fork {branch}"), &format!("me/r:{branch} into main")]);
+    has(
+        &said.out,
+        &[&format!("$ git push -u fork refs/heads/{branch}:"), &format!("me/r:{branch} into main")],
+    );
     assert_eq!(kept.lock().unwrap().pulls[0]["head"]["repo"]["full_name"], "me/r");
     has(
         &world.git(&["ls-remote", "--heads", world.beside("fork.git").to_str().unwrap()]),

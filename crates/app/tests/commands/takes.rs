@@ -239,7 +239,7 @@ fn a_pull_request_is_printed_with_the_page_that_opens_it() {
     assert_eq!(said.code, DONE, "{said}");
     let page =
         format!("https://github.com/me/tool/compare/main...{}?expand=1", branch(&world, &run));
-    has(&said.err, &[&format!("git push -u origin {}", branch(&world, &run)), &page]);
+    has(&said.err, &[&format!("git push -u origin refs/heads/{}:", branch(&world, &run)), &page]);
     assert!(said.out.starts_with("# "), "{said}");
     has(&said.out, &["## Request\n\n> ", "## Verification\n\n- `", "`: passed"]);
     assert_eq!(said.out.matches("\n# ").count(), 0, "one title: {said}");

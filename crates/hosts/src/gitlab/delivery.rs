@@ -216,6 +216,7 @@ fn parse(value: &Value) -> Option<HostedPullRequest> {
         body: text("description").unwrap_or_default(),
         state,
         head_commit,
+        base: text("target_branch").unwrap_or_default(),
     })
 }
 
