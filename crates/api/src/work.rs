@@ -225,7 +225,7 @@ impl WorkRecords<'_> {
         let command = WorkCommand::Move { kind, id: id.clone(), to: to.to_owned(), why };
         let change = self.change(&command, &typed)?;
         if change.view.line.status == WorkState::Abandoned {
-            self.note_on_followers(&id)?;
+            self.note_on_what_is_left(&id)?;
         }
         Ok(change)
     }
@@ -236,29 +236,23 @@ impl WorkRecords<'_> {
         top.is_some_and(|top| Repository::is_ignored(top, FOLDER))
     }
 
-    /// Names the tasks that wait for one which will not be done.
-    fn note_on_followers(&mut self, id: &WorkId) -> Result<(), Error> {
+    /// Names the tasks that are left open: those of a sprint that will not be done, and those that wait for such a task.
+    fn note_on_what_is_left(&mut self, id: &WorkId) -> Result<(), Error> {
         let rows = self.all()?;
-        let is_open = |row: &&WorkRow| {
-            let record = &row.record;
+        let open = rows.iter().map(|row| &row.record).filter(|record| {
             record.kind == WorkKind::Task && !record.kind.next_states(record.state).is_empty()
-        };
-        let own = |row: &&WorkRow| row.record.texts("sprintId").contains(&id.as_str());
-        for row in rows.iter().filter(is_open).filter(own) {
-            let left = &row.record.id;
-            self.notes.push(format!("its task `{left}` is still open: forge task retire {left}"));
-        }
-        let waits = rows.iter().filter(|row| {
-            let record = &row.record;
-            record.kind == WorkKind::Task
-                && !record.kind.next_states(record.state).is_empty()
-                && record.texts("dependencies").contains(&id.as_str())
         });
-        for row in waits {
-            let waiting = &row.record.id;
-            self.notes.push(format!(
-                "`{waiting}` depends on it and cannot begin: forge task set {waiting} dependencies-={id}"
-            ));
+        for task in open {
+            let left = &task.id;
+            if task.texts("sprintId").contains(&id.as_str()) {
+                self.notes
+                    .push(format!("its task `{left}` is still open: forge task retire {left}"));
+            }
+            if task.texts("dependencies").contains(&id.as_str()) {
+                self.notes.push(format!(
+                    "`{left}` depends on it and cannot begin: forge task set {left} dependencies-={id}"
+                ));
+            }
         }
         Ok(())
     }

@@ -262,6 +262,7 @@ fn short_places(
     all.filter(|(folder, ..)| folder.parent().is_some()).collect()
 }
 
+/// Shortens the paths in these folders.
 fn with_short_paths(text: &str, places: &[ShortPlace]) -> String {
     let is_in_path = |c: char| c.is_alphanumeric() || "/._-~".contains(c);
     let mut text = text.to_owned();
