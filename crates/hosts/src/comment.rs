@@ -1,16 +1,16 @@
-//! A comment that is at an issue or a pull request once.
+//! A comment that is at an issue once.
 //!
 //! Which words a host has for it is in its file.
 //!
 //! Invariant: a comment with the same mark is updated, and never written a second time.
 
 use crate::{
+    address::IssueName,
     client::Client,
     discussion::DiscussionApi,
     error::HostError,
     mark::TextMark,
     once::{Once, once},
-    thread::Thread,
 };
 
 /// A comment that is at a host now.
@@ -34,21 +34,21 @@ pub enum CommentChange {
 pub(crate) fn comment_once(
     discussion: &dyn DiscussionApi,
     client: &Client<'_>,
-    thread: &Thread<'_>,
+    issue: &IssueName,
     mark: &TextMark,
     text: &str,
 ) -> Result<PostedComment, HostError> {
     let form = discussion.mark_form();
     let text = mark.before(text, form);
-    let look = || discussion.find(client, thread, &|text| mark.is_of(text, form));
-    let post = || discussion.post(client, thread, &text);
+    let look = || discussion.find(client, issue, &|text| mark.is_of(text, form));
+    let post = || discussion.post(client, issue, &text);
     let (change, comment) = match once(client.http, &look, &post)? {
         Once::Made(comment) => (CommentChange::Posted, comment),
         Once::Found(comment) if comment.text.trim() == text.trim() => {
             (CommentChange::Same, comment)
         }
         Once::Found(comment) => {
-            discussion.edit(client, thread, &comment, &text)?;
+            discussion.edit(client, issue, &comment, &text)?;
             (CommentChange::Updated, comment)
         }
     };

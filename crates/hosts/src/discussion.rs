@@ -1,16 +1,19 @@
-//! What Forge has to know of a host to write at an issue or a pull request, and to change the state of an issue.
+//! What Forge has to know of a host to write at an issue.
 //!
 //! The hosts themselves are a file each; that a comment is there once is in [`crate::comment`].
 
-use crate::{
-    address::IssueName,
-    client::Client,
-    error::HostError,
-    mark::MarkForm,
-    thread::{FoundComment, IssueMove, Thread},
-};
+use crate::{address::IssueName, client::Client, error::HostError, mark::MarkForm};
 
-/// Comments at a host, and the states of its issues.
+/// A comment at a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundComment {
+    pub(crate) id: String,
+    pub(crate) text: String,
+    /// Its address for people, if the host says it.
+    pub(crate) address: Option<String>,
+}
+
+/// The comments at the issues of a host.
 pub(crate) trait DiscussionApi: Sync {
     fn mark_form(&self) -> MarkForm;
 
@@ -18,30 +21,30 @@ pub(crate) trait DiscussionApi: Sync {
     fn find(
         &self,
         client: &Client<'_>,
-        thread: &Thread<'_>,
+        issue: &IssueName,
         is_meant: &dyn Fn(&str) -> bool,
     ) -> Result<Option<FoundComment>, HostError>;
 
     fn post(
         &self,
         client: &Client<'_>,
-        thread: &Thread<'_>,
+        issue: &IssueName,
         text: &str,
     ) -> Result<FoundComment, HostError>;
 
     fn edit(
         &self,
         client: &Client<'_>,
-        thread: &Thread<'_>,
+        issue: &IssueName,
         comment: &FoundComment,
         text: &str,
     ) -> Result<(), HostError>;
+}
 
-    /// Changes the state of an issue. Done twice, it is the same.
-    fn change_state(
-        &self,
-        client: &Client<'_>,
-        name: &IssueName,
-        to: &IssueMove,
-    ) -> Result<(), HostError>;
+/// Says that not all comments were read, so that one of them may be the one that was looked for.
+pub(crate) fn too_many(subject: &str) -> HostError {
+    HostError::NotPossible {
+        what: format!("{subject} has more comments than are read"),
+        next: "write the comment by hand".to_owned(),
+    }
 }

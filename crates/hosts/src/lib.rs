@@ -33,6 +33,7 @@ mod limits;
 mod linear;
 mod mark;
 mod numbered;
+mod numbered_discussion;
 mod once;
 mod origin;
 mod parse;
@@ -41,7 +42,6 @@ mod pull_request_api;
 mod pull_requests;
 mod registry;
 mod repository;
-mod thread;
 mod token_sources;
 mod tracker;
 
@@ -53,7 +53,7 @@ pub use error::{
 pub use host_tokens::HostTokens;
 pub use http::{ANSWER_BYTES_MAX, Http, HttpSettings};
 pub use issue::{COMMENTS_BYTES_MAX, COMMENTS_MAX, Comment, ISSUE_BODY_BYTES_MAX, Issue};
-pub use issue_changes::{comment_at_issue, move_issue};
+pub use issue_changes::comment_at_issue;
 pub use kind::{KeyTracker, Kind};
 pub use known::Known;
 pub use mark::TextMark;
@@ -63,7 +63,6 @@ pub use pull_request::{
 };
 pub use pull_requests::{OfferChange, OfferedPullRequest, PullRequestTags, PullRequests};
 pub use repository::HostedRepository;
-pub use thread::IssueMove;
 pub use token_sources::TokenCommand;
 
 use client::Client;

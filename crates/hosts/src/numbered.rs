@@ -1,18 +1,17 @@
-//! The paths and fields of issues, comments and pull requests that GitHub and Gitea have in common.
+//! The paths and fields of issues and pull requests that GitHub and Gitea have in common.
 //!
 //! How they are fetched, and what differs, is in the files of each.
 
 use serde_json::{Value, json};
 
 use crate::{
-    address::{Address, IssueName, number_of},
+    address::Address,
     client::Client,
     error::{HostError, MergeObstacle},
     http::HttpMethod,
     issue::{Comment, Issue, NewestComments, label_names, list_at, text_at, title_at},
     kind::Kind,
     pull_request::{Ends, HostedPullRequest, Mergeability, PullRequestForm, PullRequestState},
-    thread::{FoundComment, IssueMove, Thread, no_such_state},
 };
 
 /// Reads an issue with `number`, `title`, `body` and `html_url`.
@@ -116,64 +115,11 @@ pub(crate) fn is_between(value: &Value, ends: &Ends) -> bool {
         && at("/head/repo/full_name").is_some_and(|name| ends.are_in(name))
 }
 
-/// Returns where the comments of an issue or a pull request are. Both are numbered together.
-pub(crate) fn comments_path(thread: &Thread<'_>) -> String {
-    let (project, number) = match thread {
-        Thread::Issue(name) => number_of(name),
-        Thread::PullRequest { project, number } => (*project, *number),
-    };
-    format!("/repos/{project}/issues/{number}/comments")
-}
-
-/// Reads a comment with `id`, `body` and `html_url`.
-pub(crate) fn found_comment(value: &Value) -> Option<FoundComment> {
-    Some(FoundComment {
-        id: value.get("id").and_then(Value::as_u64)?.to_string(),
-        text: text_at(value, "body").unwrap_or_default().to_owned(),
-        address: text_at(value, "html_url").map(str::to_owned),
-    })
-}
-
-pub(crate) fn post_comment(
-    client: &Client<'_>,
-    thread: &Thread<'_>,
-    text: &str,
-) -> Result<FoundComment, HostError> {
-    let (path, body) = (comments_path(thread), json!({"body": text}));
-    let value = client.change(HttpMethod::Post, &path, &body)?.or_invalid(client)?;
-    found_comment(&value).ok_or_else(|| client.unexpected("it is not a comment"))
-}
-
-pub(crate) fn edit_comment(
-    client: &Client<'_>,
-    thread: &Thread<'_>,
-    comment: &FoundComment,
-    text: &str,
-) -> Result<(), HostError> {
-    let project = match thread {
-        Thread::Issue(name) => number_of(name).0,
-        Thread::PullRequest { project, .. } => project,
-    };
-    let path = format!("/repos/{project}/issues/comments/{}", comment.id);
-    client.change(HttpMethod::Patch, &path, &json!({"body": text}))?.or_invalid(client)?;
-    Ok(())
-}
-
-pub(crate) fn close_issue(
-    client: &Client<'_>,
-    name: &IssueName,
-    to: &IssueMove,
-) -> Result<(), HostError> {
-    match to {
-        IssueMove::Close => {
-            let (project, number) = number_of(name);
-            let (path, body) =
-                (format!("/repos/{project}/issues/{number}"), json!({"state": "closed"}));
-            client.change(HttpMethod::Patch, &path, &body)?.or_invalid(client)?;
-            Ok(())
-        }
-        IssueMove::To(state) => Err(no_such_state(&client.subject, state, &["closed".to_owned()])),
-    }
+/// Returns the name that a repository has now.
+pub(crate) fn repository_name(client: &Client<'_>, project: &str) -> Result<String, HostError> {
+    let value = client.get(&format!("/repos/{project}"))?.json;
+    let name = text_at(&value, "full_name").map(str::to_owned);
+    name.ok_or_else(|| client.unexpected("it is not a repository"))
 }
 
 /// Sets fields of a pull request, and returns it as it is then.

@@ -74,6 +74,31 @@ pub struct PullRequestText {
     pub form: PullRequestForm,
 }
 
+impl MergeMethod {
+    /// Returns the word of GitHub and Gitea.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Squash => "squash",
+            Self::Rebase => "rebase",
+        }
+    }
+}
+
+/// Returns a title that says by a prefix whether it is a draft.
+pub(crate) fn titled(title: &str, form: PullRequestForm, prefix: &str) -> String {
+    match form {
+        PullRequestForm::Draft => format!("{prefix}{title}"),
+        PullRequestForm::Ready => title.to_owned(),
+    }
+}
+
+/// Reads what a title says by its prefix.
+pub(crate) fn form_of(title: &str, prefix: &str) -> PullRequestForm {
+    let is_draft = title.starts_with(prefix.trim_end());
+    if is_draft { PullRequestForm::Draft } else { PullRequestForm::Ready }
+}
+
 impl Ends {
     /// Says whether the branch is in the repository of its base.
     pub(crate) fn are_in(&self, project: &str) -> bool {

@@ -4,8 +4,8 @@
 //! [`crate::pull_requests`].
 
 use crate::{
-    client::Client,
-    error::HostError,
+    client::{Changed, Client, Rejection},
+    error::{HostError, MergeObstacle},
     pull_request::{Ends, HostedPullRequest, MergeMethod, PullRequestText},
 };
 
@@ -78,6 +78,14 @@ pub(crate) trait PullRequestApi: Sync {
         found: &HostedPullRequest,
         method: MergeMethod,
     ) -> Result<(), HostError>;
+}
 
-    fn close(&self, client: &Client<'_>, project: &str, n: u64) -> Result<(), HostError>;
+/// Says what became of a merge.
+pub(crate) fn merge_answer(changed: Changed, found: &HostedPullRequest) -> Result<(), HostError> {
+    let obstacle = match changed {
+        Changed::Done(_) => return Ok(()),
+        Changed::Rejected(Rejection { status: 409, .. }) => MergeObstacle::OtherCommit,
+        Changed::Rejected(Rejection { words, .. }) => MergeObstacle::Protected { words },
+    };
+    Err(HostError::NotMergeable { address: found.address.clone(), obstacle })
 }

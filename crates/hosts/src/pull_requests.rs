@@ -1,4 +1,4 @@
-//! The pull requests of one repository: opened once, updated, merged, closed.
+//! The pull requests of one repository: opened once, updated, merged.
 //!
 //! Start with [`PullRequests::offer`]. Which words a host has for it is in its file.
 //!
@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use crate::{
     client::Client,
-    comment::{PostedComment, comment_once},
     error::{HostError, MergeObstacle, PullRequestEnd},
     host_tokens::HostTokens,
     http::Http,
@@ -24,7 +23,6 @@ use crate::{
     pull_request_api::PullRequestApi,
     registry,
     repository::HostedRepository,
-    thread::Thread,
 };
 
 /// The most characters of a body; GitHub takes 65,536.
@@ -180,26 +178,6 @@ impl<'a> PullRequests<'a> {
             }
             (Err(error), _) => Err(error),
         }
-    }
-
-    /// Closes a pull request, unless it is over.
-    pub fn close(&self, number: u64) -> Result<(), HostError> {
-        match self.get(number)?.state {
-            PullRequestState::Open { .. } => self.api.close(&self.client, self.project(), number),
-            PullRequestState::Merged { .. } | PullRequestState::Closed => Ok(()),
-        }
-    }
-
-    /// Writes a comment at a pull request, or updates the one with this mark.
-    pub fn comment(
-        &self,
-        number: u64,
-        mark: &TextMark,
-        text: &str,
-    ) -> Result<PostedComment, HostError> {
-        let discussion = registry::discussion(self.repository.kind);
-        let thread = Thread::PullRequest { project: self.project(), number };
-        comment_once(discussion, &self.client, &thread, mark, text)
     }
 
     fn update(

@@ -17,6 +17,7 @@ use crate::{
     jira::{Jira, delivery::JiraDelivery},
     kind::Kind,
     linear::{Linear, delivery::LinearDelivery},
+    numbered_discussion,
     pull_request_api::PullRequestApi,
     tracker::Tracker,
 };
@@ -43,9 +44,9 @@ pub(crate) fn pull_requests(kind: Kind) -> Option<&'static dyn PullRequestApi> {
 /// Returns what is written at a host.
 pub(crate) fn discussion(kind: Kind) -> &'static dyn DiscussionApi {
     match kind {
-        Kind::GitHub => &GitHubDelivery,
+        Kind::GitHub => &numbered_discussion::GITHUB,
         Kind::GitLab => &GitLabDelivery,
-        Kind::Gitea => &GiteaDelivery,
+        Kind::Gitea => &numbered_discussion::GITEA,
         Kind::Jira => &JiraDelivery,
         Kind::Linear => &LinearDelivery,
     }

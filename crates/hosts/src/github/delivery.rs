@@ -1,40 +1,31 @@
-//! Pull requests and comments of GitHub, by the REST interface; a draft is made ready by GraphQL, which alone can.
+//! Pull requests of GitHub, by the REST interface; a draft is made ready by GraphQL, which alone can.
 //!
 //! The fields that Gitea has as well are in [`crate::numbered`].
 
 use serde_json::json;
 
 use crate::{
-    address::IssueName,
-    client::{Changed, Client, HasNext, Rejection, encoded},
-    discussion::DiscussionApi,
-    error::{HostError, MergeObstacle},
+    client::{Changed, Client, Rejection, encoded},
+    error::HostError,
     http::HttpMethod,
     issue::{list_at, text_at},
-    mark::MarkForm,
     numbered::{
-        add_labels, ask_reviewers, close_issue, comments_path, edit_comment, found_comment,
-        is_between, parse_pull_request, patch_pull_request, post_comment, pull_request_of,
+        add_labels, ask_reviewers, is_between, parse_pull_request, patch_pull_request,
+        pull_request_of, repository_name,
     },
     pull_request::{Ends, HostedPullRequest, MergeMethod, PullRequestForm, PullRequestText},
-    pull_request_api::PullRequestApi,
-    thread::{FoundComment, IssueMove, Thread, too_many},
+    pull_request_api::{PullRequestApi, merge_answer},
 };
-
-/// The most pages of a hundred comments that are read.
-const PAGES_MAX: u32 = 100;
 
 const MARK_READY: &str = "mutation Ready($id: ID!) { markPullRequestReadyForReview(input: \
                           {pullRequestId: $id}) { pullRequest { number } } }";
 
-/// Pull requests and comments by REST, and by GraphQL where that is not enough.
+/// Pull requests by REST, and by GraphQL where that is not enough.
 pub(crate) struct GitHubDelivery;
 
 impl PullRequestApi for GitHubDelivery {
     fn project(&self, client: &Client<'_>, project: &str) -> Result<String, HostError> {
-        let value = client.get(&format!("/repos/{project}"))?.json;
-        let name = text_at(&value, "full_name").map(str::to_owned);
-        name.ok_or_else(|| client.unexpected("it is not a repository"))
+        repository_name(client, project)
     }
 
     fn all(
@@ -139,26 +130,9 @@ impl PullRequestApi for GitHubDelivery {
         found: &HostedPullRequest,
         method: MergeMethod,
     ) -> Result<(), HostError> {
-        let method = match method {
-            MergeMethod::Merge => "merge",
-            MergeMethod::Squash => "squash",
-            MergeMethod::Rebase => "rebase",
-        };
         let path = format!("/repos/{project}/pulls/{}/merge", found.number);
-        let body = json!({"sha": found.head_commit, "merge_method": method});
-        let refused =
-            |obstacle| Err(HostError::NotMergeable { address: found.address.clone(), obstacle });
-        match client.change(HttpMethod::Put, &path, &body)? {
-            Changed::Done(_) => Ok(()),
-            Changed::Rejected(Rejection { status: 409, .. }) => refused(MergeObstacle::OtherCommit),
-            Changed::Rejected(Rejection { words, .. }) => {
-                refused(MergeObstacle::Protected { words })
-            }
-        }
-    }
-
-    fn close(&self, client: &Client<'_>, project: &str, n: u64) -> Result<(), HostError> {
-        patch_pull_request(client, project, n, &json!({"state": "closed"})).map(|_| ())
+        let body = json!({"sha": found.head_commit, "merge_method": method.as_str()});
+        merge_answer(client.change(HttpMethod::Put, &path, &body)?, found)
     }
 }
 
@@ -170,57 +144,5 @@ fn not_created(client: &Client<'_>, ends: &Ends, rejection: Rejection) -> HostEr
         HostError::Exists { subject: client.subject.clone(), words: rejection.words }
     } else {
         client.invalid(rejection)
-    }
-}
-
-impl DiscussionApi for GitHubDelivery {
-    fn mark_form(&self) -> MarkForm {
-        MarkForm::Hidden
-    }
-
-    fn find(
-        &self,
-        client: &Client<'_>,
-        thread: &Thread<'_>,
-        is_meant: &dyn Fn(&str) -> bool,
-    ) -> Result<Option<FoundComment>, HostError> {
-        for page in 1..=PAGES_MAX {
-            let path = format!("{}?per_page=100&page={page}", comments_path(thread));
-            let answer = client.get(&path)?;
-            let mut all = answer.json.as_array().into_iter().flatten().filter_map(found_comment);
-            let found = all.find(|comment| is_meant(&comment.text));
-            if found.is_some() || answer.has_next == HasNext::No {
-                return Ok(found);
-            }
-        }
-        Err(too_many(&client.subject))
-    }
-
-    fn post(
-        &self,
-        client: &Client<'_>,
-        thread: &Thread<'_>,
-        text: &str,
-    ) -> Result<FoundComment, HostError> {
-        post_comment(client, thread, text)
-    }
-
-    fn edit(
-        &self,
-        client: &Client<'_>,
-        thread: &Thread<'_>,
-        comment: &FoundComment,
-        text: &str,
-    ) -> Result<(), HostError> {
-        edit_comment(client, thread, comment, text)
-    }
-
-    fn change_state(
-        &self,
-        client: &Client<'_>,
-        name: &IssueName,
-        to: &IssueMove,
-    ) -> Result<(), HostError> {
-        close_issue(client, name, to)
     }
 }

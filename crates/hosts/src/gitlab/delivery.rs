@@ -7,17 +7,16 @@ use serde_json::{Value, json};
 use crate::{
     address::{IssueName, number_of},
     client::{Changed, Client, HasNext, Rejection, encoded},
-    discussion::DiscussionApi,
+    discussion::{DiscussionApi, FoundComment, too_many},
     error::{HostError, MergeObstacle},
     http::HttpMethod,
     issue::text_at,
     mark::MarkForm,
     pull_request::{
-        Ends, HostedPullRequest, MergeMethod, Mergeability, PullRequestForm, PullRequestState,
-        PullRequestText,
+        Ends, HostedPullRequest, MergeMethod, Mergeability, PullRequestState, PullRequestText,
+        form_of, titled,
     },
-    pull_request_api::PullRequestApi,
-    thread::{FoundComment, IssueMove, Thread, no_such_state, too_many},
+    pull_request_api::{PullRequestApi, merge_answer},
 };
 
 /// The most pages of a hundred notes that are read.
@@ -70,7 +69,7 @@ impl PullRequestApi for GitLabDelivery {
         // It is made in the project that it comes from.
         let path = format!("{}/merge_requests", project_path(&ends.head_project));
         let body = json!({
-            "title": titled(&text.title, text.form), "description": text.body,
+            "title": titled(&text.title, text.form, DRAFT), "description": text.body,
             "source_branch": ends.head, "target_branch": ends.base,
             "target_project_id": id_of(client, project)?,
         });
@@ -90,8 +89,8 @@ impl PullRequestApi for GitLabDelivery {
         n: u64,
         text: &PullRequestText,
     ) -> Result<HostedPullRequest, HostError> {
-        let form = form_of(&self.get(client, project, n)?.title);
-        let title = titled(&text.title, form);
+        let form = form_of(&self.get(client, project, n)?.title, DRAFT);
+        let title = titled(&text.title, form, DRAFT);
         let value = put(client, project, n, &json!({"title": title, "description": text.body}))?;
         merge_request(client, &value)
     }
@@ -156,19 +155,7 @@ impl PullRequestApi for GitLabDelivery {
         }
         let path = format!("{}/merge", merge_request_path(project, found.number));
         let body = json!({"sha": found.head_commit, "squash": method == MergeMethod::Squash});
-        let refused =
-            |obstacle| Err(HostError::NotMergeable { address: found.address.clone(), obstacle });
-        match client.change(HttpMethod::Put, &path, &body)? {
-            Changed::Done(_) => Ok(()),
-            Changed::Rejected(Rejection { status: 409, .. }) => refused(MergeObstacle::OtherCommit),
-            Changed::Rejected(Rejection { words, .. }) => {
-                refused(MergeObstacle::Protected { words })
-            }
-        }
-    }
-
-    fn close(&self, client: &Client<'_>, project: &str, n: u64) -> Result<(), HostError> {
-        put(client, project, n, &json!({"state_event": "close"})).map(|_| ())
+        merge_answer(client.change(HttpMethod::Put, &path, &body)?, found)
     }
 }
 
@@ -205,7 +192,7 @@ fn parse(value: &Value) -> Option<HostedPullRequest> {
             PullRequestState::Merged { commit: own.or_else(|| text("sha")) }
         }
         "opened" | "locked" => {
-            PullRequestState::Open { form: form_of(title), merging: mergeability(value) }
+            PullRequestState::Open { form: form_of(title, DRAFT), merging: mergeability(value) }
         }
         _ => PullRequestState::Closed,
     };
@@ -237,19 +224,6 @@ fn mergeability(value: &Value) -> Mergeability {
     }
 }
 
-/// Returns a title that says whether it is a draft.
-fn titled(title: &str, form: PullRequestForm) -> String {
-    match form {
-        PullRequestForm::Draft => format!("{DRAFT}{title}"),
-        PullRequestForm::Ready => title.to_owned(),
-    }
-}
-
-fn form_of(title: &str) -> PullRequestForm {
-    let is_draft = title.starts_with(DRAFT.trim_end());
-    if is_draft { PullRequestForm::Draft } else { PullRequestForm::Ready }
-}
-
 impl DiscussionApi for GitLabDelivery {
     fn mark_form(&self) -> MarkForm {
         MarkForm::Hidden
@@ -258,11 +232,11 @@ impl DiscussionApi for GitLabDelivery {
     fn find(
         &self,
         client: &Client<'_>,
-        thread: &Thread<'_>,
+        issue: &IssueName,
         is_meant: &dyn Fn(&str) -> bool,
     ) -> Result<Option<FoundComment>, HostError> {
         for page in 1..=PAGES_MAX {
-            let path = format!("{}?per_page=100&page={page}", notes_path(thread));
+            let path = format!("{}?per_page=100&page={page}", notes_path(issue));
             let answer = client.get(&path)?;
             let mut all = answer.json.as_array().into_iter().flatten().filter_map(note);
             let found = all.find(|comment| is_meant(&comment.text));
@@ -276,10 +250,10 @@ impl DiscussionApi for GitLabDelivery {
     fn post(
         &self,
         client: &Client<'_>,
-        thread: &Thread<'_>,
+        issue: &IssueName,
         text: &str,
     ) -> Result<FoundComment, HostError> {
-        let (path, body) = (notes_path(thread), json!({"body": text}));
+        let (path, body) = (notes_path(issue), json!({"body": text}));
         let value = client.change(HttpMethod::Post, &path, &body)?.or_invalid(client)?;
         note(&value).ok_or_else(|| client.unexpected("it is not a note"))
     }
@@ -287,46 +261,19 @@ impl DiscussionApi for GitLabDelivery {
     fn edit(
         &self,
         client: &Client<'_>,
-        thread: &Thread<'_>,
+        issue: &IssueName,
         comment: &FoundComment,
         text: &str,
     ) -> Result<(), HostError> {
-        let path = format!("{}/{}", notes_path(thread), comment.id);
+        let path = format!("{}/{}", notes_path(issue), comment.id);
         client.change(HttpMethod::Put, &path, &json!({"body": text}))?.or_invalid(client)?;
         Ok(())
     }
-
-    fn change_state(
-        &self,
-        client: &Client<'_>,
-        name: &IssueName,
-        to: &IssueMove,
-    ) -> Result<(), HostError> {
-        match to {
-            IssueMove::Close => {
-                let (project, number) = number_of(name);
-                let path = format!("{}/issues/{number}", project_path(project));
-                let body = json!({"state_event": "close"});
-                client.change(HttpMethod::Put, &path, &body)?.or_invalid(client)?;
-                Ok(())
-            }
-            IssueMove::To(state) => {
-                Err(no_such_state(&client.subject, state, &["closed".to_owned()]))
-            }
-        }
-    }
 }
 
-fn notes_path(thread: &Thread<'_>) -> String {
-    match thread {
-        Thread::Issue(name) => {
-            let (project, number) = number_of(name);
-            format!("{}/issues/{number}/notes", project_path(project))
-        }
-        Thread::PullRequest { project, number } => {
-            format!("{}/notes", merge_request_path(project, *number))
-        }
-    }
+fn notes_path(issue: &IssueName) -> String {
+    let (project, number) = number_of(issue);
+    format!("{}/issues/{number}/notes", project_path(project))
 }
 
 fn note(value: &Value) -> Option<FoundComment> {

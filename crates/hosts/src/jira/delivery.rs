@@ -1,4 +1,4 @@
-//! Comments and states of issues of Jira.
+//! Comments at issues of Jira.
 //!
 //! Nothing can be hidden in a comment, so it is found by its first line. Version 3 wants documents, version 2 texts.
 
@@ -7,13 +7,12 @@ use serde_json::{Value, json};
 use crate::{
     address::{IssueName, key_of},
     client::Client,
-    discussion::DiscussionApi,
+    discussion::{DiscussionApi, FoundComment, too_many},
     document::text_of,
     error::HostError,
     http::HttpMethod,
     issue::{list_at, text_at},
     mark::MarkForm,
-    thread::{FoundComment, IssueMove, Thread, no_such_state, too_many},
 };
 
 /// The most pages of a hundred comments that are read.
@@ -21,7 +20,7 @@ const PAGES_MAX: u64 = 100;
 /// Comments on a page.
 const PAGE: u64 = 100;
 
-/// Comments and transitions by REST.
+/// Comments by REST.
 pub(crate) struct JiraDelivery;
 
 impl DiscussionApi for JiraDelivery {
@@ -32,12 +31,12 @@ impl DiscussionApi for JiraDelivery {
     fn find(
         &self,
         client: &Client<'_>,
-        thread: &Thread<'_>,
+        issue: &IssueName,
         is_meant: &dyn Fn(&str) -> bool,
     ) -> Result<Option<FoundComment>, HostError> {
         let mut start = 0;
         for _ in 0..PAGES_MAX {
-            let path = format!("{}?startAt={start}&maxResults={PAGE}", comments_path(thread));
+            let path = format!("{}?startAt={start}&maxResults={PAGE}", comments_path(issue));
             let answer = client.get(&path)?.json;
             let page = list_at(&answer, "comments");
             let found =
@@ -54,69 +53,31 @@ impl DiscussionApi for JiraDelivery {
     fn post(
         &self,
         client: &Client<'_>,
-        thread: &Thread<'_>,
+        issue: &IssueName,
         text: &str,
     ) -> Result<FoundComment, HostError> {
         let body = json!({"body": body(client, text)});
         let value =
-            client.change(HttpMethod::Post, &comments_path(thread), &body)?.or_invalid(client)?;
+            client.change(HttpMethod::Post, &comments_path(issue), &body)?.or_invalid(client)?;
         found_comment(&value).ok_or_else(|| client.unexpected("it is not a comment"))
     }
 
     fn edit(
         &self,
         client: &Client<'_>,
-        thread: &Thread<'_>,
+        issue: &IssueName,
         comment: &FoundComment,
         text: &str,
     ) -> Result<(), HostError> {
-        let path = format!("{}/{}", comments_path(thread), comment.id);
+        let path = format!("{}/{}", comments_path(issue), comment.id);
         let body = json!({"body": body(client, text)});
         client.change(HttpMethod::Put, &path, &body)?.or_invalid(client)?;
         Ok(())
     }
-
-    fn change_state(
-        &self,
-        client: &Client<'_>,
-        name: &IssueName,
-        to: &IssueMove,
-    ) -> Result<(), HostError> {
-        let path = format!("/issue/{}", key_of(name));
-        let now = client.get(&format!("{path}?fields=status"))?.json;
-        let now = now.pointer("/fields/status/name").and_then(Value::as_str).unwrap_or_default();
-        let answer = client.get(&format!("{path}/transitions"))?.json;
-        let all = list_at(&answer, "transitions");
-        let target =
-            |one: &Value| one.get("to").and_then(|to| text_at(to, "name")).map(str::to_owned);
-        let known = || all.iter().filter_map(target).collect::<Vec<_>>();
-        let state = match to {
-            IssueMove::Close => return Err(no_such_state(&client.subject, "closed", &known())),
-            IssueMove::To(state) => state,
-        };
-        if now.eq_ignore_ascii_case(state) {
-            return Ok(());
-        }
-        // People know a transition by its own name, or by the state that it leads to.
-        let is_meant = |one: &&Value| {
-            let names = [text_at(one, "name").map(str::to_owned), target(one)];
-            names.into_iter().flatten().any(|name| name.eq_ignore_ascii_case(state))
-        };
-        let Some(meant) = all.iter().find(is_meant) else {
-            return Err(no_such_state(&client.subject, state, &known()));
-        };
-        let body = json!({"transition": {"id": meant.get("id")}});
-        let path = format!("{path}/transitions");
-        client.change(HttpMethod::Post, &path, &body)?.or_invalid(client)?;
-        Ok(())
-    }
 }
 
-fn comments_path(thread: &Thread<'_>) -> String {
-    match thread {
-        Thread::Issue(name) => format!("/issue/{}/comment", key_of(name)),
-        Thread::PullRequest { .. } => unreachable!("Jira has no pull requests"),
-    }
+fn comments_path(issue: &IssueName) -> String {
+    format!("/issue/{}/comment", key_of(issue))
 }
 
 fn found_comment(value: &Value) -> Option<FoundComment> {

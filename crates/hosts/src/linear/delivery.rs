@@ -1,4 +1,4 @@
-//! Comments and states of issues of Linear.
+//! Comments at issues of Linear.
 //!
 //! Nothing can be hidden in a comment, so it is found by its first line.
 
@@ -7,13 +7,12 @@ use serde_json::{Value, json};
 use crate::{
     address::{IssueName, key_of},
     client::Client,
-    discussion::DiscussionApi,
+    discussion::{DiscussionApi, FoundComment, too_many},
     error::HostError,
     http::HttpMethod,
     issue::{list_at, text_at},
     linear::graph::{ask, ask_for},
     mark::MarkForm,
-    thread::{FoundComment, IssueMove, Thread, no_such_state, too_many},
 };
 
 /// The most pages of a hundred comments that are read.
@@ -23,8 +22,7 @@ const COMMENTS: &str = "query Comments($id: String!, $after: String) { issue(id:
                         comments(first: 100, after: $after) { nodes { id url body } pageInfo { \
                         hasNextPage endCursor } } } }";
 
-const STATES: &str = "query States($id: String!) { issue(id: $id) { id state { name } team { \
-                      states(first: 100) { nodes { id name } } } } }";
+const ISSUE: &str = "query Issue($id: String!) { issue(id: $id) { id } }";
 
 const POST: &str = "mutation Post($id: String!, $body: String!) { commentCreate(input: {issueId: \
                     $id, body: $body}) { comment { id url body } } }";
@@ -32,10 +30,7 @@ const POST: &str = "mutation Post($id: String!, $body: String!) { commentCreate(
 const EDIT: &str = "mutation Edit($id: String!, $body: String!) { commentUpdate(id: $id, input: \
                     {body: $body}) { comment { id } } }";
 
-const MOVE: &str = "mutation Move($id: String!, $state: String!) { issueUpdate(id: $id, input: \
-                    {stateId: $state}) { issue { id } } }";
-
-/// Comments and states by GraphQL.
+/// Comments by GraphQL.
 pub(crate) struct LinearDelivery;
 
 impl DiscussionApi for LinearDelivery {
@@ -46,12 +41,12 @@ impl DiscussionApi for LinearDelivery {
     fn find(
         &self,
         client: &Client<'_>,
-        thread: &Thread<'_>,
+        issue: &IssueName,
         is_meant: &dyn Fn(&str) -> bool,
     ) -> Result<Option<FoundComment>, HostError> {
         let mut after = Value::Null;
         for _ in 0..PAGES_MAX {
-            let value = ask(client, COMMENTS, &json!({"id": id_of(thread), "after": after}))?;
+            let value = ask(client, COMMENTS, &json!({"id": key_of(issue), "after": after}))?;
             let page = value.get("comments").unwrap_or(&Value::Null);
             let mut all = list_at(page, "nodes").iter().filter_map(found_comment);
             let found = all.find(|comment| is_meant(&comment.text));
@@ -68,12 +63,12 @@ impl DiscussionApi for LinearDelivery {
     fn post(
         &self,
         client: &Client<'_>,
-        thread: &Thread<'_>,
+        issue: &IssueName,
         text: &str,
     ) -> Result<FoundComment, HostError> {
         // The key of an issue may change with its team; its id does not.
-        let issue = ask(client, STATES, &json!({"id": id_of(thread)}))?;
-        let variables = json!({"id": text_at(&issue, "id"), "body": text});
+        let found = ask(client, ISSUE, &json!({"id": key_of(issue)}))?;
+        let variables = json!({"id": text_at(&found, "id"), "body": text});
         let place = "/data/commentCreate/comment";
         let value = ask_for(client, HttpMethod::Post, POST, &variables, place)?;
         found_comment(&value).ok_or_else(|| client.unexpected("it is not a comment"))
@@ -82,48 +77,13 @@ impl DiscussionApi for LinearDelivery {
     fn edit(
         &self,
         client: &Client<'_>,
-        _: &Thread<'_>,
+        _: &IssueName,
         comment: &FoundComment,
         text: &str,
     ) -> Result<(), HostError> {
         let variables = json!({"id": comment.id, "body": text});
         let place = "/data/commentUpdate/comment";
         ask_for(client, HttpMethod::Query, EDIT, &variables, place).map(|_| ())
-    }
-
-    fn change_state(
-        &self,
-        client: &Client<'_>,
-        name: &IssueName,
-        to: &IssueMove,
-    ) -> Result<(), HostError> {
-        let issue = ask(client, STATES, &json!({"id": key_of(name)}))?;
-        let states = issue.pointer("/team/states").unwrap_or(&Value::Null);
-        let states = list_at(states, "nodes");
-        let named = |one: &Value| text_at(one, "name").map(str::to_owned);
-        let known = || states.iter().filter_map(named).collect::<Vec<_>>();
-        let state = match to {
-            IssueMove::Close => return Err(no_such_state(&client.subject, "closed", &known())),
-            IssueMove::To(state) => state,
-        };
-        let is_meant = |one: &&Value| {
-            text_at(one, "name").is_some_and(|name| name.eq_ignore_ascii_case(state))
-        };
-        if issue.get("state").is_some_and(|now| is_meant(&now)) {
-            return Ok(());
-        }
-        let Some(meant) = states.iter().find(is_meant) else {
-            return Err(no_such_state(&client.subject, state, &known()));
-        };
-        let variables = json!({"id": text_at(&issue, "id"), "state": text_at(meant, "id")});
-        ask_for(client, HttpMethod::Query, MOVE, &variables, "/data/issueUpdate/issue").map(|_| ())
-    }
-}
-
-fn id_of<'a>(thread: &Thread<'a>) -> &'a str {
-    match thread {
-        Thread::Issue(name) => key_of(name),
-        Thread::PullRequest { .. } => unreachable!("Linear has no pull requests"),
     }
 }
 

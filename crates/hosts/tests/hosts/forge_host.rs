@@ -181,9 +181,6 @@ fn gitlab(asked: &Asked, kept: &mut Kept) -> Reply {
             }
             let pull = &mut kept.pulls[n.parse::<usize>().unwrap() - 1];
             set(pull, &body);
-            if body["state_event"] == "close" {
-                set(pull, &json!({"state": "closed"}));
-            }
             Reply::json(pull)
         }
         ("PUT", ["projects", "o%2Fr", "merge_requests", n, "merge"]) => {

@@ -269,18 +269,6 @@ fn what_is_in_the_way_of_a_merge_is_said() {
     assert!(error.what().ends_with("does not merge by rebase"), "{error}");
 }
 
-#[test]
-fn a_pull_request_is_closed_and_closing_it_again_does_nothing() {
-    for kind in HOSTS {
-        let (host, kept) = start(kind, Kept::default());
-        offer(&host, kind, "o/r", &text("One", PullRequestForm::Ready)).unwrap();
-        for _ in 0..2 {
-            with(&host, kind, |all| all.close(1)).unwrap();
-        }
-        assert_eq!(kept.lock().unwrap().pulls[0]["state"], "closed");
-    }
-}
-
 /// Offers to a GitHub that refuses the creation like this.
 fn refused(reply: Reply) -> HostError {
     let (host, kept) = start(Kind::GitHub, Kept { refusal: Some(reply), ..Kept::default() });
