@@ -6,6 +6,7 @@
 //! Invariant: the last line is printed before the exit code says the same.
 //! Invariant: memory is bounded: lines, what is not yet taken from us, and what was printed to the standard error.
 
+use std::convert::Infallible;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -124,6 +125,8 @@ struct Talk {
     unsent: Arc<AtomicUsize>,
     events: Receiver<AcpEvent>,
     errors: Arc<Mutex<Vec<u8>>>,
+    /// Is closed when everything that it wrote there has been read.
+    errors_read: Option<Receiver<Infallible>>,
     alive_at: Option<Instant>,
     /// The exit code, when it is over.
     code: Option<u8>,
@@ -171,6 +174,7 @@ impl Talk {
             unsent: Arc::default(),
             events,
             errors: Arc::default(),
+            errors_read: None,
             alive_at: None,
             code: None,
         };
@@ -202,7 +206,12 @@ impl Talk {
         let told = tell.clone();
         thread::spawn(move || hear_from(stdout, &told));
         let errors = Arc::clone(&self.errors);
-        thread::spawn(move || pass_errors(stderr, &errors));
+        let (reading, errors_read) = channel();
+        self.errors_read = Some(errors_read);
+        thread::spawn(move || {
+            pass_errors(stderr, &errors);
+            drop(reading);
+        });
     }
 
     fn until_the_end(mut self) -> ExitCode {
@@ -353,6 +362,10 @@ impl Talk {
                 }
                 (code, None) => format!("exit code {}", code.unwrap_or_default()),
             };
+        }
+        // Its last words are read by another thread; a child that it left behind may keep them open.
+        if let Some(read) = &self.errors_read {
+            let _read_or_kept_open = read.recv_timeout(END_TIME_MAX);
         }
         let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let acts = self.conversation.closed(&how, &String::from_utf8_lossy(&errors));
