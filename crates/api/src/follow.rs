@@ -209,7 +209,9 @@ impl Follower<'_> {
             {
                 self.times.worked_through(call);
             }
-            self.times.not_before(call, reader.begun().unwrap_or(now));
+            // A set-up is no time of its stage, as it is none when the stage is done.
+            let begun = reader.begun().filter(|_| !reader.is_setting_up());
+            self.times.not_before(call, begun.unwrap_or(now));
         }
     }
 

@@ -13,7 +13,7 @@ use forge_hosts::{
     Address, Ends, HostError, HostTokens, HostedPullRequest, HostedRepository, Http, MergeMethod,
     PullRequestState, PullRequestText, PullRequests, TextMark, comment_at_issue,
 };
-use forge_project::settings::PullRequestMerge;
+use forge_project::settings::{PullRequestMerge, Settings};
 use forge_store::atomic_file::replace;
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +71,15 @@ impl Forge {
         place: &PullRequestPlace,
     ) -> Result<OfferedPullRequest, Error> {
         self.refuse_agents()?;
+        self.offer_for_driver(draft, place)
+    }
+
+    /// The same for the driver of the run.
+    pub(crate) fn offer_for_driver(
+        &self,
+        draft: &PullRequestDraft,
+        place: &PullRequestPlace,
+    ) -> Result<OfferedPullRequest, Error> {
         let PullRequestDraft { title, body, form, tags, .. } = draft;
         let (title, body) = (sanitize(title), sanitize(body));
         let text = PullRequestText { title, body, form: *form };
@@ -169,6 +178,11 @@ impl Forge {
     /// Writes the summary of a run as a comment at the issue that it came from, or updates that comment.
     pub fn comment_at_source(&self, id: &str) -> Result<PostedComment, Error> {
         self.refuse_agents()?;
+        self.comment_for_driver(id)
+    }
+
+    /// The same for the driver of the run.
+    pub(crate) fn comment_for_driver(&self, id: &str) -> Result<PostedComment, Error> {
         let short = short_id(id);
         let source = self.fold(id)?.0.definition().start.source.clone();
         let no_issue = || {
@@ -212,18 +226,38 @@ impl Forge {
         Ok(Some((place, found)))
     }
 
+    /// Returns where the pull request of a run that is about to begin would be.
+    pub(crate) fn place_to_come(
+        &self,
+        without: String,
+        settings: &Settings,
+    ) -> Result<PullRequestPlace, Error> {
+        let base = self.home.repository.branch();
+        self.place_in(settings, without, "", base.as_deref())
+    }
+
     fn place(&self, id: &str, branch: &str, base: Option<&str>) -> Result<PullRequestPlace, Error> {
-        let repository = &self.home.repository;
         let print = format!("forge pr {} --print", short_id(id));
+        self.place_in(&self.settings()?, print, branch, base)
+    }
+
+    /// Returns where a pull request would be. `print` is what a person can do without.
+    fn place_in(
+        &self,
+        settings: &Settings,
+        print: String,
+        branch: &str,
+        base: Option<&str>,
+    ) -> Result<PullRequestPlace, Error> {
+        let repository = &self.home.repository;
         let base = base.map(str::to_owned).or_else(|| repository.default_branch());
         let base = base.ok_or_else(|| {
             let what = "the branch that the pull request is for is not known";
             Error::usage(what, print.clone())
         })?;
-        let settings = self.settings()?;
         let http = open_http()?;
         let remote = repository.remote_for(&base).map(|remote| remote.name);
-        let push = self.push_remote(&settings, remote.as_deref())?;
+        let push = self.push_remote(settings, remote.as_deref())?;
         let no_host = |name: &str| {
             let what = format!("the remote `{name}` is not at a host that Forge knows");
             Error::surroundings(what, print.clone())

@@ -26,6 +26,7 @@ pub mod init;
 pub mod merge;
 mod older_workspace;
 mod open;
+mod outside;
 pub mod phases;
 pub mod pull_request;
 mod refused_requests;
@@ -58,6 +59,7 @@ pub fn inner_program(args: &[std::ffi::OsString]) -> Option<std::process::ExitCo
         forge_driver::plan::workspace_worker::BENCH => {
             Some(forge_driver::plan::workspace_worker::main(args.get(2..).unwrap_or_default()))
         }
+        forge_driver::plan::step::OUTSIDE => Some(outside::main(args.get(2..).unwrap_or_default())),
         forge_agents::ACP_COMMAND => Some(forge_agents::converse(rest())),
         forge_agents::SCRIPTED_COMMAND => Some(forge_agents::scripted::play(rest())),
         _ => None,

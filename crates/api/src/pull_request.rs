@@ -12,9 +12,11 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 
 use forge_core::{
     event::Colour,
+    flow::{Delivery, Work},
+    run::State,
     view::{ResultView, Standing},
 };
-use forge_driver::{Error, deliver::offer, run_id::short_id};
+use forge_driver::{Error, deliver::offer, run_id::short_id, summary_file::text};
 use forge_hosts::PullRequestTags;
 use forge_project::settings::{DraftRule, Settings, Switch};
 use forge_workspace::Remote;
@@ -56,21 +58,40 @@ impl Forge {
             return Err(Error::usage(what, format!("forge status {id}")));
         }
         let head = view.head.as_ref().filter(|_| view.row.why.is_empty());
-        let (Some(found), Some(_)) = (view.row.branch.clone(), head) else {
+        let (Some(found), Some(_)) = (&view.row.branch, head) else {
             let id = short_id(id);
             let what = format!("{id} changed no files, so there is no pull request to open");
             return Err(Error::usage(what, format!("forge show {id}")));
         };
-        let repository = &self.home.repository;
-        if repository.resolve_commit(&format!("refs/heads/{found}")).is_none() {
+        if self.home.repository.resolve_commit(&format!("refs/heads/{found}")).is_none() {
             let id = short_id(id);
             let what = format!("the branch of {id} was moved or deleted; its result is {found}");
             return Err(Error::usage(what, format!("git branch NAME {found}")));
         }
+        self.draft_of(id, &view, found.clone())
+    }
+
+    /// Returns the pull request for what a run has come to so far, for its driver.
+    pub(crate) fn draft_under_way(&self, id: &str) -> Result<PullRequestDraft, Error> {
+        let branch = self.fold(id)?.0.branch().map(str::to_owned).ok_or_else(|| {
+            let what = format!("{} has no branch that could be pushed", short_id(id));
+            Error::usage(what, format!("forge show {}", short_id(id)))
+        })?;
+        self.draft_of(id, &self.result(id)?, branch)
+    }
+
+    /// Returns the pull request for what a run has come to so far.
+    fn draft_of(
+        &self,
+        id: &str,
+        view: &ResultView,
+        found: String,
+    ) -> Result<PullRequestDraft, Error> {
+        let repository = &self.home.repository;
         let file = offer::latest(&self.home, id);
         let text = match &file {
             Some(path) => fs::read_to_string(path).map_err(|error| Error::file(path, &error))?,
-            None => plain_text(&view),
+            None => plain_text(view),
         };
         let (title, body) = split_title(&text);
         let settings = self.settings()?;
@@ -87,7 +108,7 @@ impl Forge {
             labels: own.labels.iter().map(|label| label.to_string()).collect(),
             reviewers: own.reviewers.iter().map(|name| name.to_string()).collect(),
         };
-        let body = self.completed(id, &view, body, &settings, remote.as_ref())?;
+        let body = self.completed(id, view, body, &settings, remote.as_ref())?;
         Ok(PullRequestDraft {
             run: id.to_owned(),
             title,
@@ -121,7 +142,7 @@ impl Forge {
         Ok(named.to_string())
     }
 
-    /// Puts a text into the template of the repository, below the issue that it closes.
+    /// Puts a text into the template of the repository, with the issue that it closes and, when it is written, the summary.
     fn completed(
         &self,
         id: &str,
@@ -131,7 +152,19 @@ impl Forge {
         remote: Option<&Remote>,
     ) -> Result<String, Error> {
         let repository = &self.home.repository;
-        let source = self.fold(id)?.0.definition().start.source.clone();
+        let (run, _) = self.fold(id)?;
+        let is_summed_up = run.units().iter().any(|(_, stage, unit)| {
+            stage.work == (Work::Deliver { what: Delivery::Summary })
+                && unit.state == State::Accepted
+        });
+        if is_summed_up {
+            let summary = text(id, &run, run.now());
+            let _ = write!(
+                body,
+                "\n\n<details>\n<summary>Summary of the run</summary>\n\n{summary}\n</details>"
+            );
+        }
+        let source = run.definition().start.source.clone();
         let addresses = remote.and_then(|remote| repository.remote_addresses(&remote.name));
         let known = known_hosts(&settings.hosts, None, None);
         let number =

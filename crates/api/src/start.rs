@@ -62,13 +62,16 @@ use forge_project::{
     commit_files::CommitTree,
     detect,
     personal_dirs::state_dir,
-    settings::{Claims, FILE, FILE_BYTES_MAX, Frozen, LOCAL_FILE, Settings, VerifyFrom},
+    settings::{
+        Claims, DeliveryTime, FILE, FILE_BYTES_MAX, Frozen, LOCAL_FILE, Settings, VerifyFrom,
+    },
     suggest::nearest,
 };
 use forge_store::journal::Store;
 use instructions::{INSTRUCTIONS, INSTRUCTIONS_BYTES_MAX, instructions_at};
 use issue::RequestIssue;
 use params::given_params;
+use request::PR;
 use validate_text::refuse_words;
 
 use crate::{
@@ -232,26 +235,20 @@ impl Forge {
         })?;
         self.refuse_uncommitted(base.as_deref(), &catalog, &found)?;
         let mut params = given_params(request, &found.flow)?;
-        self.refuse_unready(&found, base.as_deref(), &params)?;
+        self.refuse_unready(&found, base.as_deref())?;
         let mut why = BTreeMap::new();
         let mut notes: Vec<String> = issue.iter().filter_map(|issue| issue.note.clone()).collect();
+        notes.extend(self.look_at_pull_request(request, &mut settings, &found, &params)?);
         if let (Some(_), Some(effort)) = (&request.effort, params.get(EFFORT)) {
             why.insert(EFFORT.to_owned(), format!("set by --effort {effort}"));
         }
         if let Some(tracker) = issue.as_ref().map(|issue| issue.tracker.as_str())
             && found.flow.accepts(SOURCE, tracker).is_ok()
             && !params.contains_key(SOURCE)
+            && settings.pull_request.comment == DeliveryTime::AtEnd
         {
             params.insert(SOURCE.to_owned(), tracker.to_owned());
-            // Where the run could not tell whoever asked, it goes on without.
-            if self.refuse_unready(&found, base.as_deref(), &params).is_ok() {
-                why.insert(SOURCE.to_owned(), "from the issue".to_owned());
-            } else {
-                params.remove(SOURCE);
-                notes.push(
-                    "no comment is posted on the issue: this version cannot do that yet".to_owned(),
-                );
-            }
+            why.insert(SOURCE.to_owned(), "from the issue".to_owned());
         }
         let tier = run_tier(request)?;
         let mut heads = BTreeMap::new();
@@ -507,30 +504,49 @@ impl Forge {
         ))
     }
 
-    /// Flows may need more than there is. That is found out before anything is created.
-    fn refuse_unready(
+    /// Returns where the run will open its pull request, if it is to. What it would fail by is found out now.
+    fn look_at_pull_request(
         &self,
+        request: &Request,
+        settings: &mut Settings,
         found: &FoundFlow,
-        base: Option<&str>,
         params: &BTreeMap<String, String>,
-    ) -> Result<(), Error> {
-        let posts = |stage: &Stage, _: Option<&Check>| {
-            stage.work == (Work::Deliver { what: Delivery::Comment })
+    ) -> Result<Option<String>, Error> {
+        let set = &mut settings.pull_request.open;
+        match (request.pull_request, *set) {
+            (PullRequest::Never, _) | (PullRequest::AsSet, DeliveryTime::OnRequest) => {
+                return Ok(None);
+            }
+            (PullRequest::AtEnd, _) => *set = DeliveryTime::AtEnd,
+            (PullRequest::AsSet, DeliveryTime::AtEnd) => {}
+        }
+        let opens = |stage: &Stage, _: Option<&Check>| {
+            stage.work == (Work::Deliver { what: Delivery::PullRequest })
                 && may_hold(&found.flow, params, &stage.when)
         };
-        if let Some((stage, _)) = find(&found.flow.stages, &posts) {
-            return Err(Error::usage(
-                format!(
-                    "the flow `{}` is valid, but its stage `{}` posts a comment, which this \
-                     version cannot do",
-                    found.flow.name, stage.name
-                ),
-                format!(
-                    "choose parameters that leave it out (forge flow show {})",
-                    found.flow.name
-                ),
-            ));
+        if find(&found.flow.stages, &opens).is_none() {
+            return Ok(Some(format!(
+                "the flow `{}` opens no pull request; afterwards: forge pr",
+                found.flow.name
+            )));
         }
+        let place = match self.place_to_come(request.said_again(&[], &[PR]), settings) {
+            // A setting is for many repositories, and not each of them is at a host.
+            Err(error) if request.pull_request == PullRequest::AsSet => {
+                settings.pull_request.open = DeliveryTime::OnRequest;
+                return Ok(Some(format!("no pull request will be opened: {}", error.what)));
+            }
+            place => place?,
+        };
+        place.check_token()?;
+        Ok(Some(format!(
+            "the branch is pushed, and its pull request opened at {}",
+            place.sentence()
+        )))
+    }
+
+    /// Flows may need more than there is. That is found out before anything is created.
+    fn refuse_unready(&self, found: &FoundFlow, base: Option<&str>) -> Result<(), Error> {
         let Some(base) = base else {
             let needs = find(&found.flow.stages, &|_, check| {
                 matches!(check, Some(Check::Verify | Check::Land | Check::BuiltIn { .. }))

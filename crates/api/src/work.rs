@@ -100,6 +100,10 @@ impl WorkRecords<'_> {
         self.note_findings()?;
         // Also where it is typed as the fields are.
         let title = title.strip_prefix("title=").unwrap_or(title);
+        if assigned.iter().any(|text| text.starts_with("title=")) {
+            let what = "the title is given twice: once alone, and once as `title=`";
+            return Err(Error::usage(what, format!("forge {kind} new \"{title}\"")));
+        }
         let typed = TypedChange {
             kind,
             subject: TypedSubject::New { title: title.to_owned() },

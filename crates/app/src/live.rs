@@ -46,7 +46,7 @@ mod window_state;
 
 pub(crate) use self::{
     frame::tree_text,
-    screen::{OnSilence, ScreenExit, ScreenTask, is_supported, show, show_with},
+    screen::{OnSilence, ScreenExit, ScreenTask, is_supported, show, show_begun, show_with},
     terminal::restore,
     terminal_features::TerminalFeatures,
 };

@@ -217,17 +217,23 @@ fn execute(command: CliCommand) -> Result<ExitCode, forge_api::Error> {
 
 /// Shows the runs to pick one from, or lists them where there is nothing to pick.
 fn go_home() -> Result<ExitCode, forge_api::Error> {
-    match cli::home::choose() {
-        HomeAction::List => cli::status::StatusArgs::all().run(),
-        HomeAction::NoRepository => Err(forge_api::Error::usage(
-            "this folder is not in a git repository",
-            "cd to your project, or git init\n   or: forge demo",
-        )),
-        HomeAction::Leave => Ok(ExitCode::SUCCESS),
-        HomeAction::Attach(run) => cli::attach::AttachArgs::for_run(Some(run)).run(),
-        HomeAction::Show(run) => cli::show::ShowArgs::for_run(run).run(),
-        HomeAction::Merge(run) => cli::merge::MergeArgs::for_run(run).run(),
-        HomeAction::Diff(run) => cli::diff::DiffArgs::for_run(run).run(),
+    loop {
+        return match cli::home::choose() {
+            HomeAction::List => cli::status::StatusArgs::all().run(),
+            HomeAction::NoRepository => Err(forge_api::Error::usage(
+                "this folder is not in a git repository",
+                "cd to your project, or git init\n   or: forge demo",
+            )),
+            HomeAction::Leave => Ok(ExitCode::SUCCESS),
+            HomeAction::Attach(run) => cli::attach::AttachArgs::for_run(Some(run)).run(),
+            HomeAction::Show(run) => cli::show::ShowArgs::for_run(run).run(),
+            HomeAction::Merge(run) => cli::merge::MergeArgs::for_run(run).run(),
+            // Whoever has read it chooses again.
+            HomeAction::Diff(run) => {
+                cli::diff::DiffArgs::for_run(run).run()?;
+                continue;
+            }
+        };
     }
 }
 

@@ -38,6 +38,8 @@ mod brief_blocks;
 mod code;
 #[path = "commands/decides.rs"]
 mod decides;
+#[path = "commands/delivers.rs"]
+mod delivers;
 #[path = "commands/edits.rs"]
 mod edits;
 #[path = "commands/fixes.rs"]

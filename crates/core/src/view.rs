@@ -43,7 +43,7 @@ pub use question_words::{sentence_in, serious_counts};
 pub use remaining_finding::{RemainingFinding, RemainingReason};
 pub use remarks::RemarkView;
 pub use result::{ArtifactView, LandedView, ResultView};
-pub use run_row::{RunRow, with_run_named};
+pub use run_row::RunRow;
 pub use run_view::{
     AcceptedFindings, AnswerWords, ListView, ListedView, LogLine, OptionView, QuestionView,
     RunLine, RunView, UnitState, UnitView, VerdictView, describe_call,

@@ -3,10 +3,11 @@
 //! - `deliver/offer.rs`: the result is offered, as a record beside the run's live folder.
 //! - `deliver/evidence.rs`: whether the code that is offered is proved, or waived by name.
 //! - `deliver/pull_request_text.rs`: the words of the offer.
+//! - `deliver/outside.rs`: what others see, by settings: the push, the pull request, a comment.
 //! - `deliver/pages.rs`: the pages of records of work, as a commit.
 //! - `deliver/record_commit.rs`: the last commit, which holds artifacts, summary and state of the run.
 //!
-//! Not here: hosts. A pull request that is opened, and a comment that is posted, come later.
+//! Not here: hosts, and the words that they get (`api`).
 //!
 //! Invariant: a delivery can be interrupted anywhere and be done again; nothing is made twice.
 //! Invariant: only a code tree with green evidence, or one whose `verify` a person waived by its
@@ -14,6 +15,7 @@
 
 mod evidence;
 pub mod offer;
+mod outside;
 mod pages;
 mod pull_request_text;
 mod record_commit;
@@ -23,9 +25,10 @@ mod types;
 use std::collections::BTreeMap;
 
 use forge_core::{Report, event::Receipt, flow::Delivery, money::Spent};
+use forge_project::settings::DeliveryTime;
 
 use crate::{
-    plan::{Pending, Plan},
+    plan::{Pending, Plan, step::OutsideEffect},
     summary_file,
 };
 
@@ -36,10 +39,26 @@ pub fn plan(plan: &Plan<'_>, what: Delivery) -> Result<Report, Pending> {
     match what {
         Delivery::PullRequest => offer::plan(plan),
         Delivery::Summary => summed_up(plan),
-        Delivery::Comment => unreachable!("a flow that would post is refused at the start"),
+        Delivery::Comment => commented(plan),
         Delivery::Commit => record_commit::plan(plan),
         Delivery::Pages => pages::plan(plan),
     }
+}
+
+/// The summary as a comment at the issue of the run.
+fn commented(plan: &Plan<'_>) -> Result<Report, Pending> {
+    match plan.context.frozen.comments {
+        DeliveryTime::OnRequest => {
+            return Ok(plan.nothing_delivered("no comment: pull_request.comment is \"on-request\""));
+        }
+        DeliveryTime::AtEnd => {}
+    }
+    if plan.run.definition().start.source.is_none() {
+        return Ok(plan.nothing_delivered("no comment: the run did not come from an issue"));
+    }
+    let of = format!("{}@{}", plan.call.unit(), plan.run.head().unwrap_or_default());
+    plan.outside(&of, OutsideEffect::Comment)?;
+    Ok(plan.delivered(Receipt::from_spent(Spent::NOTHING)))
 }
 
 /// What the run has come to, as the artifacts of the unit.

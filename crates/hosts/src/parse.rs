@@ -155,7 +155,7 @@ fn parse_open_url(url: &str, known: &Known<'_>) -> Option<Result<Address, HostEr
     }))
 }
 
-/// Reads a key as `PROJ-123`, which counts only where a tracker of keys is set up.
+/// Reads a key as `PROJ-123`. Words that name standards are no keys.
 fn parse_key(key: &str, known: &Known<'_>) -> Option<Result<Address, HostError>> {
     let name = IssueName::of_key(key)?;
     if is_standard(key) {
@@ -166,7 +166,15 @@ fn parse_key(key: &str, known: &Known<'_>) -> Option<Result<Address, HostError>>
         (Some(tracker), _, _) => tracker,
         (None, true, false) => KeyTracker::Jira,
         (None, false, true) => KeyTracker::Linear,
-        (None, false, false) => return None,
+        (None, false, false) => {
+            return Some(Err(HostError::NotAnIssue {
+                what: format!(
+                    "`{key}` looks like an issue of Jira or Linear, but there is a token for neither"
+                ),
+                next: "set JIRA_TOKEN or LINEAR_API_KEY, or say in a sentence what you want"
+                    .to_owned(),
+            }));
+        }
         (None, true, true) => {
             let trackers = [Kind::Jira, Kind::Linear];
             return Some(Err(HostError::Ambiguous { key: key.to_owned(), trackers }));

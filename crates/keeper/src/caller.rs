@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
 
-use crate::attempt::sweep::attempt_named_by;
+use crate::attempt::sweep::{attempt_named_by, is_keeper};
 use crate::processes;
 
 /// Clock ticks in a second, as `/proc` counts them for every program.
@@ -44,6 +44,8 @@ pub enum CallerFlaw {
          use a terminal that was opened before or after it"
     )]
     MayHaveOutlivedCall,
+    #[error("only Forge itself starts it")]
+    NoDriver,
     #[error("its process is gone, so it cannot be seen whether it is an agent's")]
     Gone,
 }
@@ -75,6 +77,20 @@ pub fn check_own_process(lost: &[LostCall]) -> Result<(), CallerFlaw> {
     let mut chain = vec![processes::own_pid()];
     chain.extend(processes::ancestors(processes::own_pid()));
     check_outlived(&chain, lost)
+}
+
+/// Looks at this process itself, which a driver is to have started below a keeper of its own: an agent could start it, too, and
+/// has its own keeper above it.
+pub fn check_driver_step() -> Result<(), CallerFlaw> {
+    check_proc()?;
+    let mut above = processes::ancestors(processes::own_pid()).into_iter();
+    if !above.next().is_some_and(is_keeper) {
+        return Err(CallerFlaw::NoDriver);
+    }
+    match above.find_map(attempt_named_by) {
+        Some(attempt) => Err(CallerFlaw::InsideAttempt { attempt }),
+        None => Ok(()),
+    }
 }
 
 /// Looks at this process itself beside a driver that it does not speak to: whoever cannot see the driver may be

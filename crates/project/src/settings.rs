@@ -55,8 +55,8 @@ pub use snapshot::{
 };
 pub use sources::{FILE, FILE_BYTES_MAX, LOCAL_FILE, LocalFile, SourceFile, Sources, USER_FILE};
 pub use types::{
-    AgentTable, Claims, DraftRule, Escalated, FinalCheckout, FlowModels, HostSettings, KeyOwner,
-    PipelineTable, PullRequestMerge, PullRequestSettings, Reviewer, RoleTable, RunRecord,
-    SettingValues, Switch,
+    AgentTable, Claims, DeliveryTime, DraftRule, Escalated, FinalCheckout, FlowModels,
+    HostSettings, KeyOwner, PipelineTable, PullRequestMerge, PullRequestSettings, Reviewer,
+    RoleTable, RunRecord, SettingValues, Switch,
 };
 pub use values::{AgentName, Dollars, ModelName, PipelineName, PipelinePhase, Value, shown_url};

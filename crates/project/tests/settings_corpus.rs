@@ -77,6 +77,8 @@ const KEYS: &[(&str, &str, &str, &str)] = &[
     ),
     ("architecture", "[\"docs/architecture\"]", "[]", "[\"../docs\"]"),
     ("work.pages", "\"docs/work\"", "\"pages\"", "\"docs/../..\""),
+    ("pull_request.open", "\"at-end\"", "\"on-request\"", "\"always\""),
+    ("pull_request.comment", "\"at-end\"", "\"on-request\"", "true"),
     ("pull_request.draft", "\"open-notes\"", "\"always\"", "\"sometimes\""),
     ("pull_request.labels", "[\"by forge\"]", "[]", "[\"a,b\"]"),
     ("pull_request.reviewers", "[\"ada\", \"corp/core\"]", "[]", "[\"a b\"]"),

@@ -52,6 +52,8 @@ impl RunSettings {
             ["limits", "wall_minutes"] => frozen.wall_ms = fresh.wall_ms,
             ["limits", "silence_minutes"] => frozen.silence_ms = fresh.silence_ms,
             ["limits", "output_mib"] => frozen.output_bytes = fresh.output_bytes,
+            ["pull_request", "open"] => frozen.opens = fresh.opens,
+            ["pull_request", "comment"] => frozen.comments = fresh.comments,
             ["limits", "handoff_threshold"] => {
                 frozen.handoff_threshold = fresh.handoff_threshold;
             }

@@ -208,6 +208,10 @@ impl LatestLineReader {
         self.begun
     }
 
+    pub(super) const fn is_setting_up(&self) -> bool {
+        self.setting_up.is_some()
+    }
+
     pub(super) const fn since(&self) -> Time {
         self.since
     }
@@ -305,10 +309,10 @@ fn in_one_line(seen: &UnitEvent) -> Option<String> {
     }
 }
 
-/// Trims and shortens a line, unless it is empty.
+/// Trims and shortens a line, unless it has no word in it, such as a ruler.
 fn first_words(line: &str) -> Option<String> {
     let line: String = line.trim().chars().take(LINE_CHARACTERS_MAX).collect();
-    (!line.is_empty()).then_some(line)
+    line.contains(char::is_alphanumeric).then_some(line)
 }
 
 fn shortened(mut seen: UnitEvent) -> UnitEvent {

@@ -11,7 +11,9 @@ use forge_core::{
     routing::{CallPlace, Route, wish},
 };
 use forge_driver::Error;
-use forge_project::settings::{Frozen, Player, Verify, VerifyFrom};
+use forge_project::settings::{
+    DeliveryTime, Frozen, Player, PullRequestSettings, Verify, VerifyFrom,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -293,7 +295,7 @@ impl Ready {
                 stage: name.clone(),
                 phase: stage.phase.clone(),
                 runs: own,
-                does: does(stage),
+                does: does(stage, &self.settings.pull_request),
                 player: stage
                     .place()
                     .and_then(|place| self.dry_player(place, stage.model.as_deref())),
@@ -350,7 +352,7 @@ fn usual(stages: &[Stage]) -> DryCalls {
     calls
 }
 
-fn does(stage: &Stage) -> String {
+fn does(stage: &Stage, set: &PullRequestSettings) -> String {
     let does = match &stage.work {
         Work::Agent { role } => match stage.code {
             CodeLimit::AsRole => format!("an agent as {role}"),
@@ -362,9 +364,15 @@ fn does(stage: &Stage) -> String {
         }
         Work::Flow { name, .. } => format!("the flow {name}"),
         Work::Deliver { what } => match what {
-            Delivery::PullRequest => "writes the text of a pull request, but opens none",
+            Delivery::PullRequest => match set.open {
+                DeliveryTime::OnRequest => "writes the text of a pull request, but opens none",
+                DeliveryTime::AtEnd => "pushes the branch and opens its pull request",
+            },
             Delivery::Summary => "writes summary.md",
-            Delivery::Comment => "comments at the issue",
+            Delivery::Comment => match set.comment {
+                DeliveryTime::OnRequest => "nothing: pull_request.comment is \"on-request\"",
+                DeliveryTime::AtEnd => "comments at the issue",
+            },
             Delivery::Commit => "commits the documents of the run (land.record)",
             Delivery::Pages => "writes pages about all records (work.pages)",
         }

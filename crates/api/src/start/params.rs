@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use forge_core::flow::Flow;
+use forge_core::flow::{Check, Delivery, Flow, Stage, Work};
 use forge_driver::Error;
 
 use crate::start::{
     flow_outline::EFFORT,
-    ready::PULL_REQUEST,
-    request::{NO_PR, PullRequest, Request},
+    ready::{PULL_REQUEST, find},
+    request::{NO_PR, PR, PullRequest, Request},
 };
 
 /// An effort of which people ask and that no flow has.
@@ -34,7 +34,19 @@ pub(super) fn given_params(
         params.insert(EFFORT.to_owned(), effort);
     }
     match request.pull_request {
-        PullRequest::AsFlowSays => {}
+        PullRequest::AsSet => {}
+        PullRequest::AtEnd => {
+            let opens = |stage: &Stage, _: Option<&Check>| {
+                stage.work == (Work::Deliver { what: Delivery::PullRequest })
+            };
+            if find(&flow.stages, &opens).is_none() {
+                let what = format!(
+                    "the flow `{}` opens no pull request; open it afterwards with: forge pr",
+                    flow.name
+                );
+                return Err(Error::usage(what, request.said_again(&[], &[PR])));
+            }
+        }
         PullRequest::Never => {
             if flow.accepts(PULL_REQUEST, "no").is_err() {
                 return Err(Error::usage(

@@ -86,9 +86,13 @@ pub enum Discussion {
 /// The person's wish about a pull request for the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PullRequest {
+    /// As the flow and the settings say.
     #[default]
-    AsFlowSays,
+    AsSet,
+    /// Not even its text is written.
     Never,
+    /// The run opens it.
+    AtEnd,
 }
 
 impl Request {
@@ -111,7 +115,7 @@ impl Request {
             branch: None,
             on_missing: OnMissing::Ask,
             discussion: Discussion::No,
-            pull_request: PullRequest::AsFlowSays,
+            pull_request: PullRequest::AsSet,
             detail: Detail::Plain,
             typed: Vec::new(),
         }
@@ -152,7 +156,7 @@ impl Request {
             }
             if is_flags && gone.contains(&flag) {
                 // Its value is the next word, but for those that have none.
-                if !word.contains('=') && ![AUTO, YES, NO_PR, DRY_RUN].contains(&flag) {
+                if !word.contains('=') && ![AUTO, YES, PR, NO_PR, DRY_RUN].contains(&flag) {
                     rest.next();
                 }
                 continue;
@@ -167,6 +171,8 @@ impl Request {
 pub(super) const AUTO: &str = "--auto";
 /// The flag that only says what would run.
 pub(super) const DRY_RUN: &str = "--dry-run";
+/// The flag by which the run opens its pull request.
+pub(super) const PR: &str = "--pr";
 /// The flag that offers no pull request.
 pub(super) const NO_PR: &str = "--no-pr";
 /// The flag for any parameter.

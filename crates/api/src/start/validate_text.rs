@@ -82,7 +82,7 @@ pub(super) fn refuse_words(request: &Request) -> Result<(), Error> {
     }
     // A flow of the user's own may need no more than a name.
     let is_for_us = request.flow.as_deref().is_none_or(|flow| flow == QUICK_FLOW);
-    if is_for_us && text.chars().all(|c| c.is_ascii_alphabetic() || c == '-') {
+    if is_for_us && is_alone && text.is_ascii() {
         let what = format!("`{text}` is a single word; say in a sentence what you want");
         return Err(refused(what));
     }
@@ -154,6 +154,8 @@ mod tests {
             ("fix", "too short"),
             ("日本", "too short"),
             ("improve", "a single word"),
+            ("../../etc/passwd", "a single word"),
+            ("nope-S99", "a single word"),
             ("?!?!?!?!", "only punctuation"),
             ("12345 678", "no word in it"),
             ("fix the list --effort=Q", "ends with `--effort=Q`"),
@@ -196,7 +198,7 @@ mod tests {
         for text in [
             "do it",
             "日本語で書いて",
-            "../../etc/passwd",
+            "read ../../etc/passwd",
             "add the flag --json to the list",
             "add an --effort flag",
             "https://example.org/spec says how the list must look; build it",

@@ -251,7 +251,7 @@ impl WorkRecords<'_> {
 fn refused(place: &str, rule: &str) -> Error {
     Error::usage(
         format!("{place}: {rule}"),
-        "correct the record, or let a person change it: forge help task set",
+        "correct the record, or let a person change it: forge task set, or forge task move",
     )
 }
 

@@ -173,9 +173,8 @@ pub(crate) fn choose_run(
                 RunAction::Resume | RunAction::Pause | RunAction::Stop | RunAction::Abandon => {
                     format!("no run can be {}", action.words().1)
                 }
-                RunAction::Merge | RunAction::PullRequest => {
-                    "no run has a result to merge".to_owned()
-                }
+                RunAction::Merge => "no run has a result to merge".to_owned(),
+                RunAction::PullRequest => "no run has a result for a pull request".to_owned(),
             };
             Err(Error::usage(what, "forge status"))
         }

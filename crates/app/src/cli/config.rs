@@ -316,8 +316,9 @@ fn print_change(
         (SettingsTarget::Repo, _) if !file.path().exists() => {}
         (SettingsTarget::Repo, true | false) => {
             let file = settings::FILE;
+            let did = if change.value.is_some() { "Set" } else { "Unset" };
             terminal_output::print(&format!(
-                "Next: git add {file} && git commit -m \"Set {key}\" {file} (a run reads it from the \
+                "Next: git add {file} && git commit -m \"{did} {key}\" {file} (a run reads it from the \
                  commit it starts from)"
             ));
             if let ("agent", Some(value)) = (key.as_str(), &change.value) {

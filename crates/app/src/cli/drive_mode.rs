@@ -182,7 +182,12 @@ impl DriveArgs {
                     .drive(&mut |run: &Run, record: &Record| form.print_record(run, record))?;
                 report_outcome(forge, outcome, form)
             }
-            DriveMode::Screen => drive_on_screen(forge, &begun.let_go()?, None),
+            DriveMode::Screen => {
+                let plan = plan_text(&begun.plan, terminal_info::terminal_width());
+                let run = begun.let_go()?;
+                let exit = live::show_begun(forge, &run, &plan)?;
+                report_screen_exit(forge, &run, exit)
+            }
             DriveMode::Detached => detach(forge, &begun.let_go()?, Takeover::AsItIs),
         }
     }

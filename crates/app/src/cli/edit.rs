@@ -29,7 +29,7 @@ pub(crate) struct EditArgs {
     #[arg(long, value_name = "TASK")]
     code: Option<String>,
     /// Say why; it is kept with your name
-    #[arg(long, value_name = "REASON")]
+    #[arg(long, short = 'm', value_name = "REASON")]
     why: Option<String>,
     /// Read the new content from this file; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "code")]

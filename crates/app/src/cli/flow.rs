@@ -265,7 +265,7 @@ fn push_stages(text: &mut String, stages: &[Stage], depth: usize, width: usize) 
 const fn delivery_text(what: Delivery) -> &'static str {
     match what {
         Delivery::PullRequest => {
-            "the text of a pull request for the verified result (forge pr opens it)"
+            "the text of a pull request for the verified result (forge pr opens it, or the run)"
         }
         Delivery::Summary => "summary.md",
         Delivery::Comment => "a comment where the request came from",

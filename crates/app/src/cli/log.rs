@@ -23,7 +23,7 @@ use forge_core::{
     verdict::PhaseVerdict,
     view::{
         LogLevel, LogLine, PhaseAction, PhaseEvent, REQUEST_CHECK, STOPPED, phase_total, sanitize,
-        span, with_run_named,
+        span,
     },
 };
 
@@ -96,7 +96,7 @@ impl LogArgs {
             return Ok(ExitCode::SUCCESS);
         }
         if !self.follow && !self.json {
-            let lines = self.last_lines(&forge.records(&run, 1)?, &mut PrintedRun::new(&run));
+            let lines = self.last_lines(&forge.records(&run, 1)?, &mut PrintedRun::new());
             let lines = CharacterSet::detect().encode_symbols(&lines.join("\n"));
             print_paged(&lines, Paging::from_no_pager(self.no_pager));
             return Ok(ExitCode::SUCCESS);
@@ -111,7 +111,7 @@ impl LogArgs {
         run: &str,
         may_follow: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
-        let (mut state, mut seen) = (PrintedRun::new(run), 0);
+        let (mut state, mut seen) = (PrintedRun::new(), 0);
         let mut can_continue = true;
         loop {
             let records = forge.records(run, seen + 1)?;
@@ -208,7 +208,7 @@ impl LogArgs {
                 }
                 let prefix = prefix(&mut state.day, &mut lines);
                 let line = fact_line(&prefix, &state.run, fact, level);
-                lines.push(with_run_named(&line, &state.id));
+                lines.push(line);
             }
         }
         lines
@@ -220,7 +220,6 @@ const CONTINUED: &str = "another process continues the run";
 
 /// The run as far as its log is printed.
 struct PrintedRun {
-    id: String,
     run: Run,
     /// The date of the last line.
     day: String,
@@ -230,8 +229,8 @@ struct PrintedRun {
 }
 
 impl PrintedRun {
-    fn new(id: &str) -> Self {
-        Self { id: id.to_owned(), run: Run::new(), day: today(), epoch: 0, driver: 0 }
+    fn new() -> Self {
+        Self { run: Run::new(), day: today(), epoch: 0, driver: 0 }
     }
 
     fn apply(&mut self, epoch: u64, record: &Record) {
@@ -406,7 +405,7 @@ fn phase_lines(rows: &[PhaseLine], width: usize) -> Vec<String> {
         cells.extend(has_agent.then(|| agent.to_owned()));
         format::cut_end(cells.join(GAP).trim_end(), width)
     };
-    let headings = ["TIME", "PHASE", "RESULT", "TOOK", "TOKENS", "COST", "AGENT"];
+    let headings = ["ENDED", "PHASE", "RESULT", "TOOK", "TOKENS", "COST", "AGENT"];
     let (mut lines, mut day) = (vec![line(headings)], today());
     for row in rows {
         if day != row.date {
@@ -453,10 +452,10 @@ mod tests {
     fn where_there_is_no_room_names_are_cut_and_tokens_and_agents_are_left_out_but_never_costs() {
         let rows = [row("T1 implement protected-file check"), row("T1 plan")];
         for (width, headings) in [
-            (120, "TIME PHASE RESULT TOOK TOKENS COST AGENT"),
-            (92, "TIME PHASE RESULT TOOK TOKENS COST AGENT"),
-            (84, "TIME PHASE RESULT TOOK COST AGENT"),
-            (60, "TIME PHASE RESULT TOOK COST"),
+            (120, "ENDED PHASE RESULT TOOK TOKENS COST AGENT"),
+            (92, "ENDED PHASE RESULT TOOK TOKENS COST AGENT"),
+            (84, "ENDED PHASE RESULT TOOK COST AGENT"),
+            (60, "ENDED PHASE RESULT TOOK COST"),
         ] {
             let lines = phase_lines(&rows, width);
             let found: Vec<&str> = lines[0].split_whitespace().collect();

@@ -194,7 +194,7 @@ fn offer_text(offer: &MergeOffer, id: &str, onto: &str) -> String {
     for path in &offer.record {
         let _ = write!(
             text,
-            "\n and {path}, the summary of the run\n     (not in later runs with: forge config set land.record none)"
+            "\n + the summary of the run: {path}\n   (without it in later runs: forge config set land.record none)"
         );
     }
     text

@@ -10,6 +10,7 @@ use forge_api::{
     host_pull_request::{CommentChange, OfferChange, PullRequestPlace},
     pull_request::{PullRequestDraft, PullRequestForm},
     refuse_agents,
+    run_id::short_id,
     start::quoted,
 };
 use forge_core::view::{Standing, sanitize};
@@ -124,7 +125,7 @@ impl PullRequestArgs {
 fn find_place(forge: &Forge, draft: &PullRequestDraft) -> Result<PullRequestPlace, Error> {
     let nothing = "so nothing was pushed and no pull request was opened";
     if draft.remote.is_none() {
-        let next = format!("{ADD_REMOTE}\n   or: forge pr --print");
+        let next = format!("{ADD_REMOTE}\n   or: forge pr {} --print", short_id(&draft.run));
         return Err(Error::surroundings(format!("no remote is set, {nothing}"), next));
     }
     let found = forge.pull_request_place(draft);

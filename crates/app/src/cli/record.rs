@@ -97,7 +97,7 @@ enum RecordSubcommand {
     New {
         /// Say in a line what it is about
         title: String,
-        /// Set fields, such as title=TEXT
+        /// Set fields, such as size=M
         #[arg(value_name = "FIELD=VALUE")]
         fields: Vec<String>,
         /// Choose the id [default: the next one]

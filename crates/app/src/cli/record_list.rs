@@ -171,7 +171,7 @@ fn table(kind: WorkKind, lines: &[WorkLine], tasks: &[WorkLine], now: Time) -> V
         WorkKind::Bug => {
             vec![column("SEVERITY", &|line| line.severity.clone().unwrap_or_default())]
         }
-        WorkKind::Sprint => vec![column("TASKS", &|line| closed_tasks(line, tasks))],
+        WorkKind::Sprint => vec![column("TASKS", &|line| committed_tasks(line, tasks))],
         WorkKind::Feature => Vec::new(),
     };
     let mut columns = vec![
@@ -188,12 +188,11 @@ fn table(kind: WorkKind, lines: &[WorkLine], tasks: &[WorkLine], now: Time) -> V
 }
 
 /// Says how many tasks of a sprint are closed.
-fn closed_tasks(sprint: &WorkLine, tasks: &[WorkLine]) -> String {
+fn committed_tasks(sprint: &WorkLine, tasks: &[WorkLine]) -> String {
     let own = tasks.iter().filter(|task| task.sprint.as_deref() == Some(sprint.id.as_str()));
     let own: Vec<&WorkLine> = own.collect();
-    let is_closed = |task: &&&WorkLine| task.kind.next_states(task.status).is_empty();
-    let n_closed = own.iter().filter(is_closed).count();
-    if own.is_empty() { String::new() } else { format!("{n_closed} of {}", own.len()) }
+    let n_done = own.iter().filter(|task| task.status == WorkState::Committed).count();
+    if own.is_empty() { String::new() } else { format!("{n_done} of {}", own.len()) }
 }
 
 /// Names the sprint of a task whose id does not.

@@ -61,6 +61,9 @@ pub(crate) struct RunArgs {
     /// Choose the branch of the result: new or current
     #[arg(long, value_name = "WHICH", hide_possible_values = true)]
     branch: Option<BranchArg>,
+    /// Open the pull request at the end of the run
+    #[arg(long, conflicts_with = "no_pr")]
+    pr: bool,
     /// Write no text for a pull request
     #[arg(long)]
     no_pr: bool,
@@ -210,7 +213,11 @@ impl RunArgs {
             }),
             on_missing: if self.yes { OnMissing::UseDetected } else { OnMissing::Ask },
             discussion: if self.discuss { Discussion::First } else { Discussion::No },
-            pull_request: if self.no_pr { PullRequest::Never } else { PullRequest::AsFlowSays },
+            pull_request: match (self.pr, self.no_pr) {
+                (true, _) => PullRequest::AtEnd,
+                (false, true) => PullRequest::Never,
+                (false, false) => PullRequest::AsSet,
+            },
             detail: if self.debug { Detail::Debug } else { Detail::Plain },
             typed: typed(),
         })

@@ -117,7 +117,7 @@ fn list_text(
     width: usize,
 ) -> String {
     if rows.is_empty() {
-        return "No runs yet. Start one: forge \"what you want\"".to_owned();
+        return "No runs yet. Start one: forge \"what you want\"\nOr watch one first: forge demo · All commands: forge help".to_owned();
     }
     let mut lines = Vec::new();
     for row in rows {

@@ -29,8 +29,15 @@ pub(crate) fn stream_frame<'a>(
     let mut stream = stream_lines(seen, width);
     if stream.is_empty() {
         let run = format::short_id(&snapshot.view.row.run);
-        let unit = format::unit_argument(unit);
-        let text = format!(" Nothing yet. Earlier output: forge watch {run} {unit}");
+        let has_begun = snapshot.view.units.iter().any(|one| one.unit == unit && one.attempt > 0);
+        let text = if has_begun {
+            format!(
+                " Nothing yet. Earlier output: forge watch {run} {}",
+                format::unit_argument(unit)
+            )
+        } else {
+            format!(" {} has not started.", format::unit_label(unit))
+        };
         stream.push(line(PLAIN, &text));
     }
     lines.push(titled_rule(&format::unit_label(unit), width));

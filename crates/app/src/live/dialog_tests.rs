@@ -88,6 +88,8 @@ fn arrows_and_enter_choose_and_an_unknown_key_says_which_keys_there_are() {
     assert_eq!(press(&mut dialog, &snapshot, &typed("z")), DialogResult::Pending);
     let keys = "Keys: a approve · r request changes · o override · x reject · v see it";
     assert!(shown(&dialog, &snapshot).contains(keys), "{}", shown(&dialog, &snapshot));
+    assert_eq!(press(&mut dialog, &snapshot, &[KeyPress::Escape]), DialogResult::Pending);
+    assert!(!shown(&dialog, &snapshot).contains("Keys:"), "Esc closes it first");
     assert_eq!(press(&mut dialog, &snapshot, &typed("q")), DialogResult::Leave);
     // The keys of earlier versions.
     press(&mut dialog, &snapshot, &typed("g"));

@@ -29,21 +29,21 @@ use crate::{
 };
 
 /// Returns all keys of the tree. The footer names only those that do something now.
-pub(crate) const fn key_help(driven_by: DrivenBy) -> &'static str {
-    match driven_by {
-        DrivenBy::ThisProcess => {
-            "\
+pub(crate) fn key_help(context: ScreenContext) -> String {
+    let leave = match context.when_left {
+        WhenLeft::KeepsRunning => "leave",
+        WhenLeft::Ends => "end the demo",
+    };
+    let interrupt = match context.driven_by {
+        DrivenBy::ThisProcess => "stop the run",
+        DrivenBy::AnotherProcess | DrivenBy::Nothing => "leave",
+    };
+    format!(
+        "\
 ↑↓ select   Enter open the agent's output or the question   Esc deselect
 Tab next agent   a answer   p pause or continue   r resume if it is not running
-q leave   Ctrl-C stop the run   Ctrl-Z suspend, fg returns   ? these keys"
-        }
-        DrivenBy::AnotherProcess | DrivenBy::Nothing => {
-            "\
-↑↓ select   Enter open the agent's output or the question   Esc deselect
-Tab next agent   a answer   p pause or continue   r resume if it is not running
-q leave   Ctrl-C leave   Ctrl-Z suspend, fg returns   ? these keys"
-        }
-    }
+q {leave}   Ctrl-C {interrupt}   Ctrl-Z suspend, fg returns   ? these keys"
+    )
 }
 
 /// From this height on there is a pane with the stream of an agent; below, where the tree leaves room for it.

@@ -29,8 +29,9 @@ use crate::text::{
     question_text::{ALL_KEY, PROOF_LINES, QuestionLayout, question_text},
 };
 
-/// The most lines about one possible answer.
+/// The most lines about one possible answer, where there is little room and where there is enough.
 const OPTION_LINES: usize = 2;
+const OPTION_LINES_MAX: usize = 6;
 /// How far a key scrolls, in lines.
 const SCROLL_LINES: usize = 10;
 /// The columns of a selection, a key and a label.
@@ -132,9 +133,12 @@ impl QuestionDialog {
         question: &QuestionView,
         open: OpenQuestions,
     ) -> DialogResult {
-        self.message = None;
+        let closed = self.message.take().filter(StatusMessage::is_of_this_screen);
         match self.step.clone() {
             AnswerStep::Writing { option } => self.write(key, option),
+            AnswerStep::Choosing if closed.is_some() && *key == KeyPress::Escape => {
+                DialogResult::Pending
+            }
             AnswerStep::Choosing => self.choose(key, question, open),
             AnswerStep::Confirming { option, words } => {
                 if let KeyPress::Enter | KeyPress::Char('y') = key {
@@ -226,7 +230,7 @@ impl QuestionDialog {
             | KeyPress::NewLine
             | KeyPress::Ctrl(_)
             | KeyPress::Pasted(_) => {
-                self.message = Some(StatusMessage::until_key(known_keys(question, open)));
+                self.message = Some(StatusMessage::of_keys(known_keys(question, open)));
             }
         }
         DialogResult::Pending
@@ -258,11 +262,18 @@ impl QuestionDialog {
         let ScreenSize { width: columns, height } = size;
         let mut lines = header(snapshot, context, columns, 0);
         lines.truncate(2);
-        let (bottom, cursor) = self.answer_lines(snapshot, question, columns);
         // One line separates the question from the header, and one from the answers.
         lines.push(ScreenLine::default());
+        let with = |most: usize| {
+            let (bottom, cursor) = self.answer_lines(snapshot, question, columns, most);
+            let room = height.saturating_sub(lines.len() + 1 + bottom.len());
+            (question_lines(snapshot, question, columns, room), bottom, cursor)
+        };
+        let (brief, full) = (with(OPTION_LINES), with(OPTION_LINES_MAX));
+        // Answers in full take no line from the question.
+        let fits = lines.len() + 1 + full.0.len() + full.1.len() <= height;
+        let (text, bottom, cursor) = if fits && full.0 == brief.0 { full } else { brief };
         let room = height.saturating_sub(lines.len() + 1 + bottom.len());
-        let text = question_lines(snapshot, question, columns, room);
         let first = self.scroll.min(text.len().saturating_sub(room));
         for (at, text) in text.iter().enumerate().skip(first).take(room) {
             lines.push(line(if at == 0 { BOLD } else { PLAIN }, text));
@@ -293,6 +304,7 @@ impl QuestionDialog {
         snapshot: &RunSnapshot,
         question: &QuestionView,
         columns: usize,
+        most: usize,
     ) -> (Vec<ScreenLine>, Cursor) {
         let mut lines = Vec::new();
         if let Some(message) = self.message.as_ref().and_then(|message| message.text_at(snapshot)) {
@@ -303,7 +315,7 @@ impl QuestionDialog {
             AnswerStep::Choosing => {
                 for (at, option) in answer_options(question).iter().enumerate() {
                     let mark = if at == self.selected { "❯" } else { " " };
-                    lines.extend(option_lines(option, mark, columns));
+                    lines.extend(option_lines(option, mark, columns, most));
                 }
                 let open = OpenQuestions::new(&snapshot.view.asked);
                 lines.push(key_hints(&key_list(question, open), columns));
@@ -434,17 +446,17 @@ fn known_keys(question: &QuestionView, open: OpenQuestions) -> String {
 }
 
 /// Builds the lines of a possible answer with its effect.
-fn option_lines(option: &AnswerOption, mark: &str, columns: usize) -> Vec<ScreenLine> {
+fn option_lines(option: &AnswerOption, mark: &str, columns: usize, most: usize) -> Vec<ScreenLine> {
     let room = columns.saturating_sub(KEY_COLUMNS + LABEL_COLUMNS);
     let texts = if columns < EFFECTS_WIDTH { Vec::new() } else { wrap(&option.does, room) };
-    let more = texts.len() > OPTION_LINES;
+    let more = texts.len() > most;
     let mut lines = Vec::new();
-    for at in 0..texts.len().clamp(1, OPTION_LINES) {
+    for at in 0..texts.len().clamp(1, most) {
         let mut row = ScreenLine::default();
         let head = if at == 0 { format!(" {mark} {}", option.key) } else { String::new() };
         row.column(BOLD, &head, KEY_COLUMNS);
         row.column(BOLD, if at == 0 { option.label } else { "" }, LABEL_COLUMNS);
-        let end = if more && at + 1 == OPTION_LINES { " …" } else { "" };
+        let end = if more && at + 1 == most { " …" } else { "" };
         let text = texts.get(at).map(String::as_str).unwrap_or_default();
         lines.push(row.with(PLAIN, &format!("{text}{end}")));
     }

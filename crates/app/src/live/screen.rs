@@ -13,6 +13,7 @@ use std::{
 use forge_api::{
     Error,
     attendance::Attended,
+    clock::now,
     follow::{Follower, RunSnapshot},
     forge::{Forge, RunOutcome},
     settings::Switch,
@@ -30,6 +31,7 @@ use super::{
     frame::{FrameOptions, ScreenFrame, UnitStream, final_lines, frame},
     header::{ScreenContext, WhenLeft, header},
     keys::KeyReader,
+    line::wrap,
     painter::Painter,
     question::QuestionDialog,
     signals::ScreenSignals,
@@ -92,6 +94,20 @@ pub(crate) fn show(forge: &Forge, id: &str, task: ScreenTask) -> Result<ScreenEx
     show_with(forge, id, task, OnSilence::Wait)
 }
 
+/// The lines of the tree that stay beside the lines that say how a run begins.
+const TREE_LINES_MIN: usize = 16;
+
+/// Drives a run that has just begun, and first says how it begins where there is room.
+pub(crate) fn show_begun(forge: &Forge, id: &str, opening: &str) -> Result<ScreenExit, Error> {
+    let task = ScreenTask::Drive { budget: None };
+    let mut screen = LiveScreen::new(forge, id, task, OnSilence::Wait)?;
+    let lines = wrap(opening, RawTerminal::size().width.saturating_sub(1)).len();
+    if RawTerminal::size().height >= lines + TREE_LINES_MIN {
+        screen.message = Some(StatusMessage::opening(opening, now()));
+    }
+    screen.run_and_leave()
+}
+
 /// Does the same, and says what happens to questions that nobody answers.
 pub(crate) fn show_with(
     forge: &Forge,
@@ -99,15 +115,7 @@ pub(crate) fn show_with(
     task: ScreenTask,
     on_silence: OnSilence,
 ) -> Result<ScreenExit, Error> {
-    let mut screen = LiveScreen::new(forge, id, task, on_silence)?;
-    let exit = screen.run();
-    if let Some(driver) = screen.driver.take() {
-        // The screen failed, not the run.
-        driver.stop();
-    }
-    screen.terminal = None;
-    screen.print_last();
-    exit
+    LiveScreen::new(forge, id, task, on_silence)?.run_and_leave()
 }
 
 /// The view that fills the screen.
@@ -216,6 +224,17 @@ impl<'a> LiveScreen<'a> {
         Ok(screen)
     }
 
+    fn run_and_leave(mut self) -> Result<ScreenExit, Error> {
+        let exit = self.run();
+        if let Some(driver) = self.driver.take() {
+            // The screen failed, not the run.
+            driver.stop();
+        }
+        self.terminal = None;
+        self.print_last();
+        exit
+    }
+
     fn run(&mut self) -> Result<ScreenExit, Error> {
         loop {
             if self.terminal.is_none() && RawTerminal::is_foreground() {
@@ -319,7 +338,7 @@ impl<'a> LiveScreen<'a> {
         {
             self.approval_due = Some((id.clone(), Instant::now() + after));
         }
-        let message = self.message.take();
+        let message = self.message.take().filter(|message| !message.is_of_this_screen());
         let dialog =
             self.dialogs.entry(id.clone()).or_insert_with(|| QuestionDialog::new(question));
         if let Some(message) = message {

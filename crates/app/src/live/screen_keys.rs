@@ -107,7 +107,7 @@ impl LiveScreen<'_> {
             KeyPress::Char('q') | KeyPress::Ctrl('d') => return self.leave(snapshot),
             KeyPress::Escape => self.chosen = None,
             KeyPress::Char('?') => {
-                self.message = Some(StatusMessage::until_key(key_help(self.driven_by)));
+                self.message = Some(StatusMessage::of_keys(key_help(self.context())));
             }
             KeyPress::Char(_)
             | KeyPress::Left
@@ -124,8 +124,8 @@ impl LiveScreen<'_> {
             | KeyPress::NewLine
             | KeyPress::Ctrl(_)
             | KeyPress::Pasted(_) => {
-                let text = format!("Unknown key. All keys:\n{}", key_help(self.driven_by));
-                self.message = Some(StatusMessage::until_key(text));
+                let text = format!("Unknown key. All keys:\n{}", key_help(self.context()));
+                self.message = Some(StatusMessage::of_keys(text));
             }
         }
         None

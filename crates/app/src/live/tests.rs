@@ -540,6 +540,7 @@ fn who_leaves_the_demo_ends_it_and_the_screen_says_so() {
     let context = ScreenContext { when_left: WhenLeft::Ends, ..HERE };
     let shown = text(&frame(&building(12), &FrameOptions { context, ..options(SMALL) }).lines);
     has_all(&shown, &["q end the demo"]);
+    assert!(key_help(context).contains("q end the demo"));
     assert!(!shown.contains("keeps running"), "{shown}");
 }
 
@@ -763,9 +764,10 @@ fn all_keys_are_named_on_request_also_on_a_small_screen() {
         (DrivenBy::AnotherProcess, "Ctrl-C leave"),
         (DrivenBy::Nothing, "Ctrl-C leave"),
     ] {
-        let asks = FrameOptions { message: Some(key_help(driven_by)), ..options(SMALL) };
+        let help = key_help(ScreenContext { driven_by, ..HERE });
+        let asks = FrameOptions { message: Some(&help), ..options(SMALL) };
         let shown = text(&frame(&snapshot, &asks).lines);
-        for line in key_help(driven_by).lines() {
+        for line in help.lines() {
             assert!(shown.contains(line), "{line}:\n{shown}");
         }
         has_all(&shown, &[key]);

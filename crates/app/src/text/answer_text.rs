@@ -6,6 +6,10 @@ use forge_core::{
     id::gate_label,
     view::{AnswerWords, OptionView, QuestionView},
 };
+use strsim::osa_distance;
+
+/// A word that differs from a name by no more than this is a mistake.
+const MISSPELT_MAX: usize = 2;
 
 /// A possible answer on the live screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,6 +158,10 @@ pub(crate) fn override_reason(id: &str, words: &[String], gate: &str) -> Result<
             Err(Error::usage(what, command("WHY")))
         }
         [] | [_] => Err(Error::usage("say which check you override, and why", command("WHY"))),
+        [check, why @ ..] if osa_distance(check, name) <= MISSPELT_MAX => {
+            let what = format!("unknown check `{check}`; did you mean `{name}`?");
+            Err(Error::usage(what, command(&why.join(" "))))
+        }
         words => {
             let what = format!("name what you override: `{name}`");
             Err(Error::usage(what, command(&words.join(" "))))

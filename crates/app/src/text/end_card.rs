@@ -64,6 +64,9 @@ pub(crate) fn end_card(
     if row.standing == Standing::Done && result.proof != ProofState::NothingLanded {
         push("Checks", &checks_text(result));
     }
+    if let Some(address) = &row.pull_request {
+        push("Opened", address);
+    }
     push_questions(view, end, width, &mut lines);
     let (serious, others): (Vec<_>, Vec<_>) =
         result.noted.iter().partition(|left| left.finding.is_serious());
@@ -100,7 +103,7 @@ fn push_questions(view: &RunView, end: CardEnd, width: usize, lines: &mut Vec<St
     let id = format::short_id(run);
     for question in &view.asked {
         let prefix = format!("  {:<8}", question.question);
-        lines.push(format::hanging_indent(&prefix, &asked_text(run, question), width));
+        lines.push(format::hanging_indent(&prefix, &asked_text(question), width));
         for finding in question.findings.iter().take(FINDINGS_MAX) {
             let text = format!("{} {}", finding.severity.as_str(), finding.to_line());
             let room = width.saturating_sub(prefix.len()) * FINDING_LINES;

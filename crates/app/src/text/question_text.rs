@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use forge_api::test_output::excerpt;
 use forge_core::{
     verdict::{Proof, VerdictWord},
-    view::{ChangeKind, ListView, QuestionView, with_run_named},
+    view::{ChangeKind, ListView, QuestionView},
 };
 
 use super::answer_text::{OpenQuestions, answer_command, answer_options};
@@ -60,9 +60,8 @@ const fn verdict_words(verdict: VerdictWord) -> &'static str {
 }
 
 /// Returns what is asked, and about which stage or task.
-pub(crate) fn asked_text(run: &str, question: &QuestionView) -> String {
-    let asked = with_run_named(&question.text, run);
-    format!("{}: {asked}", format::unit_label(&question.unit))
+pub(crate) fn asked_text(question: &QuestionView) -> String {
+    format!("{}: {}", format::unit_label(&question.unit), question.text)
 }
 
 /// Returns the commands that show what a question is about.
@@ -91,7 +90,7 @@ pub(crate) fn question_text(
     layout: QuestionLayout,
     width: usize,
 ) -> String {
-    let text = format!("{} · {}", question.question, asked_text(run, question));
+    let text = format!("{} · {}", question.question, asked_text(question));
     let run = format::short_id(run);
     let mut writer = QuestionWriter { text: String::new(), run, layout, width };
     writer.text = text_width::wrap(&text, 0, 3, width, writer.long_words());
@@ -297,7 +296,7 @@ impl QuestionWriter<'_> {
             );
         }
         if question.change == ChangeKind::UnchangedTexts {
-            self.push_field("changed", "nothing: what was written again is what it was before");
+            self.push_field("changed", "nothing: what was written is the same as before");
         }
         let read = read_commands(run, question);
         match self.layout {

@@ -52,7 +52,7 @@ pub(crate) fn result_text(
         push("why", &row.why);
     }
     for question in asked {
-        push("asks", &format!("{} {}", question.question, asked_text(&row.run, question)));
+        push("asks", &format!("{} {}", question.question, asked_text(question)));
     }
     push("cost", &row.amount().to_text());
     if let Some(base) = &view.base {

@@ -294,6 +294,7 @@ fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
         (UnitState::Waiting, UnitActivity::Halted(standing)) => {
             waiting_word(standing.course()).to_owned()
         }
+        (UnitState::Waiting, _) if !unit.why.is_empty() => unit.why.clone(),
         (UnitState::Waiting, _) => "pending".to_owned(),
         (UnitState::Limited, _) => "rate-limited".to_owned(),
         (UnitState::Asking, _) => return "needs you".to_owned(),

@@ -41,11 +41,11 @@ fn outcome(world: &World, run: &str) -> Value {
 #[test]
 fn what_a_person_has_to_do_something_about_is_asked_and_not_tried_again() {
     for (stream, class, wanted) in [
-        ("no-key", "no_access", &["Not logged in", "Log in"][..]),
+        ("no-key", "no_access", &["The provider refuses access", "Not logged in", "Log in"][..]),
         ("403", "no_access", &["Failed to authenticate", "Log in"]),
-        ("model-404", "no_access", &["issue with the selected model", "forge resume RUN --model"]),
-        ("overflow", "context_overflow", &["Prompt is too long"]),
-        ("max-tokens", "context_overflow", &["response exceeded"]),
+        ("model-404", "no_access", &["issue with the selected model", "or switch model or agent"]),
+        ("overflow", "context_overflow", &["is blocked", "Prompt is too long"]),
+        ("max-tokens", "context_overflow", &["is blocked", "response exceeded"]),
     ] {
         let (world, running) = begins(stream);
         let said = running.end();
@@ -54,7 +54,7 @@ fn what_a_person_has_to_do_something_about_is_asked_and_not_tried_again() {
         let outcome = outcome(&world, &run);
         assert_eq!(outcome["blocked"]["class"], class, "{stream}: {outcome:#}");
         let view = world.view(&run);
-        has(view["asked"][0]["text"].as_str().unwrap(), &[&["is blocked"], wanted].concat());
+        has(view["asked"][0]["text"].as_str().unwrap(), wanted);
         // What is too long is tried once with a stronger model.
         let attempts = if class == "context_overflow" { 2 } else { 1 };
         assert_eq!(view["units"][0]["attempt"], attempts, "{stream}");

@@ -19,15 +19,17 @@ use crate::{
     world::{DONE, Said, WAITS, WRONG, World, finish, has},
 };
 
-const WORK: &str = "[[play]]\nrole = \"worker\"\nrun = \"echo two >> src/a.txt\"\nresult = { summary = \"done\" }\n";
+pub(super) const WORK: &str = "[[play]]\nrole = \"worker\"\nrun = \"echo two >> src/a.txt\"\nresult = { summary = \"done\" }\n";
 
 /// What a Gitea keeps.
 #[derive(Default)]
-struct Kept {
-    pulls: Vec<Value>,
-    comments: Vec<Value>,
+pub(super) struct Kept {
+    pub(super) pulls: Vec<Value>,
+    pub(super) comments: Vec<Value>,
     /// Paths of everything but questions.
-    changes: Vec<String>,
+    pub(super) changes: Vec<String>,
+    /// Called before and after the effect of everything but a question.
+    pub(super) watch: Option<Watch>,
     labels: Vec<Value>,
     /// Answers that are lost after their effect.
     n_lost: usize,
@@ -35,10 +37,19 @@ struct Kept {
     bare: Vec<(&'static str, PathBuf)>,
 }
 
-type Shared = Arc<Mutex<Kept>>;
+type Watch = Box<dyn FnMut(&str, Moment) + Send>;
+
+/// When something is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    Before,
+    After,
+}
+
+pub(super) type Shared = Arc<Mutex<Kept>>;
 
 /// Starts a Gitea with the repository `o/r`. Returns its address without the scheme.
-fn gitea() -> (String, Shared) {
+pub(super) fn gitea() -> (String, Shared) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let name = listener.local_addr().unwrap().to_string();
     let kept = Shared::default();
@@ -62,9 +73,19 @@ fn gitea() -> (String, Shared) {
             let (method, path) =
                 (words.next().unwrap_or_default(), words.next().unwrap_or_default());
             let mut kept = shared.lock().unwrap();
+            let change = (method != "GET").then(|| format!("{method} {path}"));
+            let mut watch = kept.watch.take();
+            let mut tell = |moment| {
+                if let (Some(watch), Some(change)) = (&mut watch, &change) {
+                    watch(change, moment);
+                }
+            };
+            tell(Moment::Before);
             let answer = answer(&mut kept, &own, method, path.trim_start_matches("/api/v1"), &body);
-            if method != "GET" {
-                kept.changes.push(format!("{method} {path}"));
+            tell(Moment::After);
+            kept.watch = watch;
+            if let Some(change) = change {
+                kept.changes.push(change);
                 if kept.n_lost > 0 {
                     kept.n_lost -= 1;
                     continue;
@@ -147,7 +168,7 @@ fn answer(kept: &mut Kept, own: &str, method: &str, path: &str, body: &Value) ->
 }
 
 /// Adds a remote at the host, whose pushes go to a bare repository.
-fn remote(world: &World, host: &str, kept: &Shared, name: &str, owner: &'static str) {
+pub(super) fn remote(world: &World, host: &str, kept: &Shared, name: &str, owner: &'static str) {
     let bare = world.beside(&format!("{name}.git"));
     world.git(&["init", "--quiet", "--bare", bare.to_str().unwrap()]);
     world.git(&["remote", "add", name, &format!("http://{host}/{owner}/r.git")]);
@@ -156,13 +177,13 @@ fn remote(world: &World, host: &str, kept: &Shared, name: &str, owner: &'static 
 }
 
 /// Names the host in the settings of the person, with more settings.
-fn name_host(world: &World, host: &str, more: &str) {
+pub(super) fn name_host(world: &World, host: &str, more: &str) {
     let file = world.user_file();
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(file, format!("[hosts]\ngitea = [\"{host}\"]\n{more}")).unwrap();
 }
 
-fn forge(world: &World, args: &[&str]) -> Said {
+pub(super) fn forge(world: &World, args: &[&str]) -> Said {
     finish(world.command(args).env("GITEA_TOKEN", "a-token-of-mine-4711"))
 }
 

@@ -187,7 +187,7 @@ fn an_issue_is_the_request_and_its_points_are_the_effort() {
         assert!([DONE, WAITS].contains(&said.code), "{said}");
         let start = start_of(&world);
         assert_eq!(start["params"]["effort"], effort, "{points}");
-        assert_eq!(start["params"]["source"], "jira");
+        assert_eq!(start["params"]["source"], "text", "nobody asked for a comment there");
         assert_eq!(start["source"], "https://h.net/browse/AB-7");
         assert_eq!(
             start["request"],

@@ -221,9 +221,12 @@ fn a_run_that_is_not_done_is_not_merged() {
     world.scenario(crate::world::CONTENT);
     assert_eq!(world.run("draft", &[]).code, WAITS);
     let run = world.latest();
-    for command in ["merge", "pr"] {
+    for (command, none) in [
+        ("merge", "no run has a result to merge"),
+        ("pr", "no run has a result for a pull request"),
+    ] {
         has(&world.refused(&[command, &run]), &["is not done (needs you)", "help: forge attach"]);
-        has(&world.refused(&[command]), &["no run has a result to merge", "help: forge status"]);
+        has(&world.refused(&[command]), &[none, "help: forge status"]);
     }
 }
 

@@ -161,6 +161,11 @@ impl Run {
         self.marks.get(mark).copied()
     }
 
+    /// Effects that must happen once, by their marks.
+    pub fn marks(&self) -> impl Iterator<Item = (&str, EffectMark)> {
+        self.marks.iter().map(|(mark, state)| (mark.as_str(), *state))
+    }
+
     /// Returns the items of a list, as seen from a unit: the nearest one on the way out.
     pub fn items(&self, unit: &UnitId, list: &str) -> Option<&[Item]> {
         let mut scope = Some(unit.scope.clone());

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Effect, Time,
     event::{End, Hold},
-    flow::Stage,
+    flow::{Delivery, Stage, Work},
     id::{Scope, UnitId},
     money::Money,
     path_claims::{PathClaim, claims},
@@ -95,6 +95,9 @@ pub struct RunRow {
     /// The branch of its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The address of the pull request that the run opened itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_request: Option<String>,
     /// The first open question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
@@ -172,9 +175,10 @@ impl RunRow {
             doubt: doubt(run).filter(|_| standing == Standing::Done),
             stage: stage(run),
             branch: run.branch().map(str::to_owned),
-            asks: asks(run).map(|asked| with_run_named(&asked, id)),
+            pull_request: pull_request(run),
+            asks: asks(run),
             until: limit.as_ref().map(|(until, _)| *until),
-            why: with_run_named(&limit.map_or_else(|| why(run), |(_, what)| what), id),
+            why: limit.map_or_else(|| why(run), |(_, what)| what),
             questions: match run.phase() {
                 // Nobody has to answer any more.
                 Phase::Over(_) => 0,
@@ -201,6 +205,18 @@ impl RunRow {
         let (known, estimated) = (self.spent, self.estimated);
         Amount { known, estimated, unknown_calls: self.unknown_costs }
     }
+}
+
+/// Returns the address of the pull request that a run opened. Its text is a file, which has none.
+fn pull_request(run: &Run) -> Option<String> {
+    let mut done = run.history().done.iter().rev();
+    let opened = done.find(|done| {
+        let unit = &done.attempt.unit;
+        let work = run.has(unit).then(|| &run.stage(unit).work);
+        work == Some(&Work::Deliver { what: Delivery::PullRequest })
+            && done.reference.contains("://")
+    });
+    opened.map(|opened| opened.reference.clone())
 }
 
 /// Returns the first stage that is not finished.
@@ -253,12 +269,6 @@ fn title(request: &str) -> String {
     }
     let cut: String = line.chars().take(TITLE_CHARS_MAX - 1).collect();
     format!("{}…", cut.trim_end())
-}
-
-/// Returns a sentence with the run's own id in the command that names none.
-pub fn with_run_named(text: &str, id: &str) -> String {
-    let short = id.rsplit('-').next().unwrap_or(id);
-    text.replace("forge resume RUN", &format!("forge resume {short}"))
 }
 
 fn why(run: &Run) -> String {

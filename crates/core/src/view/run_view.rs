@@ -8,8 +8,9 @@ use crate::{
     event::{Answer, Choice, Event, FailureKind, Question, QuestionReason, Record},
     flow::{Check, Gate, Stage, Work},
     id::{CallId, Scope, UnitId, gate_does},
+    item::Item,
     money::Money,
-    run::{PathsState, Phase, ReviewTally, Run, State, TableStatus, Unit},
+    run::{PathsState, Phase, ReviewTally, Run, State, Table, TableOpened, TableStatus, Unit},
     verdict::{Finding, Shown, VerdictWord},
 };
 
@@ -306,8 +307,12 @@ impl UnitView {
 impl RunView {
     /// Returns all of one run.
     pub fn new(id: &str, run: &Run) -> Self {
-        let units = run.units();
-        let units = units.iter().map(|(id, stage, unit)| {
+        let waiting = Unit::default();
+        let mut all = Vec::new();
+        if run.is_started() {
+            collect(&Scope::root(), run.table(&Scope::root()), &waiting, &mut all);
+        }
+        let units = all.into_iter().map(|ShownUnit { id, stage, unit, waits }| {
             let gate = if let State::Judging { gate, .. } = unit.state {
                 stage.gates.get(gate).map(|gate| gate.name.clone())
             } else if let State::Asking { question } = unit.state {
@@ -319,7 +324,7 @@ impl RunView {
                 unit: id.to_string(),
                 phase: stage.phase.clone(),
                 depth: u32::try_from(id.scope.steps().count()).unwrap_or(u32::MAX),
-                title: title(run, &id.scope),
+                title: waits.map_or_else(|| title(run, &id.scope), |item| item.title.clone()),
                 state: unit_state(run, unit),
                 gate,
                 attempt: unit.attempt,
@@ -331,7 +336,9 @@ impl RunView {
                     PathsState::Taken { what } => what.clone(),
                     _ if is_limited(run, unit) => unit.waits_for.clone(),
                     PathsState::Unclaimed | PathsState::Wanted | PathsState::Claimed => {
-                        String::new()
+                        let after = waits.map(|item| item.after.join(", "));
+                        let after = after.filter(|after| !after.is_empty());
+                        after.map(|after| format!("waits for {after}")).unwrap_or_default()
                     }
                 },
                 spent: unit.spent,
@@ -367,6 +374,43 @@ impl RunView {
                 }
             },
             units,
+        }
+    }
+}
+
+/// The most items of a list of which those are named that have not begun.
+const WAITING_MAX: usize = 20;
+
+/// A unit of the view, with its item if that has not begun.
+struct ShownUnit<'a> {
+    id: UnitId,
+    stage: &'a Stage,
+    unit: &'a Unit,
+    waits: Option<&'a Item>,
+}
+
+/// Collects the units of a table, and for each item that has not begun its first one. Of long lists the count is enough.
+fn collect<'a>(
+    scope: &Scope,
+    (stages, table): (&'a [Stage], &'a Table),
+    waiting: &'a Unit,
+    all: &mut Vec<ShownUnit<'a>>,
+) {
+    for (stage, unit) in stages.iter().zip(&table.units) {
+        let id = scope.unit(&stage.name);
+        let is_each = matches!(stage.work, Work::Each { .. });
+        let names_waiting = is_each && unit.inner.len() <= WAITING_MAX;
+        all.push(ShownUnit { id: id.clone(), stage, unit, waits: None });
+        for (item, inner) in unit.inner.members() {
+            let scope = id.item(&item.id);
+            match (inner.opened, stage.inner().first()) {
+                (TableOpened::Yes, _) => collect(&scope, (stage.inner(), inner), waiting, all),
+                (TableOpened::NotYet, Some(first)) if names_waiting => {
+                    let id = scope.unit(&first.name);
+                    all.push(ShownUnit { id, stage: first, unit: waiting, waits: Some(item) });
+                }
+                (TableOpened::NotYet, _) => {}
+            }
         }
     }
 }

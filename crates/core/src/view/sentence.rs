@@ -363,7 +363,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
                 }
             }
         }
-        Event::EndingKeyAdded { .. } => "a process runs it from here on".to_owned(),
+        Event::EndingKeyAdded { .. } => "a process drives the run from here on".to_owned(),
         Event::EffectIntended { mark, .. } => format!("starting {mark}"),
         Event::EffectDone { mark, reference, .. } => format!("completed {mark}: {reference}"),
         Event::RunEnded { end } => match end {
@@ -522,13 +522,17 @@ pub fn capitalized(text: &str) -> String {
 /// Returns what stands in the way, and what a person can do about it.
 fn blocked(class: BlockerClass, gate: &str, what: &str) -> String {
     let who = if gate.is_empty() { "The work".to_owned() } else { format!("`{gate}`") };
-    if class != BlockerClass::NoAccess {
-        return format!("{who} is blocked: {what}. What now?");
+    match class {
+        BlockerClass::NoAccess => format!(
+            "The provider refuses access: {what}. Log in and retry, or switch model or agent. What now?"
+        ),
+        BlockerClass::ContextOverflow
+        | BlockerClass::ScopeExceeded
+        | BlockerClass::ModelRefusal
+        | BlockerClass::ToolingFailure
+        | BlockerClass::ExternalDependency
+        | BlockerClass::Unknown => format!("{who} is blocked: {what}. What now?"),
     }
-    format!(
-        "{who} is blocked, because the provider refuses access: {what}. Log in, then retry; or change the \
-         model or agent with `forge resume RUN --model MODEL` or `--agent NAME`. What now?"
-    )
 }
 
 /// Returns when a limit is over, and which one it is.

@@ -132,7 +132,7 @@ fn an_agent_that_is_not_let_in_is_asked_about_at_once_with_what_to_do() {
     let blocked = forge_core::event::Outcome::Blocked { class, what };
     let mut world = World::small(ASKED).outcome("write#1", blocked).played();
     world.says("write#1 blocked: not logged in.");
-    world.says("Q1 asks about write: The work is blocked, because the provider refuses access: not logged in. Log in, then retry; or change the model or agent with `forge resume RUN --model MODEL` or `--agent NAME`. What now?");
+    world.says("Q1 asks about write: The provider refuses access: not logged in. Log in and retry, or switch model or agent. What now?");
     assert_eq!(world.options(1), [Choice::Retry, Choice::Revise, Choice::GiveUp]);
     assert_eq!(world.unit("write").misses, 0, "it is nobody's fault");
     world.say(1, Answer::Retry, "");

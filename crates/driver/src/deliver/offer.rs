@@ -1,5 +1,5 @@
 //! The result of a run is offered: title, text, branch, commit and evidence, as a record in
-//! `runs/RUN/delivery/NNN`. Hosts come later, and get the same text.
+//! `runs/RUN/delivery/NNN`. A host gets the same text: in the run, or later by `forge pr`.
 //!
 //! What is about to happen is journaled first, with a mark that says which commit of which unit is
 //! meant. Whoever comes after a crash finds the mark in the record, and makes nothing twice.
@@ -20,6 +20,7 @@ use forge_core::{
     run::EffectMark,
     verdict::BlockerClass,
 };
+use forge_project::settings::DeliveryTime;
 use forge_store::{
     atomic_file::replace_synced_on,
     disk::{Disk, SyncPoint},
@@ -34,7 +35,7 @@ use crate::{
         types::{Offer, title},
     },
     layout::Home,
-    plan::{Pending, Plan},
+    plan::{Pending, Plan, step::OutsideEffect},
 };
 
 /// The most bytes of a record.
@@ -58,9 +59,17 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         None | Some(EffectMark::Intended) => {}
         Some(EffectMark::Done) => {
             let summary = match found(context.disk, &context.home.run(context.id), &mark)? {
-                Some(_) => {
-                    "the text of the pull request is ready; open it with forge pr".to_owned()
-                }
+                Some(_) => match context.frozen.opens {
+                    DeliveryTime::OnRequest => {
+                        "the text of the pull request is ready; open it with forge pr".to_owned()
+                    }
+                    DeliveryTime::AtEnd => {
+                        let commit = head.to_owned();
+                        plan.outside(&mark, OutsideEffect::Push { commit })?;
+                        plan.outside(&mark, OutsideEffect::PullRequest)?;
+                        "the pull request is open".to_owned()
+                    }
+                },
                 None => "delivered before this run was rewound".to_owned(),
             };
             return Ok(plan.delivered(Receipt { summary, ..Receipt::from_spent(Spent::NOTHING) }));

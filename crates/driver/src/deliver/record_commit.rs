@@ -6,6 +6,9 @@
 //! knows nothing: the head that it names is the one below it, and the events end with the last one
 //! before it.
 //!
+//! Where the run has opened its pull request, this commit is pushed, too, before the run is done, and the pull request is
+//! brought up to date with the summary.
+//!
 //! Invariant: the code tree is the same before and after.
 
 use forge_core::{
@@ -21,7 +24,10 @@ use forge_workspace::{AttachRecord, AttachedRecord, Operation, OperationResult, 
 
 use crate::{
     Error,
-    plan::{Pending, Plan, step::OnStop},
+    plan::{
+        Pending, Plan,
+        step::{OnStop, OutsideEffect},
+    },
     projection::StateFile,
     run_id::short_id,
     secrets::NO_SECRET,
@@ -37,8 +43,18 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     match context.frozen.kept {
         RunRecord::All | RunRecord::Summary => {}
         RunRecord::Nothing => {
+            if plan.has_opened() {
+                plan.outside(&mark(plan, head), OutsideEffect::PullRequest)?;
+            }
             return Ok(plan
                 .nothing_delivered("nothing of the run is committed: `land.record` is \"none\""));
+        }
+    }
+    // What may be at the remote is not made a second time.
+    for commit in plan.pushed_before() {
+        if context.code.is_ancestor(head, commit).map_err(Error::from)? {
+            let tree = context.code.code_tree(commit).map_err(Error::from)?;
+            return deliver(plan, commit.to_owned(), tree);
         }
     }
     let made = plan.operation("attach", OnStop::Cancel, || order(plan, head))?;
@@ -56,9 +72,23 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         // Something landed meanwhile: the next attempt begins with that.
         return Err(plan.interrupted());
     }
+    deliver(plan, commit, tree)
+}
+
+/// Pushes the commit and brings the pull request up to date, where the run has opened one.
+fn deliver(plan: &Plan<'_>, commit: String, tree: String) -> Result<Report, Pending> {
+    if plan.has_opened() {
+        let of = mark(plan, &commit);
+        plan.outside(&of, OutsideEffect::Push { commit: commit.clone() })?;
+        plan.outside(&of, OutsideEffect::PullRequest)?;
+    }
     let head = Some(commit.clone());
     let (commit, tree) = (Some(commit), Some(tree));
     Ok(plan.delivered(Receipt { commit, tree, head, ..Receipt::from_spent(Spent::NOTHING) }))
+}
+
+fn mark(plan: &Plan<'_>, commit: &str) -> String {
+    format!("{}@{commit}", plan.call.unit())
 }
 
 fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Error> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use forge_agents::Earlier;
 use forge_project::settings::PassedVariables;
 use forge_workspace::Operation;
+use serde::{Deserialize, Serialize};
 
 /// One thing to do under a keeper.
 pub struct Step {
@@ -44,6 +45,43 @@ pub enum StepKind {
     },
     /// Work on a checkout.
     Operation(Box<Operation>),
+    /// Something that others see.
+    Outside(OutsideOrder),
+}
+
+/// Argument 1 of the program that acts outside (`api/src/outside.rs`), with the files of the order and of the answer behind it.
+pub const OUTSIDE: &str = "__outside";
+
+/// Something to do outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutsideOrder {
+    pub run: String,
+    pub what: OutsideEffect,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutsideEffect {
+    /// A commit becomes the run's branch at the remote.
+    Push { commit: String },
+    /// The pull request is opened, or updated.
+    PullRequest,
+    /// The summary becomes a comment at the issue, or the one that is there is updated.
+    Comment,
+}
+
+/// The answer: done, or why not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutsideAnswer {
+    Done {
+        /// Where it is.
+        reference: String,
+        /// Flaws that stop nothing.
+        notes: Vec<String>,
+    },
+    /// Why not, and what can be done.
+    Refused { what: String },
 }
 
 /// Whether a step is done even in a run that was stopped meanwhile.

@@ -61,6 +61,22 @@ pub fn own_environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| !is_left_out(name)).collect()
 }
 
+/// What a push and a host get: all that the person has, but what says which repository is meant. Nobody is there to type a
+/// password.
+pub fn outside_environment() -> Vec<(OsString, OsString)> {
+    const REPOSITORY: [&str; 6] = [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_COMMON_DIR",
+        "GIT_PREFIX",
+    ];
+    let is_left_out = |name: &OsString| REPOSITORY.iter().any(|left| name == left);
+    let no_prompt = ("GIT_TERMINAL_PROMPT".into(), "0".into());
+    std::env::vars_os().filter(|(name, _)| !is_left_out(name)).chain([no_prompt]).collect()
+}
+
 /// What commands of the project get: code that an agent wrote runs in them.
 pub fn command_environment(pass: &PassedVariables) -> Vec<(OsString, OsString)> {
     let mut env = own_environment();

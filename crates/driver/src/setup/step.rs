@@ -1,11 +1,15 @@
 //! What a call is given: its folder with brief and inbox, the program, the environment, limits.
 
-use std::{ffi::OsString, io, path::Path};
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
 
 use forge_core::{Run, id::CallId, run::CallKind};
 use forge_keeper::{AttemptFolder, CallVariables, ROOM_BYTES_MIN, Spec, StepLimits};
 use forge_project::settings::SecretsTable;
-use forge_store::disk::Disk;
+use forge_store::{atomic_file::replace_on, disk::Disk};
 use forge_workspace::Operation;
 
 use crate::{
@@ -13,10 +17,10 @@ use crate::{
     context::RunContext,
     executor::CheckoutJob,
     plan::{
-        step::{Step, StepKind},
-        workspace_worker::{worker_argv, write_order},
+        step::{OUTSIDE, Step, StepKind},
+        workspace_worker::{made_file, order_file, worker_argv, write_order},
     },
-    setup::environment::{command_environment, own_environment, shell, spec},
+    setup::environment::{command_environment, outside_environment, own_environment, shell, spec},
 };
 
 impl RunContext<'_> {
@@ -39,6 +43,16 @@ impl RunContext<'_> {
                 untold(spec(call.to_string(), shell(line.clone()), dir.clone(), *limits)),
                 command_environment(pass),
             ),
+            (StepKind::Outside(_), _) => {
+                let folder = AttemptFolder::at(path.clone());
+                let file = |path: PathBuf| path.to_string_lossy().into_owned();
+                let files = [order_file(&folder), made_file(&folder)].map(file);
+                let argv = [&[own, OUTSIDE.to_owned()][..], &files].concat();
+                let repository = &self.home.repository;
+                let dir = repository.top.as_ref().unwrap_or(&repository.common_dir).clone();
+                let limits = StepLimits { silence_ms: 0, ..self.limits() };
+                (untold(spec(call.to_string(), argv, dir, limits)), outside_environment())
+            }
             (StepKind::Operation(order), _) => {
                 let folder = AttemptFolder::at(path.clone());
                 let secrets = self.secrets_for(run, order);
@@ -70,6 +84,11 @@ impl RunContext<'_> {
             StepKind::Operation(order) => {
                 write_order(self.disk, &folder, order)
                     .map_err(|error| Error::file(path, &error))?;
+            }
+            StepKind::Outside(order) => {
+                let bytes = serde_json::to_vec(order).expect("an order can be written");
+                let to = order_file(&folder);
+                replace_on(self.disk, &to, &bytes).map_err(|error| Error::file(&to, &error))?;
             }
             StepKind::Shell { .. } => {}
         }

@@ -170,7 +170,7 @@ fn words_that_are_not_an_address_are_a_request() {
 }
 
 #[test]
-fn a_key_counts_only_where_a_tracker_of_keys_is_set_up() {
+fn a_key_is_of_the_tracker_that_is_set_up_and_no_request_where_there_is_none() {
     let (jira, linear) = (KeyTracker::Jira, KeyTracker::Linear);
     let parse = |with_token: &[KeyTracker], key_tracker, jira: Option<&str>| {
         let jira = jira.map(str::to_owned);
@@ -184,7 +184,9 @@ fn a_key_counts_only_where_a_tracker_of_keys_is_set_up() {
     let at_linear = Some(Ok("https://linear.app/issue/ENG-12".to_owned()));
     let both = Some(Err("`ENG-12` could be an issue of Jira or of Linear".to_owned()));
     let nowhere = Some(Err("`ENG-12` is an issue of Jira, whose address is not known".to_owned()));
-    assert_eq!(parse(&[], None, None), None);
+    let neither =
+        "`ENG-12` looks like an issue of Jira or Linear, but there is a token for neither";
+    assert_eq!(parse(&[], None, None), Some(Err(neither.to_owned())));
     assert_eq!(parse(&[], None, site), at_jira);
     assert_eq!(parse(&[jira], None, site), at_jira);
     assert_eq!(parse(&[jira], None, None), nowhere);

@@ -187,7 +187,8 @@ pub(crate) fn attempt_named_by(pid: i32) -> Option<String> {
     kept_folder(pid).or_else(|| marked_folder(pid))
 }
 
-fn is_keeper(pid: i32) -> bool {
+/// Whether a process runs our own program as a keeper, by its argument 1.
+pub(crate) fn is_keeper(pid: i32) -> bool {
     is_run_as(pid, KEEP)
 }
 

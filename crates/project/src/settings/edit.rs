@@ -19,7 +19,7 @@ use super::{
     keys::SettingKey,
     layers::{Layer, LayeredSettings},
     read_value::from_words,
-    resolve::Settings,
+    resolve::{Settings, is_personal},
     sources::{FILE, LOCAL_FILE, SourceFile, Sources, USER_FILE},
     toml_text::{changed, table_at},
     values::Value,
@@ -86,6 +86,12 @@ impl EditedFile {
     pub fn set(&self, key: &str, words: &str) -> Result<SettingChange, Error> {
         refuse_agents()?;
         let key = SettingKey::parse(key)?;
+        if is_personal(&key.path) && self.layer == Layer::Repo {
+            let what = format!("{} is a personal setting, so {FILE} cannot have it", key.path);
+            let words = if words.contains(char::is_whitespace) { "VALUE" } else { words };
+            let next = format!("forge config set --local {} {words}", key.path);
+            return Err(Error::usage(what, next));
+        }
         let value = from_words(&key, words).map_err(|flaw| {
             Error::usage(flaw.what, format!("forge config explain {}", key.path))
         })?;
@@ -160,7 +166,8 @@ impl EditedFile {
             Some(value) if names_agent => {
                 settings.check_agent(value.to_string().trim_matches('"'), &key.path)
             }
-            Some(_) | None => Ok(()),
+            Some(_) => settings.refuse_misspelt_agent(key),
+            None => Ok(()),
         }
     }
 }
@@ -430,6 +437,7 @@ mod tests {
             ("", "agents.mine.command", "[]", "agents.mine.command: it is empty; expected"),
             ("", "agent", "mine", "line 1: unknown agent `mine`"),
             ("", "workspace.root", "../x", "is a personal setting"),
+            ("", "agents.cluade.model", "x", "unknown agent `cluade`; did you mean `claude`?"),
         ] {
             fs::write(&path, text).unwrap();
             let trouble = file(&path).set(key, words).unwrap_err();

@@ -15,6 +15,7 @@ use forge_agents::{AgentKind, models::ModelList, registry};
 use forge_core::routing::{Hints, Routing, Tier};
 
 use super::{
+    keys::SettingKey,
     layers::{Layer, LayeredSettings, SaidRow},
     sources::{LOCAL_FILE, LocalFile, Sources},
     types::{AgentKeys, AgentTable, FlowModels, Reviewer, SettingValues},
@@ -79,7 +80,7 @@ impl Settings {
                 return Err(Error::usage(
                     format!(
                         "{}: {path} is a personal setting, not one of a repository",
-                        winner.place
+                        winner.to_beginning()
                     ),
                     format!("remove it there, and put it into {LOCAL_FILE}"),
                 ));
@@ -310,6 +311,25 @@ impl Settings {
         }
     }
 
+    /// Refuses a key of an agent that nothing starts and whose name is nearly that of another one.
+    pub(super) fn refuse_misspelt_agent(&self, key: &SettingKey) -> Result<(), Error> {
+        let ["agents", name, word] = key.path.split('.').collect::<Vec<&str>>()[..] else {
+            return Ok(());
+        };
+        let starts = |name: &str| {
+            let table = self.agents.get(name);
+            table.is_some_and(|table| table.command.is_some() || table.like.needs_no_command())
+        };
+        let others = self.agents.keys().map(String::as_str).filter(|name| starts(name));
+        match nearest(name, others) {
+            Some(near) if !starts(name) => Err(Error::usage(
+                format!("unknown agent `{name}`; did you mean `{near}`?"),
+                format!("forge config set agents.{near}.{word} VALUE"),
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// Refuses a person's relative program without a checkout from which it was meant: in the agent's
     /// checkout it would be a program of the repository, which nobody approved.
     fn check_program(&self, name: &str, key: &str, command: &[String]) -> Result<(), Error> {
@@ -329,7 +349,8 @@ impl Settings {
 /// Returns true if only a person may set a key.
 pub(super) fn is_personal(path: &str) -> bool {
     let tables = ["accounts.", "hosts.", "push."];
-    path == "workspace.root" || tables.iter().any(|table| path.starts_with(table))
+    let keys = ["workspace.root", "pull_request.open", "pull_request.comment"];
+    keys.contains(&path) || tables.iter().any(|table| path.starts_with(table))
 }
 
 /// Returns true if a program is a path from somewhere, and not a name that is looked for.

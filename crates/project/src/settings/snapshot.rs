@@ -16,8 +16,8 @@ use super::{
     glob::PathGlobs,
     resolve::Settings,
     types::{
-        AgentTable, Claims, FinalCheckout, FlowModels, Reviewer, RunRecord, SecretSettings,
-        TierTable,
+        AgentTable, Claims, DeliveryTime, FinalCheckout, FlowModels, Reviewer, RunRecord,
+        SecretSettings, TierTable,
     },
     values::{PriceLine, fill_branch, to_strings},
 };
@@ -94,6 +94,12 @@ pub struct Frozen {
     /// How many percent of an account's limit are used before the next account takes over.
     #[serde(default = "handoff_threshold")]
     pub handoff_threshold: u32,
+    /// Whether the run opens its pull request itself.
+    #[serde(default, skip_serializing_if = "DeliveryTime::is_on_request")]
+    pub opens: DeliveryTime,
+    /// Whether the run writes its summary at the issue that it came from.
+    #[serde(default, skip_serializing_if = "DeliveryTime::is_on_request")]
+    pub comments: DeliveryTime,
 }
 
 /// Settings about secrets.
@@ -386,6 +392,8 @@ impl Settings {
             reviewers: Vec::new(),
             prices: self.prices.iter().map(PriceLine::price).collect(),
             handoff_threshold: self.limits.handoff_threshold.into(),
+            opens: self.pull_request.open,
+            comments: self.pull_request.comment,
         }
     }
 

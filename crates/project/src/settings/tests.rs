@@ -392,6 +392,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("hosts.gitea", &["[]", "[\"a\", \"b.c\"]"]),
     ("hosts.jira", &["https://jira.example.com", "http://127.0.0.1:80/jira"]),
     ("hosts.keys", &["jira", "linear"]),
+    ("pull_request.open", &["on-request", "at-end"]),
+    ("pull_request.comment", &["on-request", "at-end"]),
     ("pull_request.draft", &["never", "open-notes", "always"]),
     ("pull_request.labels", &["[]", "[\"by forge\", \"x\"]"]),
     ("pull_request.reviewers", &["[]", "[\"ada\", \"corp/core\"]"]),
@@ -537,7 +539,7 @@ fn where_checkouts_lie_is_not_for_a_repository_to_say() {
     let trouble = read("[workspace]\nroot = \"../checkouts\"\n").unwrap_err();
     assert_eq!(
         trouble.what,
-        "forge.toml:2: workspace.root is a personal setting, not one of a repository"
+        "forge.toml, line 2: workspace.root is a personal setting, not one of a repository"
     );
     assert!(trouble.next.unwrap().contains("forge.local.toml"));
 }

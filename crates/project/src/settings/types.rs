@@ -275,6 +275,10 @@ pub struct HostSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub struct PullRequestSettings {
+    /// Who opens the pull request: you with `forge pr`, or the run at its end; only in forge.local.toml or your own settings.
+    pub open: DeliveryTime,
+    /// Whether the run then writes its summary at its issue; only in forge.local.toml or your own settings.
+    pub comment: DeliveryTime,
     /// When a pull request is opened as a draft.
     pub draft: DraftRule,
     /// The labels that a pull request is opened with.
@@ -293,6 +297,22 @@ pub struct PullRequestSettings {
 pub struct PushSettings {
     /// The remote that `forge pr` pushes to, such as your fork; only in forge.local.toml or your own settings.
     pub remote: Option<RemoteName>,
+}
+
+/// When something of a run goes to its host: when you ask for it, or at the end of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeliveryTime {
+    #[default]
+    OnRequest,
+    AtEnd,
+}
+
+impl DeliveryTime {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    pub(super) fn is_on_request(&self) -> bool {
+        *self == Self::OnRequest
+    }
 }
 
 /// When a pull request is opened as a draft: never, while the run has open findings, or always.
@@ -577,6 +597,8 @@ impl Default for NotifySettings {
 impl Default for PullRequestSettings {
     fn default() -> Self {
         Self {
+            open: DeliveryTime::default(),
+            comment: DeliveryTime::default(),
             draft: DraftRule::default(),
             labels: Vec::new(),
             reviewers: Vec::new(),

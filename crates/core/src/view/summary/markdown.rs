@@ -182,8 +182,10 @@ fn result(view: &SummaryView, text: &mut String) {
     for delivery in &view.deliveries {
         let what = delivery.what.replace('-', " ");
         match (delivery.state, delivery.reference.as_str()) {
-            // Its reference is a file that only Forge has.
-            (DeliveryState::Delivered, _) if delivery.what == Delivery::PullRequest.as_str() => {
+            // A reference without an address is a file that only Forge has.
+            (DeliveryState::Delivered, file)
+                if !file.contains("://") && delivery.what == Delivery::PullRequest.as_str() =>
+            {
                 line!(text, "- {what}: its text is ready; open it with `forge pr {}`", id(view));
             }
             (DeliveryState::Delivered, "") => line!(text, "- {what}: delivered"),
