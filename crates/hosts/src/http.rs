@@ -63,6 +63,8 @@ pub(crate) enum HttpMethod {
     Put,
     /// Sets a part of something. Sent twice, it is the same.
     Patch,
+    /// Takes something away. Sent twice, it is gone.
+    Delete,
 }
 
 /// A request to a host.
@@ -91,13 +93,14 @@ impl HttpMethod {
             Self::Query | Self::Post => "POST",
             Self::Put => "PUT",
             Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
         }
     }
 
     /// Says whether a request may be sent again when it is not known whether it did something.
     const fn can_be_repeated(self) -> bool {
         match self {
-            Self::Get | Self::Query | Self::Put | Self::Patch => true,
+            Self::Get | Self::Query | Self::Put | Self::Patch | Self::Delete => true,
             Self::Post => false,
         }
     }
@@ -256,7 +259,9 @@ impl Http {
                 HttpMethod::Get => {}
                 HttpMethod::Query => return Err(unexpected("it redirects what was posted")),
                 // What a redirect means for a change is said where it is known what was changed.
-                HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch => return Ok(response),
+                HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch | HttpMethod::Delete => {
+                    return Ok(response);
+                }
             }
             let next = WebOrigin::follow(&url, location)
                 .ok_or_else(|| unexpected("it redirects to what is not a web address"))?;
@@ -285,7 +290,10 @@ impl Http {
                 let request = request.header("content-type", "application/json");
                 request.body(body).map_err(ureq::Error::from).and_then(|all| self.agent.run(all))
             }
-            None => request.body(()).map_err(ureq::Error::from).and_then(|all| self.agent.run(all)),
+            None => {
+                let request = request.method(call.method.verb());
+                request.body(()).map_err(ureq::Error::from).and_then(|all| self.agent.run(all))
+            }
         };
         let mut answer = answer.map_err(|error| trouble(&error))?;
         let body = answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();

@@ -180,6 +180,16 @@ impl<'a> PullRequests<'a> {
         }
     }
 
+    /// Closes a pull request that is open and has this mark. Returns it as it is then.
+    pub fn close(&self, number: u64, mark: &TextMark) -> Result<HostedPullRequest, HostError> {
+        let found = self.get(number)?;
+        if !found.is_open() || !mark.is_in(&found.body) {
+            return Ok(found);
+        }
+        self.api.close(&self.client, self.project(), number)?;
+        Ok(HostedPullRequest { state: PullRequestState::Closed, ..found })
+    }
+
     fn update(
         &self,
         found: HostedPullRequest,

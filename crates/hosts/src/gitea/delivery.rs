@@ -139,4 +139,8 @@ impl PullRequestApi for GiteaDelivery {
         let body = json!({"Do": method.as_str(), "head_commit_id": found.head_commit});
         merge_answer(client.change(HttpMethod::Post, &path, &body)?, found)
     }
+
+    fn close(&self, client: &Client<'_>, project: &str, n: u64) -> Result<(), HostError> {
+        patch_pull_request(client, project, n, &json!({"state": "closed"})).map(|_| ())
+    }
 }

@@ -269,6 +269,25 @@ fn what_is_in_the_way_of_a_merge_is_said() {
     assert!(error.what().ends_with("does not merge by rebase"), "{error}");
 }
 
+#[test]
+fn only_an_open_pull_request_with_the_mark_is_closed_and_once() {
+    for kind in HOSTS {
+        let (host, kept) = start(kind, Kept::default());
+        offer(&host, kind, "o/r", &text("One", PullRequestForm::Ready)).unwrap();
+        let close = || with(&host, kind, |all| all.close(1, &mark())).unwrap().state;
+        let bodies = ["body", "description"].map(|key| kept.lock().unwrap().pulls[0][key].take());
+        assert!(matches!(close(), PullRequestState::Open { .. }), "{kind:?}: it is another's");
+        for (key, body) in ["body", "description"].into_iter().zip(bodies) {
+            kept.lock().unwrap().pulls[0][key] = body;
+        }
+        kept.lock().unwrap().refusal = Some(Reply::new(503, ""));
+        assert_eq!((close(), close()), (PullRequestState::Closed, PullRequestState::Closed));
+        assert_eq!(kept.lock().unwrap().pulls[0]["state"], "closed");
+        let changes = host.asked().into_iter().filter(|asked| asked.body.contains("close"));
+        assert_eq!(changes.count(), 2, "{kind:?}: one was refused");
+    }
+}
+
 /// Offers to a GitHub that refuses the creation like this.
 fn refused(reply: Reply) -> HostError {
     let (host, kept) = start(Kind::GitHub, Kept { refusal: Some(reply), ..Kept::default() });
