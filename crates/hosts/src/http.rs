@@ -276,7 +276,7 @@ impl Http {
 
     fn send(&self, call: &HttpCall<'_>, url: &str) -> Result<Response, HostError> {
         let trouble = |error: &ureq::Error| self.trouble(&host_of(url), error);
-        let mut request = Request::builder().uri(url);
+        let mut request = Request::builder().method(call.method.verb()).uri(url);
         for (name, value) in call.headers {
             request = request.header(*name, *value);
         }
@@ -286,14 +286,10 @@ impl Http {
         }
         let answer = match call.body {
             Some(body) => {
-                let request = request.method(call.method.verb());
                 let request = request.header("content-type", "application/json");
                 request.body(body).map_err(ureq::Error::from).and_then(|all| self.agent.run(all))
             }
-            None => {
-                let request = request.method(call.method.verb());
-                request.body(()).map_err(ureq::Error::from).and_then(|all| self.agent.run(all))
-            }
+            None => request.body(()).map_err(ureq::Error::from).and_then(|all| self.agent.run(all)),
         };
         let mut answer = answer.map_err(|error| trouble(&error))?;
         let body = answer.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();

@@ -161,6 +161,7 @@ pub(super) fn execute(words: &[String]) -> Result<(), Error> {
     if status.success() { Ok(()) } else { Err(failed("failed; see above".to_owned())) }
 }
 
-fn line(words: &[String]) -> String {
+/// Formats a command to be pasted into a shell.
+pub(super) fn line(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(" ")
 }

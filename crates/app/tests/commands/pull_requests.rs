@@ -19,26 +19,28 @@ use crate::{
     world::{DONE, Said, WAITS, WRONG, World, finish, has},
 };
 
-const WORK: &str = "[[play]]\nrole = \"worker\"\nrun = \"echo two >> src/a.txt\"\nresult = { summary = \"done\" }\n";
+pub(crate) const WORK: &str = "[[play]]\nrole = \"worker\"\nrun = \"echo two >> src/a.txt\"\nresult = { summary = \"done\" }\n";
 
 /// What a Gitea keeps.
 #[derive(Default)]
-struct Kept {
-    pulls: Vec<Value>,
-    comments: Vec<Value>,
+pub(crate) struct Kept {
+    pub(crate) pulls: Vec<Value>,
+    pub(crate) comments: Vec<Value>,
     /// Paths of everything but questions.
-    changes: Vec<String>,
+    pub(crate) changes: Vec<String>,
     labels: Vec<Value>,
     /// Answers that are lost after their effect.
-    n_lost: usize,
+    pub(crate) n_lost: usize,
+    /// Changes that the host fails to do.
+    pub(crate) n_failing: usize,
     /// Bare repositories by the owner of the branch.
     bare: Vec<(&'static str, PathBuf)>,
 }
 
-type Shared = Arc<Mutex<Kept>>;
+pub(crate) type Shared = Arc<Mutex<Kept>>;
 
 /// Starts a Gitea with the repository `o/r`. Returns its address without the scheme.
-fn gitea() -> (String, Shared) {
+pub(crate) fn gitea() -> (String, Shared) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let name = listener.local_addr().unwrap().to_string();
     let kept = Shared::default();
@@ -62,6 +64,11 @@ fn gitea() -> (String, Shared) {
             let (method, path) =
                 (words.next().unwrap_or_default(), words.next().unwrap_or_default());
             let mut kept = shared.lock().unwrap();
+            if method != "GET" && kept.n_failing > 0 {
+                kept.n_failing -= 1;
+                let _ = write!(stream.get_mut(), "HTTP/1.1 500 X\r\nConnection: close\r\n\r\n");
+                continue;
+            }
             let answer = answer(&mut kept, &own, method, path.trim_start_matches("/api/v1"), &body);
             if method != "GET" {
                 kept.changes.push(format!("{method} {path}"));
@@ -127,6 +134,12 @@ fn answer(kept: &mut Kept, own: &str, method: &str, path: &str, body: &Value) ->
             kept.labels.push(body["labels"].clone());
             json!([])
         }
+        ("GET", ["user"]) => json!({"id": 9}),
+        ("DELETE", ["repos", "o", "r", "issues", "comments", id]) => {
+            let id: u64 = id.parse().unwrap();
+            kept.comments.retain(|comment| comment["id"] != id);
+            Value::Null
+        }
         ("GET", ["repos", "o", "r", "issues", "12"]) => json!({
             "number": 12, "title": "Add a line", "body": "To the text.", "comments": 0,
             "html_url": format!("http://{own}/o/r/issues/12"),
@@ -134,7 +147,7 @@ fn answer(kept: &mut Kept, own: &str, method: &str, path: &str, body: &Value) ->
         ("GET", ["repos", "o", "r", "issues", _, "comments"]) => json!(kept.comments),
         ("POST", ["repos", "o", "r", "issues", _, "comments"]) => {
             let id = kept.comments.len() + 1;
-            kept.comments.push(json!({"id": id, "body": body["body"]}));
+            kept.comments.push(json!({"id": id, "body": body["body"], "user": {"id": 9}}));
             kept.comments[id - 1].clone()
         }
         ("PATCH", ["repos", "o", "r", "issues", "comments", id]) => {
@@ -147,7 +160,7 @@ fn answer(kept: &mut Kept, own: &str, method: &str, path: &str, body: &Value) ->
 }
 
 /// Adds a remote at the host, whose pushes go to a bare repository.
-fn remote(world: &World, host: &str, kept: &Shared, name: &str, owner: &'static str) {
+pub(crate) fn remote(world: &World, host: &str, kept: &Shared, name: &str, owner: &'static str) {
     let bare = world.beside(&format!("{name}.git"));
     world.git(&["init", "--quiet", "--bare", bare.to_str().unwrap()]);
     world.git(&["remote", "add", name, &format!("http://{host}/{owner}/r.git")]);
@@ -156,18 +169,18 @@ fn remote(world: &World, host: &str, kept: &Shared, name: &str, owner: &'static 
 }
 
 /// Names the host in the settings of the person, with more settings.
-fn name_host(world: &World, host: &str, more: &str) {
+pub(crate) fn name_host(world: &World, host: &str, more: &str) {
     let file = world.user_file();
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(file, format!("[hosts]\ngitea = [\"{host}\"]\n{more}")).unwrap();
 }
 
-fn forge(world: &World, args: &[&str]) -> Said {
+pub(crate) fn forge(world: &World, args: &[&str]) -> Said {
     finish(world.command(args).env("GITEA_TOKEN", "a-token-of-mine-4711"))
 }
 
 /// A project with a run that is done, and its remote at a host.
-fn at_host(more: &str) -> (World, String, Shared) {
+pub(crate) fn at_host(more: &str) -> (World, String, Shared) {
     let (world, run) = done(CHECKED);
     let (host, kept) = gitea();
     remote(&world, &host, &kept, "origin", "o");

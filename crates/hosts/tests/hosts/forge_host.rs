@@ -228,7 +228,8 @@ fn gitlab(asked: &Asked, kept: &mut Kept) -> Reply {
 
 fn delete(kept: &mut Kept, id: &str) -> Reply {
     let n_before = kept.comments.len();
-    kept.comments.retain(|one| one["id"].to_string() != id);
+    let id: u64 = id.parse().unwrap();
+    kept.comments.retain(|one| one["id"] != id);
     Reply::new(if kept.comments.len() < n_before { 204 } else { 404 }, "")
 }
 
