@@ -7,7 +7,7 @@
 
 use std::{fs, io};
 
-use forge_core::view::sanitize;
+use forge_core::{hex::hex, view::sanitize};
 use forge_driver::{Error, run_id::short_id};
 use forge_hosts::{
     Address, Ends, HostError, HostTokens, HostedPullRequest, HostedRepository, Http, MergeMethod,
@@ -17,6 +17,7 @@ use forge_hosts::{
 use forge_project::settings::PullRequestMerge;
 use forge_store::atomic_file::replace;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 pub use forge_hosts::{CommentChange, OfferChange, OfferedPullRequest, PostedComment};
 
@@ -52,6 +53,9 @@ struct RememberedPullRequest {
     /// The commit with which it was seen merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     merged: Option<String>,
+    /// The digest of the body that Forge wrote last, as its host gave it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    body_digest: Option<String>,
 }
 
 /// An open pull request of a run, which can be merged.
@@ -97,11 +101,19 @@ impl Forge {
         let (title, body) = (sanitize(title), sanitize(body));
         let text = PullRequestText { title, body, form: *form };
         let all = place.all()?;
-        let offered = all.offer(&place.ends, &text, &mark(&draft.run, PULL_REQUEST), tags);
+        let known = self.remembered(&draft.run)?.filter(|known| place.is_that_of(known));
+        let is_as_written = |found: &HostedPullRequest| {
+            let known = known.as_ref().filter(|known| known.number == found.number);
+            let own = known.and_then(|known| known.body_digest.as_ref());
+            own.is_none_or(|own| *own == body_digest(&found.body))
+        };
+        let mark = mark(&draft.run, PULL_REQUEST);
+        let offered = all.offer(&place.ends, &text, &mark, tags, &is_as_written);
         let offered = offered.map_err(|error| host_error(&error))?;
         let found = &offered.pull_request;
-        if offered.change == OfferChange::LeftAsItIs {
-            return Ok(offered);
+        match offered.change {
+            OfferChange::Opened | OfferChange::Updated => {}
+            OfferChange::LeftAsItIs | OfferChange::LeftAsEdited => return Ok(offered),
         }
         self.remember(
             &draft.run,
@@ -112,6 +124,7 @@ impl Forge {
                 number: found.number,
                 address: found.address.clone(),
                 merged: None,
+                body_digest: Some(body_digest(&found.body)),
             },
         )?;
         Ok(offered)
@@ -399,7 +412,25 @@ fn mark(id: &str, purpose: &str) -> TextMark {
     TextMark::new(id, purpose, &format!("Forge run {}", short_id(id)))
 }
 
+/// Returns the digest of a body, without the line ends and the space at ends that hosts change.
+fn body_digest(body: &str) -> String {
+    let lines: Vec<&str> = body.trim().lines().map(str::trim_end).collect();
+    hex(&Sha256::digest(lines.join("\n")))
+}
+
 /// Says whether a text is that of the pull request of a run.
 pub(crate) fn is_text_of(id: &str, body: &str) -> bool {
     mark(id, PULL_REQUEST).is_in(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_and_space_at_ends_make_no_other_body() {
+        let digest = body_digest("One  \n\n- two\n");
+        assert_eq!(digest, body_digest("\nOne\r\n\r\n- two"));
+        assert_ne!(digest, body_digest("One\n- two"));
+    }
 }

@@ -3,6 +3,7 @@
 //! - `deliver/offer.rs`: the result is offered, as a record beside the run's live folder.
 //! - `deliver/evidence.rs`: whether the code that is offered is proved, or waived by name.
 //! - `deliver/pull_request_text.rs`: the words of the offer.
+//! - `deliver/inert_text.rs`: words of others in it, which call nobody and close nothing.
 //! - `deliver/pages.rs`: the pages of records of work, as a commit.
 //! - `deliver/record_commit.rs`: the last commit, which holds artifacts, summary and state of the run.
 //!
@@ -13,6 +14,7 @@
 //! name, is offered.
 
 mod evidence;
+pub mod inert_text;
 pub mod offer;
 mod pages;
 mod pull_request_text;

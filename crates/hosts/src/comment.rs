@@ -12,6 +12,7 @@ use crate::{
     error::HostError,
     mark::TextMark,
     once::{Once, once},
+    text_limit::shortened,
 };
 
 /// A comment that is at a host now.
@@ -39,7 +40,8 @@ pub(crate) fn comment_once(
     mark: &TextMark,
     text: &str,
 ) -> Result<PostedComment, HostError> {
-    let text = mark.before(text, discussion.mark_form());
+    let text = shortened(text, discussion.text_max());
+    let text = mark.before(&text, discussion.mark_form());
     let own = discussion.own_user(client)?;
     let look = || find_by(discussion, client, issue, mark, own.as_deref());
     let post = || discussion.post(client, issue, &text);

@@ -4,7 +4,9 @@
 
 use serde_json::Value;
 
-use crate::{address::IssueName, client::Client, error::HostError, mark::MarkForm};
+use crate::{
+    address::IssueName, client::Client, error::HostError, mark::MarkForm, text_limit::BODY_MAX,
+};
 
 /// A comment at a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +22,11 @@ pub(crate) struct FoundComment {
 /// The comments at the issues of a host.
 pub(crate) trait DiscussionApi: Sync {
     fn mark_form(&self) -> MarkForm;
+
+    /// Returns how long a comment may be.
+    fn text_max(&self) -> usize {
+        BODY_MAX
+    }
 
     /// Returns the user whose token it is, if the host tells it.
     fn own_user(&self, client: &Client<'_>) -> Result<Option<String>, HostError>;

@@ -42,6 +42,7 @@ mod pull_request_api;
 mod pull_requests;
 mod registry;
 mod repository;
+mod text_limit;
 mod token_sources;
 mod tracker;
 

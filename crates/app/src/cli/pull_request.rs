@@ -101,6 +101,10 @@ impl PullRequestArgs {
             OfferChange::LeftAsItIs => {
                 format!("Pushed to {address}. Its text is not of this run, and stays as it is.")
             }
+            OfferChange::LeftAsEdited => format!(
+                "Pushed to {address}. Its text was edited, and stays as it is; forge pr --print \
+                 shows Forge's."
+            ),
         }));
         for flaw in &offered.flaws {
             terminal_output::print_stderr(&sanitize(&format!("Warning: {}", flaw.what())));

@@ -221,6 +221,22 @@ fn a_pull_request_is_opened_after_a_yes_and_updated_the_second_time() {
 }
 
 #[test]
+fn a_text_that_a_person_edited_stays_and_one_whose_line_ends_the_host_changed_is_updated() {
+    let (world, run, kept) = at_host("");
+    assert_eq!(forge(&world, &["pr", "--yes"]).code, DONE);
+    let body = kept.lock().unwrap().pulls[0]["body"].as_str().unwrap().to_owned();
+    kept.lock().unwrap().pulls[0]["body"] = format!("{}  ", body.replace('\n', "\r\n")).into();
+    has(&forge(&world, &["pr", "--yes"]).out, &["Updated http://127.0.0.1:"]);
+    kept.lock().unwrap().pulls[0]["body"] = format!("My words.\n\n{body}").into();
+    let said = forge(&world, &["pr", "--yes"]);
+    has(&said.out, &["Its text was edited, and stays as it is; forge pr --print shows Forge's."]);
+    assert_eq!(kept.lock().unwrap().pulls[0]["body"], format!("My words.\n\n{body}"));
+    // Where it is not known what Forge wrote, its mark is enough, as before.
+    fs::remove_file(world.place().join("runs").join(&run).join("pull-request.json")).unwrap();
+    has(&forge(&world, &["pr", "--yes"]).out, &["Updated http://127.0.0.1:"]);
+}
+
+#[test]
 fn a_lost_answer_opens_no_second_pull_request() {
     let (world, _, kept) = at_host("");
     kept.lock().unwrap().n_lost = 1;

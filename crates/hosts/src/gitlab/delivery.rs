@@ -10,7 +10,7 @@ use crate::{
     discussion::{DiscussionApi, FoundComment, id_text, too_many},
     error::{HostError, MergeObstacle},
     http::HttpMethod,
-    issue::text_at,
+    issue::{list_at, text_at},
     mark::MarkForm,
     pull_request::{
         Ends, HostedPullRequest, MergeMethod, Mergeability, PullRequestState, PullRequestText,
@@ -121,6 +121,10 @@ impl PullRequestApi for GitLabDelivery {
                 next: "forge config explain pull_request.reviewers".to_owned(),
             })?);
         }
+        // It sets all of them.
+        let value = client.get(&merge_request_path(project, n))?.json;
+        let there = list_at(&value, "reviewers").iter();
+        ids.extend(there.filter_map(|user| user.get("id").and_then(Value::as_u64)));
         put(client, project, n, &json!({"reviewer_ids": ids})).map(|_| ())
     }
 
@@ -155,7 +159,15 @@ impl PullRequestApi for GitLabDelivery {
         }
         let path = format!("{}/merge", merge_request_path(project, found.number));
         let body = json!({"sha": found.head_commit, "squash": method == MergeMethod::Squash});
-        merge_answer(client.change(HttpMethod::Put, &path, &body)?, found)
+        match client.change(HttpMethod::Put, &path, &body) {
+            // What it answers to a token that may read and not merge, as its other answers showed.
+            Err(HostError::Refused { status: 401, .. }) => Err(HostError::Forbidden {
+                subject: client.subject.clone(),
+                help: client.help.clone(),
+                words: "401 Unauthorized at the merge".to_owned(),
+            }),
+            changed => merge_answer(changed?, found),
+        }
     }
 
     fn close(&self, client: &Client<'_>, project: &str, n: u64) -> Result<(), HostError> {

@@ -13,6 +13,7 @@ use crate::{
     http::HttpMethod,
     issue::{list_at, text_at},
     mark::MarkForm,
+    text_limit::JIRA_COMMENT_MAX,
 };
 
 /// The most pages of a hundred comments that are read.
@@ -26,6 +27,10 @@ pub(crate) struct JiraDelivery;
 impl DiscussionApi for JiraDelivery {
     fn mark_form(&self) -> MarkForm {
         MarkForm::FirstLine
+    }
+
+    fn text_max(&self) -> usize {
+        JIRA_COMMENT_MAX
     }
 
     fn own_user(&self, client: &Client<'_>) -> Result<Option<String>, HostError> {

@@ -102,6 +102,22 @@ fn a_comment_is_deleted_once_also_where_the_answer_is_lost_and_it_is_not_known_w
     }
 }
 
+#[test]
+fn a_comment_that_is_too_long_for_its_host_is_cut_and_says_so() {
+    let (host, kept) = start(Kind::GitHub, Kept::default());
+    for change in [CommentChange::Posted, CommentChange::Same] {
+        let posted = comment(&host, Kind::GitHub, &"💡".repeat(70_000)).unwrap();
+        assert_eq!(posted.change, change);
+    }
+    let text = kept.lock().unwrap().comments[0]["body"].as_str().unwrap().to_owned();
+    assert!(
+        text.ends_with("\n\n(shortened: the rest is too long for this host)"),
+        "{}",
+        text.len()
+    );
+    assert!((60_000..65_536).contains(&text.encode_utf16().count()));
+}
+
 type SharedComments = Arc<Mutex<Vec<Value>>>;
 
 /// Starts a Jira that keeps comments. Its first post is not answered.

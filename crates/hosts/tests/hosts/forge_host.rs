@@ -124,6 +124,11 @@ fn numbered(asked: &Asked, kept: &mut Kept, kind: Kind) -> Reply {
             add(&mut kept.labels, &body["labels"]);
             Reply::json(&json!([]))
         }
+        ("POST", ["repos", "o", "r", "pulls", _, "requested_reviewers"])
+            if asked.body.contains("\"bob\"") =>
+        {
+            Reply::new(422, r#"{"message": "Reviews may only be requested from collaborators."}"#)
+        }
         ("POST", ["repos", "o", "r", "pulls", _, "requested_reviewers"]) => {
             add(&mut kept.reviewers, &body["reviewers"]);
             add(&mut kept.reviewers, &body["team_reviewers"]);
@@ -188,9 +193,12 @@ fn gitlab(asked: &Asked, kept: &mut Kept) -> Reply {
                 kept.labels.extend(labels.split(',').map(str::to_owned));
             }
             if let Some(ids) = body["reviewer_ids"].as_array() {
-                kept.reviewers.extend(ids.iter().map(ToString::to_string));
+                kept.reviewers = ids.iter().map(ToString::to_string).collect();
             }
             let pull = &mut kept.pulls[n.parse::<usize>().unwrap() - 1];
+            if let Some(ids) = body["reviewer_ids"].as_array() {
+                pull["reviewers"] = ids.iter().map(|id| json!({"id": id})).collect();
+            }
             set(pull, &body);
             if body["state_event"] == "close" {
                 pull["state"] = "closed".into();
@@ -206,6 +214,7 @@ fn gitlab(asked: &Asked, kept: &mut Kept) -> Reply {
             Reply::json(pull)
         }
         ("GET", ["users"]) if asked.path.ends_with("=ada") => Reply::json(&json!([{"id": 7}])),
+        ("GET", ["users"]) if asked.path.ends_with("=eve") => Reply::json(&json!([{"id": 8}])),
         ("GET", ["users"]) => Reply::json(&json!([])),
         ("GET", ["projects", "o%2Fr", "issues" | "merge_requests", _, "notes"]) => {
             page(kept.comments.clone(), asked, 100)
