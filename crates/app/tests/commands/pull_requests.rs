@@ -436,6 +436,26 @@ fn an_open_pull_request_is_merged_at_its_host_after_a_yes_and_counts_as_merged()
 }
 
 #[test]
+fn open_findings_are_named_before_a_pull_request_is_merged() {
+    let world = project(CHECKED);
+    let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn f() {\n        assert_eq!(1, 1);\n        assert_eq!(2, 2);\n    }\n}\n";
+    world.write("src/lib.rs", tests);
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "-m", "tests"]);
+    world.scenario("[[play]]\nrole = \"worker\"\nrun = \"sed -i '/2, 2/d' src/lib.rs\"\nresult = { summary = \"done\" }\n");
+    assert_eq!(world.run("one", &[]).code, WAITS);
+    let run = world.latest();
+    assert_eq!(world.forge(&["approve", &run]).code, DONE);
+    let (host, kept) = gitea();
+    remote(&world, &host, &kept, "origin", "o");
+    name_host(&world, &host, "");
+    assert_eq!(forge(&world, &["pr", &run, "--yes"]).code, DONE);
+    let said = forge(&world, &["merge", &run]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["/o/r/pulls/1 (merge commit)", "Warning: 1 critical finding open."]);
+}
+
+#[test]
 fn a_pull_request_with_other_commits_is_not_merged_and_the_result_can_still_be_merged_here() {
     let (world, run, kept) = at_host("");
     assert_eq!(forge(&world, &["pr", "--yes"]).code, DONE);
