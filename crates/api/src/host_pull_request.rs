@@ -7,15 +7,17 @@
 
 use std::{fs, io};
 
-use forge_core::view::sanitize;
+use forge_core::{hex::hex, view::sanitize};
 use forge_driver::{Error, run_id::short_id};
 use forge_hosts::{
     Address, Ends, HostError, HostTokens, HostedPullRequest, HostedRepository, Http, MergeMethod,
-    PullRequestState, PullRequestText, PullRequests, TextMark, comment_at_issue,
+    PullRequestState, PullRequestText, PullRequests, TextMark, comment_at_issue, delete_comment,
+    has_comment,
 };
 use forge_project::settings::{PullRequestMerge, Settings};
 use forge_store::atomic_file::replace;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 pub use forge_hosts::{CommentChange, OfferChange, OfferedPullRequest, PostedComment};
 
@@ -25,6 +27,10 @@ use crate::{
     pull_request::PullRequestDraft,
 };
 
+/// What the mark of a pull request says that it is.
+const PULL_REQUEST: &str = "pull-request";
+/// What the mark of a comment says that it is.
+const SUMMARY: &str = "summary";
 /// The file in the folder of a run that names its pull request.
 const FILE: &str = "pull-request.json";
 
@@ -47,6 +53,9 @@ struct RememberedPullRequest {
     /// The commit with which it was seen merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     merged: Option<String>,
+    /// The digest of the body that Forge wrote last, as its host gave it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    body_digest: Option<String>,
 }
 
 /// An open pull request of a run, which can be merged.
@@ -56,6 +65,23 @@ pub struct OpenPullRequest {
     /// The result of the run.
     head: String,
     pub method: PullRequestMerge,
+}
+
+/// The issue that a run came from, and how it is reached.
+struct SourceIssue {
+    address: Address,
+    tokens: HostTokens,
+    http: Http,
+}
+
+/// Where Forge's comment is at the issue of a run.
+pub(crate) enum SourceComment {
+    None,
+    At(String),
+    /// There is no token for the host.
+    Unknown {
+        host: String,
+    },
 }
 
 impl Forge {
@@ -84,11 +110,19 @@ impl Forge {
         let (title, body) = (sanitize(title), sanitize(body));
         let text = PullRequestText { title, body, form: *form };
         let all = place.all()?;
-        let offered = all.offer(&place.ends, &text, &mark(&draft.run, "pull-request"), tags);
+        let known = self.remembered(&draft.run)?.filter(|known| place.is_that_of(known));
+        let is_as_written = |found: &HostedPullRequest| {
+            let known = known.as_ref().filter(|known| known.number == found.number);
+            let own = known.and_then(|known| known.body_digest.as_ref());
+            own.is_none_or(|own| *own == body_digest(&found.body))
+        };
+        let mark = mark(&draft.run, PULL_REQUEST);
+        let offered = all.offer(&place.ends, &text, &mark, tags, &is_as_written);
         let offered = offered.map_err(|error| host_error(&error))?;
         let found = &offered.pull_request;
-        if offered.change == OfferChange::LeftAsItIs {
-            return Ok(offered);
+        match offered.change {
+            OfferChange::Opened | OfferChange::Updated => {}
+            OfferChange::LeftAsItIs | OfferChange::LeftAsEdited => return Ok(offered),
         }
         self.remember(
             &draft.run,
@@ -99,6 +133,7 @@ impl Forge {
                 number: found.number,
                 address: found.address.clone(),
                 merged: None,
+                body_digest: Some(body_digest(&found.body)),
             },
         )?;
         Ok(offered)
@@ -183,28 +218,84 @@ impl Forge {
 
     /// The same for the driver of the run.
     pub(crate) fn comment_for_driver(&self, id: &str) -> Result<PostedComment, Error> {
-        let short = short_id(id);
-        let source = self.fold(id)?.0.definition().start.source.clone();
-        let no_issue = || {
+        let Some(SourceIssue { address, tokens, http }) = self.source_issue(id)? else {
+            let short = short_id(id);
             let what =
                 format!("{short} did not come from an issue, so there is nowhere to comment");
-            Error::usage(what, format!("forge show {short}"))
+            return Err(Error::usage(what, format!("forge show {short}")));
         };
-        let source = source.filter(|source| source.contains("://")).ok_or_else(no_issue)?;
-        let (settings, http) = (self.settings()?, open_http()?);
-        let repository = &self.home.repository;
-        let remote = repository.branch().and_then(|branch| repository.remote_address(&branch));
-        let known = known_hosts(&settings.hosts, remote, Some(&http));
-        let address = Address::parse(&source, &known).ok_or_else(no_issue)?;
-        let address = address.map_err(|error| host_error(&error))?;
-        let tokens = HostTokens::find(&address, &variable, &token_of);
         let mut text = self.summary(id)?;
         if let Some(known) = self.remembered(id)? {
             text = format!("Pull request: {}\n\n{text}", known.address);
         }
         let text = sanitize(&text);
-        comment_at_issue(&address, &tokens, &http, &mark(id, "summary"), &text)
+        comment_at_issue(&address, &tokens, &http, &mark(id, SUMMARY), &text)
             .map_err(|error| host_error(&error))
+    }
+
+    /// Returns the address of the issue of a run, if Forge's comment is there. Without a token it is not known, and the
+    /// host is named.
+    pub(crate) fn comment_of(&self, id: &str) -> Result<SourceComment, Error> {
+        let Some(SourceIssue { address, tokens, http }) = self.source_issue(id)? else {
+            return Ok(SourceComment::None);
+        };
+        match has_comment(&address, &tokens, &http, &mark(id, SUMMARY)) {
+            Ok(true) => Ok(SourceComment::At(address.page().to_owned())),
+            Ok(false) => Ok(SourceComment::None),
+            Err(HostError::NoToken { .. }) => {
+                Ok(SourceComment::Unknown { host: address.host().to_owned() })
+            }
+            Err(error) => Err(host_error(&error)),
+        }
+    }
+
+    /// Deletes Forge's comment from the issue of a run.
+    pub(crate) fn delete_comment_of(&self, id: &str) -> Result<(), Error> {
+        let Some(SourceIssue { address, tokens, http }) = self.source_issue(id)? else {
+            return Ok(());
+        };
+        delete_comment(&address, &tokens, &http, &mark(id, SUMMARY))
+            .map_err(|error| host_error(&error))
+    }
+
+    /// Returns how the issue is reached that a run came from, if it came from one.
+    fn source_issue(&self, id: &str) -> Result<Option<SourceIssue>, Error> {
+        let source = self.fold(id)?.0.definition().start.source.clone();
+        let Some(source) = source.filter(|source| source.contains("://")) else { return Ok(None) };
+        let (settings, http) = (self.settings()?, open_http()?);
+        let repository = &self.home.repository;
+        let remote = repository.branch().and_then(|branch| repository.remote_address(&branch));
+        let known = known_hosts(&settings.hosts, remote, Some(&http));
+        let address = Address::parse(&source, &known);
+        let Some(address) = address.transpose().map_err(|error| host_error(&error))? else {
+            return Ok(None);
+        };
+        let tokens = HostTokens::find(&address, &variable, &token_of);
+        Ok(Some(SourceIssue { address, tokens, http }))
+    }
+
+    /// Returns the pull request of a run as it is at its host, with where that is: the one that is remembered, or, where
+    /// that is lost, the one between its branches that has its mark. Without a host or a token there is none.
+    pub(crate) fn own_pull_request(
+        &self,
+        id: &str,
+        branch: &str,
+        base: Option<&str>,
+    ) -> Result<Option<(PullRequestPlace, HostedPullRequest)>, Error> {
+        if let Some(known) = self.remembered(id)? {
+            let place = self.place(id, branch, base)?;
+            if place.is_that_of(&known) {
+                let found = place.all()?.get(known.number).map_err(|error| host_error(&error))?;
+                return Ok(Some((place, found)));
+            }
+        }
+        let Ok(place) = self.place(id, branch, base) else { return Ok(None) };
+        if place.check_token().is_err() {
+            return Ok(None);
+        }
+        let mark = mark(id, PULL_REQUEST);
+        let found = place.all()?.find(&place.ends, &mark).map_err(|error| host_error(&error))?;
+        Ok(found.filter(|found| mark.is_in(&found.body)).map(|found| (place, found)))
     }
 
     /// Returns the pull request that is remembered of a run, as it is at its host now.
@@ -216,10 +307,7 @@ impl Forge {
         let view = self.result(id)?;
         let Some(branch) = &view.row.branch else { return Ok(None) };
         let place = self.place(id, branch, view.base_branch.as_deref())?;
-        // A remote that leads elsewhere now has other pull requests with the same numbers.
-        let is_same =
-            place.repository.host() == known.host && place.repository.project() == known.project;
-        if !is_same {
+        if !place.is_that_of(&known) {
             return Ok(None);
         }
         let found = place.all()?.get(known.number).map_err(|error| host_error(&error))?;
@@ -323,6 +411,17 @@ impl PullRequestPlace {
         self.all().map(|_| ())
     }
 
+    /// Closes the pull request of a run, if it is open.
+    pub(crate) fn close(&self, id: &str, number: u64) -> Result<(), Error> {
+        let closed = self.all()?.close(number, &mark(id, PULL_REQUEST));
+        closed.map(|_| ()).map_err(|error| host_error(&error))
+    }
+
+    /// Says whether a remembered pull request is there. A remote that leads elsewhere now has others with the same numbers.
+    fn is_that_of(&self, known: &RememberedPullRequest) -> bool {
+        self.repository.host() == known.host && self.repository.project() == known.project
+    }
+
     fn all(&self) -> Result<PullRequests<'_>, Error> {
         PullRequests::new(&self.repository, &self.tokens, &self.http).map_err(|error| {
             let HostError::NoToken { help } = &error else { return host_error(&error) };
@@ -345,4 +444,27 @@ impl OpenPullRequest {
 /// Returns the mark of a text of a run.
 fn mark(id: &str, purpose: &str) -> TextMark {
     TextMark::new(id, purpose, &format!("Forge run {}", short_id(id)))
+}
+
+/// Returns the digest of a body, without the line ends and the space at ends that hosts change.
+fn body_digest(body: &str) -> String {
+    let lines: Vec<&str> = body.trim().lines().map(str::trim_end).collect();
+    hex(&Sha256::digest(lines.join("\n")))
+}
+
+/// Says whether a text is that of the pull request of a run.
+pub(crate) fn is_text_of(id: &str, body: &str) -> bool {
+    mark(id, PULL_REQUEST).is_in(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_and_space_at_ends_make_no_other_body() {
+        let digest = body_digest("One  \n\n- two\n");
+        assert_eq!(digest, body_digest("\nOne\r\n\r\n- two"));
+        assert_ne!(digest, body_digest("One\n- two"));
+    }
 }

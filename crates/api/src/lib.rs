@@ -35,6 +35,7 @@ pub mod show;
 pub mod spending;
 pub mod start;
 mod summary;
+pub mod undo;
 pub mod verdict;
 pub mod watch;
 pub mod work;

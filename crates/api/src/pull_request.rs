@@ -16,7 +16,12 @@ use forge_core::{
     run::State,
     view::{ResultView, Standing},
 };
-use forge_driver::{Error, deliver::offer, run_id::short_id, summary_file::text};
+use forge_driver::{
+    Error,
+    deliver::{inert_text::inert, offer},
+    run_id::short_id,
+    summary_file::text,
+};
 use forge_hosts::PullRequestTags;
 use forge_project::settings::{DraftRule, Settings, Switch};
 use forge_workspace::Remote;
@@ -203,7 +208,8 @@ impl PullRequestDraft {
 
 /// Writes the text for a flow that writes none itself: what was wanted, and what proves it.
 fn plain_text(view: &ResultView) -> String {
-    let request: Vec<String> = view.request.lines().map(|line| format!("> {line}")).collect();
+    let request = inert(&view.request);
+    let request: Vec<String> = request.lines().map(|line| format!("> {line}")).collect();
     let mut text = format!("# {}\n\n## Request\n\n{}\n", view.row.title, request.join("\n"));
     text.push_str("\n## Verification\n\n");
     for waived in &view.waived {

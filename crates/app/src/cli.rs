@@ -42,6 +42,7 @@ mod start_prompts;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod undo;
 pub(crate) mod usage_errors;
 pub(crate) mod verdict;
 pub(crate) mod watch;

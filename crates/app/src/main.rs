@@ -77,6 +77,7 @@ enum CliCommand {
     Open(cli::open::OpenArgs),
     Merge(cli::merge::MergeArgs),
     Pr(cli::pull_request::PullRequestArgs),
+    Undo(cli::undo::UndoArgs),
     Clean(cli::clean::CleanArgs),
     Stats(cli::stats::StatsArgs),
     /// Plan features: create, list, show and change them
@@ -190,6 +191,7 @@ fn execute(command: CliCommand) -> Result<ExitCode, forge_api::Error> {
         CliCommand::Open(command) => command.run(),
         CliCommand::Merge(command) => command.run(),
         CliCommand::Pr(command) => command.run(),
+        CliCommand::Undo(command) => command.run(),
         CliCommand::Clean(command) => command.run(),
         CliCommand::Feature(command) => command.run(WorkKind::Feature),
         CliCommand::Sprint(command) => command.run(WorkKind::Sprint),

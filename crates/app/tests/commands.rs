@@ -92,6 +92,8 @@ mod stats;
 mod takes;
 #[path = "commands/together.rs"]
 mod together;
+#[path = "commands/undo.rs"]
+mod undo;
 #[path = "commands/unnamed.rs"]
 mod unnamed;
 #[path = "commands/watch.rs"]

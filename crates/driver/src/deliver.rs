@@ -4,6 +4,7 @@
 //! - `deliver/evidence.rs`: whether the code that is offered is proved, or waived by name.
 //! - `deliver/pull_request_text.rs`: the words of the offer.
 //! - `deliver/outside.rs`: what others see, by settings: the push, the pull request, a comment.
+//! - `deliver/inert_text.rs`: words of others in it, which call nobody and close nothing.
 //! - `deliver/pages.rs`: the pages of records of work, as a commit.
 //! - `deliver/record_commit.rs`: the last commit, which holds artifacts, summary and state of the run.
 //!
@@ -14,6 +15,7 @@
 //! name, is offered.
 
 mod evidence;
+pub mod inert_text;
 pub mod offer;
 mod outside;
 mod pages;

@@ -91,7 +91,9 @@ impl Client<'_> {
         path: &str,
         body: &Value,
     ) -> Result<Changed, HostError> {
-        let response = self.ask(method, path, Some(&body.to_string()))?;
+        // What is taken away needs no words.
+        let text = (!body.is_null()).then(|| body.to_string());
+        let response = self.ask(method, path, text.as_deref())?;
         let words = || self.first_words(&all_words(&response.body));
         match response.status {
             200..=299 if response.body.trim_ascii().is_empty() => Ok(Changed::Done(Value::Null)),
@@ -109,6 +111,32 @@ impl Client<'_> {
                 let host = self.help.host.clone();
                 Err(HostError::Failed { host, status, words: words() })
             }
+        }
+    }
+
+    /// Takes away what is at a path of the interface. What is gone already is no trouble.
+    pub(crate) fn delete(&self, path: &str) -> Result<(), HostError> {
+        match self.change(HttpMethod::Delete, path, &Value::Null) {
+            Ok(changed) => changed.or_invalid(self).map(|_| ()),
+            Err(HostError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns a name of the user whose token it is, if the host tells it to this token: those of apps have no user.
+    pub(crate) fn own_user(
+        &self,
+        ask: impl FnOnce(&Self) -> Result<Value, HostError>,
+        name: impl FnOnce(&Value) -> Option<String>,
+    ) -> Result<Option<String>, HostError> {
+        match ask(self) {
+            Ok(user) => Ok(name(&user)),
+            Err(
+                HostError::Refused { .. }
+                | HostError::Forbidden { .. }
+                | HostError::NotFound { .. },
+            ) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

@@ -1,16 +1,18 @@
-//! A comment that is at an issue once.
+//! A comment that is at an issue once: written, updated, deleted.
 //!
 //! Which words a host has for it is in its file.
 //!
 //! Invariant: a comment with the same mark is updated, and never written a second time.
+//! Invariant: where the host says who wrote a comment and whose the token is, another's comment with the mark is not ours.
 
 use crate::{
     address::IssueName,
     client::Client,
-    discussion::DiscussionApi,
+    discussion::{DiscussionApi, FoundComment},
     error::HostError,
     mark::TextMark,
     once::{Once, once},
+    text_limit::shortened,
 };
 
 /// A comment that is at a host now.
@@ -38,9 +40,10 @@ pub(crate) fn comment_once(
     mark: &TextMark,
     text: &str,
 ) -> Result<PostedComment, HostError> {
-    let form = discussion.mark_form();
-    let text = mark.before(text, form);
-    let look = || discussion.find(client, issue, &|text| mark.is_of(text, form));
+    let text = shortened(text, discussion.text_max());
+    let text = mark.before(&text, discussion.mark_form());
+    let own = discussion.own_user(client)?;
+    let look = || find_by(discussion, client, issue, mark, own.as_deref());
     let post = || discussion.post(client, issue, &text);
     let (change, comment) = match once(client.http, &look, &post)? {
         Once::Made(comment) => (CommentChange::Posted, comment),
@@ -53,4 +56,30 @@ pub(crate) fn comment_once(
         }
     };
     Ok(PostedComment { change, address: comment.address })
+}
+
+/// Returns the comment with this mark, if it is there.
+pub(crate) fn find_comment(
+    discussion: &dyn DiscussionApi,
+    client: &Client<'_>,
+    issue: &IssueName,
+    mark: &TextMark,
+) -> Result<Option<FoundComment>, HostError> {
+    let own = discussion.own_user(client)?;
+    find_by(discussion, client, issue, mark, own.as_deref())
+}
+
+/// Returns the comment with this mark that a user wrote; of any user, if it is not known whose the token is.
+fn find_by(
+    discussion: &dyn DiscussionApi,
+    client: &Client<'_>,
+    issue: &IssueName,
+    mark: &TextMark,
+    own: Option<&str>,
+) -> Result<Option<FoundComment>, HostError> {
+    let form = discussion.mark_form();
+    let is_own = |author: Option<&str>| own.zip(author).is_none_or(|(own, author)| own == author);
+    discussion.find(client, issue, &|comment| {
+        mark.is_of(&comment.text, form) && is_own(comment.author.as_deref())
+    })
 }

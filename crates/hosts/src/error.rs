@@ -110,6 +110,8 @@ pub enum MergeObstacle {
     Protected {
         words: String,
     },
+    /// It conflicts with its base, or the host has not found out or not allowed it: it does not say which.
+    NotReady,
     /// It has another commit than the one that should be merged.
     OtherCommit,
 }
@@ -227,6 +229,17 @@ impl HostError {
         }
     }
 
+    /// Says whether the host understood what it was asked for, and does not do it.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Invalid { .. }
+                | Self::Forbidden { .. }
+                | Self::NotFound { .. }
+                | Self::NotPossible { .. }
+        )
+    }
+
     /// Says which command, variable or setting helps.
     pub fn next(&self) -> String {
         match self {
@@ -308,6 +321,7 @@ impl MergeObstacle {
                 "checks or reviews that the host demands are missing".to_owned()
             }
             Self::Protected { words } => format!("\"{words}\""),
+            Self::NotReady => "it conflicts with its base, or is not ready yet".to_owned(),
             Self::OtherCommit => "it has another commit than the result of the run".to_owned(),
         }
     }
@@ -316,7 +330,9 @@ impl MergeObstacle {
         match self {
             Self::Draft => "forge pr --ready".to_owned(),
             Self::OtherCommit => "forge pr, or look at the commits that were added".to_owned(),
-            Self::Conflicts | Self::Behind | Self::Protected { .. } => format!("open {address}"),
+            Self::Conflicts | Self::Behind | Self::Protected { .. } | Self::NotReady => {
+                format!("open {address}")
+            }
         }
     }
 }

@@ -63,6 +63,8 @@ pub(crate) enum HttpMethod {
     Put,
     /// Sets a part of something. Sent twice, it is the same.
     Patch,
+    /// Takes something away. Sent twice, it is gone.
+    Delete,
 }
 
 /// A request to a host.
@@ -91,13 +93,14 @@ impl HttpMethod {
             Self::Query | Self::Post => "POST",
             Self::Put => "PUT",
             Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
         }
     }
 
     /// Says whether a request may be sent again when it is not known whether it did something.
     const fn can_be_repeated(self) -> bool {
         match self {
-            Self::Get | Self::Query | Self::Put | Self::Patch => true,
+            Self::Get | Self::Query | Self::Put | Self::Patch | Self::Delete => true,
             Self::Post => false,
         }
     }
@@ -256,7 +259,9 @@ impl Http {
                 HttpMethod::Get => {}
                 HttpMethod::Query => return Err(unexpected("it redirects what was posted")),
                 // What a redirect means for a change is said where it is known what was changed.
-                HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch => return Ok(response),
+                HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch | HttpMethod::Delete => {
+                    return Ok(response);
+                }
             }
             let next = WebOrigin::follow(&url, location)
                 .ok_or_else(|| unexpected("it redirects to what is not a web address"))?;
@@ -271,7 +276,7 @@ impl Http {
 
     fn send(&self, call: &HttpCall<'_>, url: &str) -> Result<Response, HostError> {
         let trouble = |error: &ureq::Error| self.trouble(&host_of(url), error);
-        let mut request = Request::builder().uri(url);
+        let mut request = Request::builder().method(call.method.verb()).uri(url);
         for (name, value) in call.headers {
             request = request.header(*name, *value);
         }
@@ -281,7 +286,6 @@ impl Http {
         }
         let answer = match call.body {
             Some(body) => {
-                let request = request.method(call.method.verb());
                 let request = request.header("content-type", "application/json");
                 request.body(body).map_err(ureq::Error::from).and_then(|all| self.agent.run(all))
             }

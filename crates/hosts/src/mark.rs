@@ -52,7 +52,7 @@ impl TextMark {
     }
 
     /// Says whether a text has the hidden mark anywhere.
-    pub(crate) fn is_in(&self, text: &str) -> bool {
+    pub fn is_in(&self, text: &str) -> bool {
         text.contains(&self.hidden())
     }
 

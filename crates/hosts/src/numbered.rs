@@ -97,7 +97,9 @@ fn mergeability(value: &Value, form: PullRequestForm) -> Mergeability {
     let blocked = Mergeability::Blocked;
     match (text_at(value, "mergeable_state"), value.get("mergeable").and_then(Value::as_bool)) {
         _ if form == PullRequestForm::Draft => blocked(MergeObstacle::Draft),
-        (Some("dirty"), _) | (None, Some(false)) => blocked(MergeObstacle::Conflicts),
+        (Some("dirty"), _) => blocked(MergeObstacle::Conflicts),
+        // Gitea does not say why.
+        (None, Some(false)) => blocked(MergeObstacle::NotReady),
         (Some("blocked"), _) => blocked(MergeObstacle::Protected { words }),
         (Some("behind"), _) => blocked(MergeObstacle::Behind),
         (Some("clean" | "unstable" | "has_hooks"), _) | (None, Some(true)) => {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     address::{IssueName, number_of},
     client::{Client, HasNext},
-    discussion::{DiscussionApi, FoundComment, too_many},
+    discussion::{DiscussionApi, FoundComment, id_text, too_many},
     error::HostError,
     http::HttpMethod,
     issue::text_at,
@@ -33,17 +33,21 @@ impl DiscussionApi for NumberedDiscussion {
         MarkForm::Hidden
     }
 
+    fn own_user(&self, client: &Client<'_>) -> Result<Option<String>, HostError> {
+        client.own_user(|client| Ok(client.get("/user")?.json), id_text)
+    }
+
     fn find(
         &self,
         client: &Client<'_>,
         issue: &IssueName,
-        is_meant: &dyn Fn(&str) -> bool,
+        is_meant: &dyn Fn(&FoundComment) -> bool,
     ) -> Result<Option<FoundComment>, HostError> {
         for page in 1..=self.pages_max {
             let path = format!("{}?{}&page={page}", comments_path(issue), self.page);
             let answer = client.get(&path)?;
             let mut all = answer.json.as_array().into_iter().flatten().filter_map(found_comment);
-            let found = all.find(|comment| is_meant(&comment.text));
+            let found = all.find(|comment| is_meant(comment));
             if found.is_some() || answer.has_next == HasNext::No {
                 return Ok(found);
             }
@@ -69,9 +73,18 @@ impl DiscussionApi for NumberedDiscussion {
         comment: &FoundComment,
         text: &str,
     ) -> Result<(), HostError> {
-        let path = format!("/repos/{}/issues/comments/{}", number_of(issue).0, comment.id);
+        let path = comment_path(issue, comment);
         client.change(HttpMethod::Patch, &path, &json!({"body": text}))?.or_invalid(client)?;
         Ok(())
+    }
+
+    fn delete(
+        &self,
+        client: &Client<'_>,
+        issue: &IssueName,
+        comment: &FoundComment,
+    ) -> Result<(), HostError> {
+        client.delete(&comment_path(issue, comment))
     }
 }
 
@@ -81,11 +94,16 @@ fn comments_path(issue: &IssueName) -> String {
     format!("/repos/{project}/issues/{number}/comments")
 }
 
-/// Reads a comment with `id`, `body` and `html_url`.
+fn comment_path(issue: &IssueName, comment: &FoundComment) -> String {
+    format!("/repos/{}/issues/comments/{}", number_of(issue).0, comment.id)
+}
+
+/// Reads a comment with `id`, `body`, `user` and `html_url`.
 fn found_comment(value: &Value) -> Option<FoundComment> {
     Some(FoundComment {
-        id: value.get("id").and_then(Value::as_u64)?.to_string(),
+        id: id_text(value)?,
         text: text_at(value, "body").unwrap_or_default().to_owned(),
+        author: value.get("user").and_then(id_text),
         address: text_at(value, "html_url").map(str::to_owned),
     })
 }

@@ -78,6 +78,9 @@ pub(crate) trait PullRequestApi: Sync {
         found: &HostedPullRequest,
         method: MergeMethod,
     ) -> Result<(), HostError>;
+
+    /// Closes it without merging. Done twice, it is the same.
+    fn close(&self, client: &Client<'_>, project: &str, n: u64) -> Result<(), HostError>;
 }
 
 /// Says what became of a merge.

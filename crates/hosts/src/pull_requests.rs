@@ -7,7 +7,7 @@
 //! Invariant: the text of a pull request that does not have the mark is another's, and is not written over.
 //! Invariant: only the commit that was asked for is merged.
 
-use std::time::Duration;
+use std::{slice, time::Duration};
 
 use crate::{
     client::Client,
@@ -23,10 +23,8 @@ use crate::{
     pull_request_api::PullRequestApi,
     registry,
     repository::HostedRepository,
+    text_limit::{BODY_MAX, shortened},
 };
-
-/// The most characters of a body; GitHub takes 65,536.
-const BODY_CHARS_MAX: usize = 60_000;
 
 /// How long it is waited for a merge that the host accepted.
 const MERGE_PAUSES: [Duration; 3] =
@@ -63,6 +61,8 @@ pub enum OfferChange {
     Updated,
     /// It has another's text, which was left as it is.
     LeftAsItIs,
+    /// A person edited Forge's text, which was left as it is.
+    LeftAsEdited,
 }
 
 impl<'a> PullRequests<'a> {
@@ -79,26 +79,35 @@ impl<'a> PullRequests<'a> {
         Ok(Self { repository, client, api })
     }
 
-    /// Opens a pull request, or updates the one that is open. Labels and reviewers are added when it is opened.
+    /// Opens a pull request, or updates the one that is open, if its body is as it was written. Labels and reviewers are
+    /// added when it is opened.
     pub fn offer(
         &self,
         ends: &Ends,
         text: &PullRequestText,
         mark: &TextMark,
         tags: &PullRequestTags,
+        is_as_written: &dyn Fn(&HostedPullRequest) -> bool,
     ) -> Result<OfferedPullRequest, HostError> {
         let project = self.project();
         let name = self.api.project(&self.client, project)?;
         if !name.eq_ignore_ascii_case(project) {
             return Err(self.client.renamed(Some(&name)));
         }
-        let text = PullRequestText { body: mark.after(&shortened(&text.body)), ..text.clone() };
+        let text =
+            PullRequestText { body: mark.after(&shortened(&text.body, BODY_MAX)), ..text.clone() };
         let look = || self.find(ends, mark);
         let create = || self.api.create(&self.client, project, ends, &text);
         match once(self.client.http, &look, &create)? {
             Once::Made(pull_request) => {
                 let flaws = self.tag(pull_request.number, tags);
                 Ok(OfferedPullRequest { change: OfferChange::Opened, pull_request, flaws })
+            }
+            Once::Found(found)
+                if found.is_open() && mark.is_in(&found.body) && !is_as_written(&found) =>
+            {
+                let change = OfferChange::LeftAsEdited;
+                Ok(OfferedPullRequest { change, pull_request: found, flaws: Vec::new() })
             }
             Once::Found(found) => self.update(found, &text, mark),
         }
@@ -180,6 +189,16 @@ impl<'a> PullRequests<'a> {
         }
     }
 
+    /// Closes a pull request that is open and has this mark. Returns it as it is then.
+    pub fn close(&self, number: u64, mark: &TextMark) -> Result<HostedPullRequest, HostError> {
+        let found = self.get(number)?;
+        if !found.is_open() || !mark.is_in(&found.body) {
+            return Ok(found);
+        }
+        self.api.close(&self.client, self.project(), number)?;
+        Ok(HostedPullRequest { state: PullRequestState::Closed, ..found })
+    }
+
     fn update(
         &self,
         found: HostedPullRequest,
@@ -200,11 +219,9 @@ impl<'a> PullRequests<'a> {
     /// Adds labels and reviewers, and returns what the host did not take.
     fn tag(&self, number: u64, tags: &PullRequestTags) -> Vec<HostError> {
         let (client, project) = (&self.client, self.project());
-        let labels = || self.api.add_labels(client, project, number, &tags.labels);
-        let reviewers = || self.api.ask_reviewers(client, project, number, &tags.reviewers);
-        let all =
-            [(!tags.labels.is_empty()).then(labels), (!tags.reviewers.is_empty()).then(reviewers)];
-        all.into_iter().flatten().filter_map(Result::err).collect()
+        let label = |names: &[String]| self.api.add_labels(client, project, number, names);
+        let ask = |names: &[String]| self.api.ask_reviewers(client, project, number, names);
+        [refused_names(&tags.labels, &label), refused_names(&tags.reviewers, &ask)].concat()
     }
 
     fn get_open(&self, number: u64) -> Result<HostedPullRequest, HostError> {
@@ -234,10 +251,19 @@ impl HostedPullRequest {
     }
 }
 
-/// Returns a body that every host takes.
-fn shortened(body: &str) -> String {
-    match body.char_indices().nth(BODY_CHARS_MAX) {
-        Some((end, _)) => format!("{}\n\n(shortened)", &body[..end]),
-        None => body.to_owned(),
+/// Adds all names at once, or, where the host refuses that, each of them alone. Returns what it refuses.
+fn refused_names(
+    names: &[String],
+    add: &dyn Fn(&[String]) -> Result<(), HostError>,
+) -> Vec<HostError> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    match add(names) {
+        Ok(()) => Vec::new(),
+        Err(error) if names.len() > 1 && error.is_refusal() => {
+            names.iter().filter_map(|name| add(slice::from_ref(name)).err()).collect()
+        }
+        Err(error) => vec![error],
     }
 }

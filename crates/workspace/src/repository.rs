@@ -13,5 +13,6 @@ pub(crate) mod objects;
 pub(crate) mod preconditions;
 pub(crate) mod refs;
 pub(crate) mod remote;
+pub(crate) mod remove_branch;
 pub(crate) mod run_refs;
 pub(crate) mod take_over;

@@ -29,8 +29,10 @@ pub(super) fn find(read: impl Fn(&str) -> Option<String>) -> Option<String> {
     PLACES.iter().find_map(|path| read(path)).filter(|text| !text.trim().is_empty())
 }
 
-/// Puts a text below the first heading that fits, or at the end.
+/// Puts a text below the first heading that fits, or at the end. A comment or a block of code that the template leaves open
+/// ends there, so that it hides nothing.
 pub(super) fn fill(template: &str, text: &str) -> String {
+    let template = &closed(template);
     let lines: Vec<&str> = template.lines().collect();
     let mut fence = Fence::Outside;
     let place = lines.iter().position(|line| {
@@ -42,6 +44,27 @@ pub(super) fn fill(template: &str, text: &str) -> String {
     let (above, below) = (lines[..=place].join("\n"), lines[place + 1..].join("\n"));
     let below = below.trim_start_matches('\n');
     format!("{above}\n\n{}\n\n{below}", demoted(text.trim(), level - 1)).trim_end().to_owned()
+}
+
+/// Returns a template without an open end.
+fn closed(template: &str) -> String {
+    let (mut fence, mut opening) = (Fence::Outside, "");
+    for line in template.lines() {
+        let next = fence.after(line);
+        if next != fence {
+            opening = line.trim_start();
+        }
+        fence = next;
+    }
+    let end = match fence {
+        Fence::Outside => return template.to_owned(),
+        Fence::Comment => "-->",
+        Fence::Code => {
+            let mark = opening.chars().next().unwrap_or('`');
+            &opening[..opening.len() - opening.trim_start_matches(mark).len()]
+        }
+    };
+    format!("{}\n{end}\n", template.trim_end())
 }
 
 /// Whether a line is in a block of code or a comment, where `#` is no heading.
@@ -58,8 +81,9 @@ impl Fence {
         match self {
             Self::Outside if is_code => Self::Code,
             Self::Code if is_code => Self::Outside,
-            Self::Outside if line.contains("<!--") && !line.contains("-->") => Self::Comment,
-            Self::Comment if line.contains("-->") => Self::Outside,
+            // What is not found is before everything.
+            Self::Outside if line.rfind("<!--") > line.rfind("-->") => Self::Comment,
+            Self::Comment if line.rfind("-->") > line.rfind("<!--") => Self::Outside,
             Self::Outside | Self::Code | Self::Comment => self,
         }
     }
@@ -109,6 +133,19 @@ mod tests {
     #[test]
     fn a_text_goes_to_the_end_where_no_heading_fits() {
         assert_eq!(fill("## Checklist\n- [ ] a\n\n", "## R\n"), "## Checklist\n- [ ] a\n\n## R\n");
+    }
+
+    #[test]
+    fn a_comment_or_a_block_of_code_that_is_left_open_hides_nothing_of_forge() {
+        for (template, filled) in [
+            ("# A\n<!-- say why", "# A\n<!-- say why\n-->\n\nIt.\n"),
+            ("# A\n<!-- x --> <!-- y", "# A\n<!-- x --> <!-- y\n-->\n\nIt.\n"),
+            ("# A\n````sh\nmake\n", "# A\n````sh\nmake\n````\n\nIt.\n"),
+            ("# Summary\n\n# B\n~~~\nx", "# Summary\n\nIt.\n\n# B\n~~~\nx\n~~~"),
+            ("# A\n<!-- x -->\n", "# A\n<!-- x -->\n\nIt.\n"),
+        ] {
+            assert_eq!(fill(template, "It.\n"), filled, "{template}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use clap::Args;
 use forge_api::{
     Error,
     clean::{Fate, RunLeftovers},
+    clock::now,
 };
 
 use super::common::open_forge;
@@ -23,13 +24,25 @@ pub(crate) struct CleanArgs {
     /// Only list, which is the default
     #[arg(long, short = 'n', conflicts_with = "force")]
     dry_run: bool,
+    /// Keep what ended later than 12h, 30d or 8w ago
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    older_than: Option<MinimumAge>,
+}
+
+/// The age of a run, since its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct MinimumAge {
+    ms: u64,
 }
 
 impl CleanArgs {
     pub(crate) fn run(self) -> Result<ExitCode, Error> {
         let forge = open_forge()?;
-        let (removed, kept): (Vec<RunLeftovers>, Vec<RunLeftovers>) =
-            forge.cleanup()?.into_iter().partition(|run| matches!(run.fate, Fate::Removed { .. }));
+        let ended_before = self.older_than.map_or(u64::MAX, |age| now().saturating_sub(age.ms));
+        let (removed, kept): (Vec<RunLeftovers>, Vec<RunLeftovers>) = forge
+            .cleanup(ended_before)?
+            .into_iter()
+            .partition(|run| matches!(run.fate, Fate::Removed { .. }));
         let is_dry = self.dry_run || !self.force;
         let mut freed = 0;
         for run in &removed {
@@ -60,13 +73,27 @@ impl CleanArgs {
             let hint =
                 if Verbosity::chosen() >= Verbosity::Verbose { "" } else { " (-v lists them)" };
             terminal_output::print(&format!(
-                "Kept {} of {}: not merged, or not finished{hint}.",
+                "Kept {} of {}: not merged, {}or not finished{hint}.",
                 byte_size(bytes),
-                n(&kept)
+                n(&kept),
+                if self.older_than.is_some() { "not old enough, " } else { "" },
             ));
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Reads hours, days or weeks.
+fn parse_age(text: &str) -> Result<MinimumAge, String> {
+    const HOUR_MS: u64 = 60 * 60 * 1_000;
+    let (number, unit_ms) = match text.split_at_checked(text.len().saturating_sub(1)) {
+        Some((number, "h")) => (number, HOUR_MS),
+        Some((number, "d")) => (number, 24 * HOUR_MS),
+        Some((number, "w")) => (number, 7 * 24 * HOUR_MS),
+        _ => return Err("give hours, days or weeks: 12h, 30d, 8w".to_owned()),
+    };
+    let ms = number.parse().ok().and_then(|number: u64| number.checked_mul(unit_ms));
+    ms.map(|ms| MinimumAge { ms }).ok_or_else(|| format!("`{number}` is not a number of them"))
 }
 
 fn print_line(what: &str, run: &RunLeftovers) {
@@ -95,7 +122,18 @@ fn byte_size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::byte_size;
+    use super::{MinimumAge, byte_size, parse_age};
+
+    #[test]
+    fn an_age_is_hours_days_or_weeks() {
+        let hour = 3_600_000;
+        for (text, hours) in [("0h", 0), ("12h", 12), ("30d", 720), ("8w", 1_344)] {
+            assert_eq!(parse_age(text), Ok(MinimumAge { ms: hours * hour }), "{text}");
+        }
+        for text in ["", "d", "30", "30m", "-1d", "1.5d", "99999999999999d", "3ü"] {
+            assert!(parse_age(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn sizes_have_two_digits_or_more() {

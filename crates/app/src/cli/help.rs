@@ -53,7 +53,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "abandon", "edit", "rewind",
         ],
     ),
-    ("Take over", &["diff", "open", "merge", "pr", "clean"]),
+    ("Take over", &["diff", "open", "merge", "pr", "undo", "clean"]),
     ("Plan", &["feature", "sprint", "task", "bug", "work", "verdict", "gate", "import", "hook"]),
     (
         "Set up",
@@ -93,7 +93,7 @@ Exit codes:
 const GLOBAL: &str = "All commands take -C, -q, -v and --color; see forge --help.";
 
 /// An example or more for each command.
-const EXAMPLES: [(&str, &[&str]); 71] = [
+const EXAMPLES: [(&str, &[&str]); 72] = [
     (
         "forge",
         &[
@@ -109,7 +109,7 @@ const EXAMPLES: [(&str, &[&str]); 71] = [
     ("approve", &["forge approve", "forge approve oqmd --no-resume"]),
     ("attach", &["forge attach oqmd"]),
     ("brief", &["forge brief T2", "forge brief oqmd design --inbox request.md"]),
-    ("clean", &["forge clean", "forge clean --force"]),
+    ("clean", &["forge clean", "forge clean --force --older-than 30d"]),
     ("completions", &["forge completions zsh"]),
     (
         "config",
@@ -156,6 +156,7 @@ const EXAMPLES: [(&str, &[&str]); 71] = [
         "gate check",
         &["forge gate check ACME-S01-T01 implement", "forge gate check oqmd T2/implement --json"],
     ),
+    ("undo", &["forge undo oqmd", "forge undo oqmd --yes"]),
     ("verdict", &["forge verdict ACME-S01-T01 review-code", "forge verdict oqmd T2/review"]),
     (
         "hook",

@@ -84,45 +84,13 @@ impl MergeArgs {
             }
         };
         terminal_output::print(&offer_text(&offer, id, &onto));
-        let open = serious_counts(offer.noted.iter().map(|left| &left.finding));
-        if let Some(open) = &open {
-            terminal_output::print(&format!("Warning: {open} open."));
-        }
-        let unproved = unproved_text(offer.proof);
-        let agreed = match (self.yes, unproved, self.unverified) {
-            (true, None, _) | (true, Some(_), true) => Confirmation::Given,
-            (true, Some(why), false) => {
-                let next = format!("forge merge {id} --yes --unverified");
-                return Err(Error::person(format!("not merged: {why}"), next));
-            }
-            (false, None, _) => confirm(&format!("Merge into {onto}? [y/N]")),
-            (false, Some(why), _) => {
-                confirm(&format!("Warning: {why}.\nMerge into {onto} anyway? [y/N]"))
-            }
-        };
-        match agreed {
-            Confirmation::Given => {
-                let commit = forge.merge(&offer)?;
-                let commit = short_commit(&commit);
-                terminal_output::print(&format!("Merged into {onto} ({commit})."));
-                terminal_output::print_hint("Next: forge clean (shows what can be freed)");
-                Ok(ExitCode::SUCCESS)
-            }
-            Confirmation::Refused => {
-                terminal_output::print("Nothing was merged.");
-                Ok(ExitCode::from(Standing::Waiting.exit_code()))
-            }
-            Confirmation::NoTerminal => Err(match unproved {
-                None => Error::person(
-                    "a merge changes your checkout, so it needs your yes",
-                    format!("forge merge {id} --yes"),
-                ),
-                Some(why) => Error::person(
-                    format!("a merge needs your yes, and {why}"),
-                    format!("forge merge {id} --yes --unverified"),
-                ),
-            }),
-        }
+        let needs_yes = "a merge changes your checkout, so it needs your yes";
+        self.merge_after_yes(&offer, &format!("into {onto}"), needs_yes, || {
+            let commit = forge.merge(&offer)?;
+            terminal_output::print(&format!("Merged into {onto} ({}).", short_commit(&commit)));
+            terminal_output::print_hint("Next: forge clean (shows what can be freed)");
+            Ok(())
+        })
     }
 }
 
@@ -142,36 +110,52 @@ impl MergeArgs {
         };
         let (address, title) = (open.address(), open.title());
         terminal_output::print(&sanitize(&format!("{id}  {title}\n{address} ({way})")));
+        self.merge_after_yes(offer, address, "merging a pull request needs your yes", || {
+            let commit = forge.merge_pull_request(open)?;
+            let commit = commit.map(|commit| format!(" ({})", short_commit(&commit)));
+            let commit = commit.unwrap_or_default();
+            terminal_output::print(&sanitize(&format!("Merged {address}{commit}.")));
+            terminal_output::print_hint("Next: git pull");
+            Ok(())
+        })
+    }
+
+    /// Says what is open or not proved of a result, and merges it after a yes. `needs_yes` is said where nobody can be asked.
+    fn merge_after_yes(
+        &self,
+        offer: &MergeOffer,
+        what: &str,
+        needs_yes: &str,
+        merge: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<ExitCode, Error> {
+        let open = serious_counts(offer.noted.iter().map(|left| &left.finding));
+        if let Some(open) = &open {
+            terminal_output::print(&format!("Warning: {open} open."));
+        }
+        let id = format::short_id(&offer.row.run);
         let unproved = unproved_text(offer.proof);
         let flags = if unproved.is_some() { "--yes --unverified" } else { "--yes" };
         let next = format!("forge merge {id} {flags}");
-        let question = match unproved {
-            Some(why) => format!("Warning: {why}.\nMerge {address} anyway? [y/N]"),
-            None => format!("Merge {address}? [y/N]"),
-        };
         let agreed = match (self.yes, unproved, self.unverified) {
             (true, None, _) | (true, Some(_), true) => Confirmation::Given,
             (true, Some(why), false) => {
                 return Err(Error::person(format!("not merged: {why}"), next));
             }
-            (false, _, _) => confirm(&question),
+            (false, None, _) => confirm(&format!("Merge {what}? [y/N]")),
+            (false, Some(why), _) => {
+                confirm(&format!("Warning: {why}.\nMerge {what} anyway? [y/N]"))
+            }
         };
         match agreed {
-            Confirmation::Given => {
-                let commit = forge.merge_pull_request(open)?;
-                let commit = commit.map(|commit| format!(" ({})", short_commit(&commit)));
-                let commit = commit.unwrap_or_default();
-                terminal_output::print(&sanitize(&format!("Merged {address}{commit}.")));
-                terminal_output::print_hint("Next: git pull");
-                Ok(ExitCode::SUCCESS)
-            }
+            Confirmation::Given => merge().map(|()| ExitCode::SUCCESS),
             Confirmation::Refused => {
                 terminal_output::print("Nothing was merged.");
                 Ok(ExitCode::from(Standing::Waiting.exit_code()))
             }
-            Confirmation::NoTerminal => {
-                Err(Error::person("merging a pull request needs your yes", next))
-            }
+            Confirmation::NoTerminal => Err(match unproved {
+                None => Error::person(needs_yes, next),
+                Some(why) => Error::person(format!("a merge needs your yes, and {why}"), next),
+            }),
         }
     }
 }

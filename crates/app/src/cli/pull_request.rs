@@ -102,6 +102,10 @@ impl PullRequestArgs {
             OfferChange::LeftAsItIs => {
                 format!("Pushed to {address}. Its text is not of this run, and stays as it is.")
             }
+            OfferChange::LeftAsEdited => format!(
+                "Pushed to {address}. Its text was edited, and stays as it is; forge pr --print \
+                 shows Forge's."
+            ),
         }));
         for flaw in &offered.flaws {
             terminal_output::print_stderr(&sanitize(&format!("Warning: {}", flaw.what())));
@@ -162,6 +166,7 @@ pub(super) fn execute(words: &[String]) -> Result<(), Error> {
     if status.success() { Ok(()) } else { Err(failed("failed; see above".to_owned())) }
 }
 
-fn line(words: &[String]) -> String {
+/// Formats a command to be pasted into a shell.
+pub(super) fn line(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(" ")
 }

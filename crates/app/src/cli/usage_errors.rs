@@ -17,7 +17,7 @@ use forge_core::work::{FieldRule, WorkKind, rule_by_label};
 const RUN: &str = "run";
 
 /// Names that people know from other programs, and the command that does it here.
-const COMMAND_HABITS: [(&str, &str); 28] = [
+const COMMAND_HABITS: [(&str, &str); 29] = [
     ("accept", "approve"),
     ("begin", "run"),
     ("checkout", "open"),
@@ -38,6 +38,7 @@ const COMMAND_HABITS: [(&str, &str); 28] = [
     ("push", "pr"),
     ("remove", "clean"),
     ("review", "show"),
+    ("revert", "undo"),
     ("rm", "clean"),
     ("settings", "config"),
     ("skip", "override"),

@@ -20,7 +20,7 @@ fn waiting() -> (World, String) {
     (world, run)
 }
 
-pub(crate) const COMMANDS: [&str; 44] = [
+pub(crate) const COMMANDS: [&str; 45] = [
     "demo",
     "init",
     "run",
@@ -46,6 +46,7 @@ pub(crate) const COMMANDS: [&str; 44] = [
     "open",
     "merge",
     "pr",
+    "undo",
     "clean",
     "stats",
     "feature",

@@ -19,20 +19,22 @@ use crate::{
     world::{DONE, Said, WAITS, WRONG, World, finish, has},
 };
 
-pub(super) const WORK: &str = "[[play]]\nrole = \"worker\"\nrun = \"echo two >> src/a.txt\"\nresult = { summary = \"done\" }\n";
+pub(crate) const WORK: &str = "[[play]]\nrole = \"worker\"\nrun = \"echo two >> src/a.txt\"\nresult = { summary = \"done\" }\n";
 
 /// What a Gitea keeps.
 #[derive(Default)]
-pub(super) struct Kept {
-    pub(super) pulls: Vec<Value>,
-    pub(super) comments: Vec<Value>,
+pub(crate) struct Kept {
+    pub(crate) pulls: Vec<Value>,
+    pub(crate) comments: Vec<Value>,
     /// Paths of everything but questions.
-    pub(super) changes: Vec<String>,
+    pub(crate) changes: Vec<String>,
     /// Called before and after the effect of everything but a question.
-    pub(super) watch: Option<Watch>,
+    pub(crate) watch: Option<Watch>,
     labels: Vec<Value>,
     /// Answers that are lost after their effect.
-    n_lost: usize,
+    pub(crate) n_lost: usize,
+    /// Changes that the host fails to do.
+    pub(crate) n_failing: usize,
     /// Bare repositories by the owner of the branch.
     bare: Vec<(&'static str, PathBuf)>,
 }
@@ -41,15 +43,15 @@ type Watch = Box<dyn FnMut(&str, Moment) + Send>;
 
 /// When something is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(crate) enum Moment {
     Before,
     After,
 }
 
-pub(super) type Shared = Arc<Mutex<Kept>>;
+pub(crate) type Shared = Arc<Mutex<Kept>>;
 
 /// Starts a Gitea with the repository `o/r`. Returns its address without the scheme.
-pub(super) fn gitea() -> (String, Shared) {
+pub(crate) fn gitea() -> (String, Shared) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let name = listener.local_addr().unwrap().to_string();
     let kept = Shared::default();
@@ -73,6 +75,11 @@ pub(super) fn gitea() -> (String, Shared) {
             let (method, path) =
                 (words.next().unwrap_or_default(), words.next().unwrap_or_default());
             let mut kept = shared.lock().unwrap();
+            if method != "GET" && kept.n_failing > 0 {
+                kept.n_failing -= 1;
+                let _ = write!(stream.get_mut(), "HTTP/1.1 500 X\r\nConnection: close\r\n\r\n");
+                continue;
+            }
             let change = (method != "GET").then(|| format!("{method} {path}"));
             let mut watch = kept.watch.take();
             let mut tell = |moment| {
@@ -148,6 +155,12 @@ fn answer(kept: &mut Kept, own: &str, method: &str, path: &str, body: &Value) ->
             kept.labels.push(body["labels"].clone());
             json!([])
         }
+        ("GET", ["user"]) => json!({"id": 9}),
+        ("DELETE", ["repos", "o", "r", "issues", "comments", id]) => {
+            let id: u64 = id.parse().unwrap();
+            kept.comments.retain(|comment| comment["id"] != id);
+            Value::Null
+        }
         ("GET", ["repos", "o", "r", "issues", "12"]) => json!({
             "number": 12, "title": "Add a line", "body": "To the text.", "comments": 0,
             "html_url": format!("http://{own}/o/r/issues/12"),
@@ -155,7 +168,7 @@ fn answer(kept: &mut Kept, own: &str, method: &str, path: &str, body: &Value) ->
         ("GET", ["repos", "o", "r", "issues", _, "comments"]) => json!(kept.comments),
         ("POST", ["repos", "o", "r", "issues", _, "comments"]) => {
             let id = kept.comments.len() + 1;
-            kept.comments.push(json!({"id": id, "body": body["body"]}));
+            kept.comments.push(json!({"id": id, "body": body["body"], "user": {"id": 9}}));
             kept.comments[id - 1].clone()
         }
         ("PATCH", ["repos", "o", "r", "issues", "comments", id]) => {
@@ -168,7 +181,7 @@ fn answer(kept: &mut Kept, own: &str, method: &str, path: &str, body: &Value) ->
 }
 
 /// Adds a remote at the host, whose pushes go to a bare repository.
-pub(super) fn remote(world: &World, host: &str, kept: &Shared, name: &str, owner: &'static str) {
+pub(crate) fn remote(world: &World, host: &str, kept: &Shared, name: &str, owner: &'static str) {
     let bare = world.beside(&format!("{name}.git"));
     world.git(&["init", "--quiet", "--bare", bare.to_str().unwrap()]);
     world.git(&["remote", "add", name, &format!("http://{host}/{owner}/r.git")]);
@@ -177,18 +190,18 @@ pub(super) fn remote(world: &World, host: &str, kept: &Shared, name: &str, owner
 }
 
 /// Names the host in the settings of the person, with more settings.
-pub(super) fn name_host(world: &World, host: &str, more: &str) {
+pub(crate) fn name_host(world: &World, host: &str, more: &str) {
     let file = world.user_file();
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(file, format!("[hosts]\ngitea = [\"{host}\"]\n{more}")).unwrap();
 }
 
-pub(super) fn forge(world: &World, args: &[&str]) -> Said {
+pub(crate) fn forge(world: &World, args: &[&str]) -> Said {
     finish(world.command(args).env("GITEA_TOKEN", "a-token-of-mine-4711"))
 }
 
 /// A project with a run that is done, and its remote at a host.
-fn at_host(more: &str) -> (World, String, Shared) {
+pub(crate) fn at_host(more: &str) -> (World, String, Shared) {
     let (world, run) = done(CHECKED);
     let (host, kept) = gitea();
     remote(&world, &host, &kept, "origin", "o");
@@ -226,6 +239,22 @@ fn a_pull_request_is_opened_after_a_yes_and_updated_the_second_time() {
     has(body, &["## Verification\n", &format!("<!-- forge:{run}:pull-request -->")]);
     let head = world.git(&["rev-parse", &branch]);
     assert_eq!(kept.pulls[0]["head"]["sha"], head.trim(), "what was pushed is the result");
+}
+
+#[test]
+fn a_text_that_a_person_edited_stays_and_one_whose_line_ends_the_host_changed_is_updated() {
+    let (world, run, kept) = at_host("");
+    assert_eq!(forge(&world, &["pr", "--yes"]).code, DONE);
+    let body = kept.lock().unwrap().pulls[0]["body"].as_str().unwrap().to_owned();
+    kept.lock().unwrap().pulls[0]["body"] = format!("{}  ", body.replace('\n', "\r\n")).into();
+    has(&forge(&world, &["pr", "--yes"]).out, &["Updated http://127.0.0.1:"]);
+    kept.lock().unwrap().pulls[0]["body"] = format!("My words.\n\n{body}").into();
+    let said = forge(&world, &["pr", "--yes"]);
+    has(&said.out, &["Its text was edited, and stays as it is; forge pr --print shows Forge's."]);
+    assert_eq!(kept.lock().unwrap().pulls[0]["body"], format!("My words.\n\n{body}"));
+    // Where it is not known what Forge wrote, its mark is enough, as before.
+    fs::remove_file(world.place().join("runs").join(&run).join("pull-request.json")).unwrap();
+    has(&forge(&world, &["pr", "--yes"]).out, &["Updated http://127.0.0.1:"]);
 }
 
 #[test]
@@ -425,6 +454,26 @@ fn an_open_pull_request_is_merged_at_its_host_after_a_yes_and_counts_as_merged()
     // It is remembered, also where the host cannot be reached any more.
     world.git(&["remote", "remove", "origin"]);
     has(&forge(&world, &["clean"]).out, &["its pull request is merged:"]);
+}
+
+#[test]
+fn open_findings_are_named_before_a_pull_request_is_merged() {
+    let world = project(CHECKED);
+    let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn f() {\n        assert_eq!(1, 1);\n        assert_eq!(2, 2);\n    }\n}\n";
+    world.write("src/lib.rs", tests);
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "-m", "tests"]);
+    world.scenario("[[play]]\nrole = \"worker\"\nrun = \"sed -i '/2, 2/d' src/lib.rs\"\nresult = { summary = \"done\" }\n");
+    assert_eq!(world.run("one", &[]).code, WAITS);
+    let run = world.latest();
+    assert_eq!(world.forge(&["approve", &run]).code, DONE);
+    let (host, kept) = gitea();
+    remote(&world, &host, &kept, "origin", "o");
+    name_host(&world, &host, "");
+    assert_eq!(forge(&world, &["pr", &run, "--yes"]).code, DONE);
+    let said = forge(&world, &["merge", &run]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["/o/r/pulls/1 (merge commit)", "Warning: 1 critical finding open."]);
 }
 
 #[test]

@@ -261,6 +261,11 @@ fn only_what_is_merged_or_empty_is_cleaned_and_only_by_force() {
     has(&said, &["would free", short(&merged), "it is merged into main", "forge clean --force"]);
     assert!(!said.contains(&format!("  {}  ", short(&unmerged))), "{said}");
     has(&world.ok(&["clean", "-v"]), &["keeps", short(&unmerged), "its result is not merged"]);
+    let said = world.ok(&["clean", "-v", "--force", "--older-than", "1h"]);
+    has(&said, &["Nothing to clean.", short(&merged), "it is not old enough"]);
+    has(&said, &["of 2 runs: not merged, not old enough, or not finished"]);
+    has(&world.ok(&["clean", "--older-than", "0h"]), &["would free", short(&merged)]);
+    has(&world.refused(&["clean", "--older-than", "30m"]), &["give hours, days or weeks"]);
     assert!(world.work(&merged).is_dir(), "nothing is removed without --force");
     let said = world.ok(&["clean", "--force"]);
     has(&said, &["freed", "Freed "]);

@@ -19,7 +19,12 @@ use forge_core::{
 };
 use forge_project::bounded_text::start_of;
 
-use crate::{Error, deliver::types::Offer, plan::Plan, run_id::short_id};
+use crate::{
+    Error,
+    deliver::{inert_text::inert, types::Offer},
+    plan::Plan,
+    run_id::short_id,
+};
 
 /// The text that the table of tasks takes the place of.
 const TASKS: &str = "tasks.md";
@@ -225,10 +230,11 @@ fn section(text: &mut String, title: &str, body: &str) {
     let _ = write!(text, "\n## {title}\n\n{}\n", body.trim());
 }
 
-/// Words as they are, set off as a quotation that no line and no tag of theirs ends.
+/// Words as they are, set off as a quotation that no line and no tag of theirs ends, and that calls nobody.
 fn quoted(words: &str) -> String {
     // A carriage return alone ends a line for those who show this, though not for `lines`.
     let words = words.replace("\r\n", "\n").replace('\r', "\n").replace('<', "&lt;");
+    let words = inert(&words);
     let lines = words.lines().map(|line| format!("> {line}").trim_end().to_owned());
     lines.collect::<Vec<String>>().join("\n")
 }

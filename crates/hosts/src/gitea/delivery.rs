@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     client::{Changed, Client, HasNext, Rejection},
-    error::HostError,
+    error::{HostError, MergeObstacle},
     http::HttpMethod,
     numbered::{
         add_labels, ask_reviewers, is_between, parse_pull_request, patch_pull_request,
@@ -137,6 +137,20 @@ impl PullRequestApi for GiteaDelivery {
     ) -> Result<(), HostError> {
         let path = format!("/repos/{project}/pulls/{}/merge", found.number);
         let body = json!({"Do": method.as_str(), "head_commit_id": found.head_commit});
-        merge_answer(client.change(HttpMethod::Post, &path, &body)?, found)
+        match client.change(HttpMethod::Post, &path, &body)? {
+            // The words of a conflict, and none at all while it is being looked at.
+            Changed::Rejected(Rejection { status, words })
+                if status == 409 && !words.contains("head")
+                    || status == 405 && words.is_empty() =>
+            {
+                let (address, obstacle) = (found.address.clone(), MergeObstacle::NotReady);
+                Err(HostError::NotMergeable { address, obstacle })
+            }
+            changed @ (Changed::Done(_) | Changed::Rejected(_)) => merge_answer(changed, found),
+        }
+    }
+
+    fn close(&self, client: &Client<'_>, project: &str, n: u64) -> Result<(), HostError> {
+        patch_pull_request(client, project, n, &json!({"state": "closed"})).map(|_| ())
     }
 }

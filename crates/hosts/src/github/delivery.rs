@@ -134,6 +134,10 @@ impl PullRequestApi for GitHubDelivery {
         let body = json!({"sha": found.head_commit, "merge_method": method.as_str()});
         merge_answer(client.change(HttpMethod::Put, &path, &body)?, found)
     }
+
+    fn close(&self, client: &Client<'_>, project: &str, n: u64) -> Result<(), HostError> {
+        patch_pull_request(client, project, n, &json!({"state": "closed"})).map(|_| ())
+    }
 }
 
 /// Says why there is no new pull request.

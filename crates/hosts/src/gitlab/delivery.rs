@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use crate::{
     address::{IssueName, number_of},
     client::{Changed, Client, HasNext, Rejection, encoded},
-    discussion::{DiscussionApi, FoundComment, too_many},
+    discussion::{DiscussionApi, FoundComment, id_text, too_many},
     error::{HostError, MergeObstacle},
     http::HttpMethod,
-    issue::text_at,
+    issue::{list_at, text_at},
     mark::MarkForm,
     pull_request::{
         Ends, HostedPullRequest, MergeMethod, Mergeability, PullRequestState, PullRequestText,
@@ -121,6 +121,10 @@ impl PullRequestApi for GitLabDelivery {
                 next: "forge config explain pull_request.reviewers".to_owned(),
             })?);
         }
+        // It sets all of them.
+        let value = client.get(&merge_request_path(project, n))?.json;
+        let there = list_at(&value, "reviewers").iter();
+        ids.extend(there.filter_map(|user| user.get("id").and_then(Value::as_u64)));
         put(client, project, n, &json!({"reviewer_ids": ids})).map(|_| ())
     }
 
@@ -155,7 +159,19 @@ impl PullRequestApi for GitLabDelivery {
         }
         let path = format!("{}/merge", merge_request_path(project, found.number));
         let body = json!({"sha": found.head_commit, "squash": method == MergeMethod::Squash});
-        merge_answer(client.change(HttpMethod::Put, &path, &body)?, found)
+        match client.change(HttpMethod::Put, &path, &body) {
+            // What it answers to a token that may read and not merge, as its other answers showed.
+            Err(HostError::Refused { status: 401, .. }) => Err(HostError::Forbidden {
+                subject: client.subject.clone(),
+                help: client.help.clone(),
+                words: "401 Unauthorized at the merge".to_owned(),
+            }),
+            changed => merge_answer(changed?, found),
+        }
+    }
+
+    fn close(&self, client: &Client<'_>, project: &str, n: u64) -> Result<(), HostError> {
+        put(client, project, n, &json!({"state_event": "close"})).map(|_| ())
     }
 }
 
@@ -229,17 +245,21 @@ impl DiscussionApi for GitLabDelivery {
         MarkForm::Hidden
     }
 
+    fn own_user(&self, client: &Client<'_>) -> Result<Option<String>, HostError> {
+        client.own_user(|client| Ok(client.get("/user")?.json), id_text)
+    }
+
     fn find(
         &self,
         client: &Client<'_>,
         issue: &IssueName,
-        is_meant: &dyn Fn(&str) -> bool,
+        is_meant: &dyn Fn(&FoundComment) -> bool,
     ) -> Result<Option<FoundComment>, HostError> {
         for page in 1..=PAGES_MAX {
             let path = format!("{}?per_page=100&page={page}", notes_path(issue));
             let answer = client.get(&path)?;
             let mut all = answer.json.as_array().into_iter().flatten().filter_map(note);
-            let found = all.find(|comment| is_meant(&comment.text));
+            let found = all.find(|comment| is_meant(comment));
             if found.is_some() || answer.has_next == HasNext::No {
                 return Ok(found);
             }
@@ -269,6 +289,15 @@ impl DiscussionApi for GitLabDelivery {
         client.change(HttpMethod::Put, &path, &json!({"body": text}))?.or_invalid(client)?;
         Ok(())
     }
+
+    fn delete(
+        &self,
+        client: &Client<'_>,
+        issue: &IssueName,
+        comment: &FoundComment,
+    ) -> Result<(), HostError> {
+        client.delete(&format!("{}/{}", notes_path(issue), comment.id))
+    }
 }
 
 fn notes_path(issue: &IssueName) -> String {
@@ -279,8 +308,9 @@ fn notes_path(issue: &IssueName) -> String {
 fn note(value: &Value) -> Option<FoundComment> {
     // Notes have no page of their own that the interface names.
     Some(FoundComment {
-        id: value.get("id").and_then(Value::as_u64)?.to_string(),
+        id: id_text(value)?,
         text: text_at(value, "body").unwrap_or_default().to_owned(),
+        author: value.get("author").and_then(id_text),
         address: None,
     })
 }

@@ -13,6 +13,7 @@ use crate::{
     http::HttpMethod,
     issue::{list_at, text_at},
     mark::MarkForm,
+    text_limit::JIRA_COMMENT_MAX,
 };
 
 /// The most pages of a hundred comments that are read.
@@ -28,19 +29,26 @@ impl DiscussionApi for JiraDelivery {
         MarkForm::FirstLine
     }
 
+    fn text_max(&self) -> usize {
+        JIRA_COMMENT_MAX
+    }
+
+    fn own_user(&self, client: &Client<'_>) -> Result<Option<String>, HostError> {
+        client.own_user(|client| Ok(client.get("/myself")?.json), user_name)
+    }
+
     fn find(
         &self,
         client: &Client<'_>,
         issue: &IssueName,
-        is_meant: &dyn Fn(&str) -> bool,
+        is_meant: &dyn Fn(&FoundComment) -> bool,
     ) -> Result<Option<FoundComment>, HostError> {
         let mut start = 0;
         for _ in 0..PAGES_MAX {
             let path = format!("{}?startAt={start}&maxResults={PAGE}", comments_path(issue));
             let answer = client.get(&path)?.json;
             let page = list_at(&answer, "comments");
-            let found =
-                page.iter().filter_map(found_comment).find(|comment| is_meant(&comment.text));
+            let found = page.iter().filter_map(found_comment).find(|comment| is_meant(comment));
             start += u64::try_from(page.len()).unwrap_or(u64::MAX);
             let total = answer.get("total").and_then(Value::as_u64).unwrap_or(0);
             if found.is_some() || page.is_empty() || start >= total {
@@ -74,6 +82,15 @@ impl DiscussionApi for JiraDelivery {
         client.change(HttpMethod::Put, &path, &body)?.or_invalid(client)?;
         Ok(())
     }
+
+    fn delete(
+        &self,
+        client: &Client<'_>,
+        issue: &IssueName,
+        comment: &FoundComment,
+    ) -> Result<(), HostError> {
+        client.delete(&format!("{}/{}", comments_path(issue), comment.id))
+    }
 }
 
 fn comments_path(issue: &IssueName) -> String {
@@ -83,7 +100,13 @@ fn comments_path(issue: &IssueName) -> String {
 fn found_comment(value: &Value) -> Option<FoundComment> {
     let id = text_at(value, "id")?.to_owned();
     let text = text_of(value.get("body")).unwrap_or_default();
-    Some(FoundComment { id, text, address: None })
+    let author = value.get("author").and_then(user_name);
+    Some(FoundComment { id, text, author, address: None })
+}
+
+/// Returns the name of a user that stays: the account in the cloud, the key of a server.
+fn user_name(user: &Value) -> Option<String> {
+    text_at(user, "accountId").or_else(|| text_at(user, "key")).map(str::to_owned)
 }
 
 /// Returns a text as the version of the interface wants it.

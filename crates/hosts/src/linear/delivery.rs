@@ -19,7 +19,7 @@ use crate::{
 const PAGES_MAX: u32 = 100;
 
 const COMMENTS: &str = "query Comments($id: String!, $after: String) { issue(id: $id) { \
-                        comments(first: 100, after: $after) { nodes { id url body } pageInfo { \
+                        comments(first: 100, after: $after) { nodes { id url body user { id } } pageInfo { \
                         hasNextPage endCursor } } } }";
 
 const ISSUE: &str = "query Issue($id: String!) { issue(id: $id) { id } }";
@@ -30,6 +30,10 @@ const POST: &str = "mutation Post($id: String!, $body: String!) { commentCreate(
 const EDIT: &str = "mutation Edit($id: String!, $body: String!) { commentUpdate(id: $id, input: \
                     {body: $body}) { comment { id } } }";
 
+const DELETE: &str = "mutation Delete($id: String!) { commentDelete(id: $id) { success } }";
+
+const VIEWER: &str = "query Viewer { viewer { id } }";
+
 /// Comments by GraphQL.
 pub(crate) struct LinearDelivery;
 
@@ -38,18 +42,25 @@ impl DiscussionApi for LinearDelivery {
         MarkForm::FirstLine
     }
 
+    fn own_user(&self, client: &Client<'_>) -> Result<Option<String>, HostError> {
+        let ask = |client: &Client<'_>| {
+            ask_for(client, HttpMethod::Query, VIEWER, &json!({}), "/data/viewer")
+        };
+        client.own_user(ask, |user| text_at(user, "id").map(str::to_owned))
+    }
+
     fn find(
         &self,
         client: &Client<'_>,
         issue: &IssueName,
-        is_meant: &dyn Fn(&str) -> bool,
+        is_meant: &dyn Fn(&FoundComment) -> bool,
     ) -> Result<Option<FoundComment>, HostError> {
         let mut after = Value::Null;
         for _ in 0..PAGES_MAX {
             let value = ask(client, COMMENTS, &json!({"id": key_of(issue), "after": after}))?;
             let page = value.get("comments").unwrap_or(&Value::Null);
             let mut all = list_at(page, "nodes").iter().filter_map(found_comment);
-            let found = all.find(|comment| is_meant(&comment.text));
+            let found = all.find(|comment| is_meant(comment));
             let info = page.get("pageInfo").unwrap_or(&Value::Null);
             after = info.get("endCursor").cloned().unwrap_or(Value::Null);
             let is_last = info.get("hasNextPage") != Some(&Value::Bool(true)) || after.is_null();
@@ -85,12 +96,26 @@ impl DiscussionApi for LinearDelivery {
         let place = "/data/commentUpdate/comment";
         ask_for(client, HttpMethod::Query, EDIT, &variables, place).map(|_| ())
     }
+
+    fn delete(
+        &self,
+        client: &Client<'_>,
+        _: &IssueName,
+        comment: &FoundComment,
+    ) -> Result<(), HostError> {
+        let variables = json!({"id": comment.id});
+        match ask_for(client, HttpMethod::Query, DELETE, &variables, "/data/commentDelete") {
+            Ok(_) | Err(HostError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 fn found_comment(value: &Value) -> Option<FoundComment> {
     Some(FoundComment {
         id: text_at(value, "id")?.to_owned(),
         text: text_at(value, "body").unwrap_or_default().to_owned(),
+        author: value.get("user").and_then(|user| text_at(user, "id")).map(str::to_owned),
         address: text_at(value, "url").map(str::to_owned),
     })
 }

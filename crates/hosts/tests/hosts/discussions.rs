@@ -2,6 +2,7 @@
 
 use forge_hosts::{
     CommentChange, HostError, HostTokens, Kind, PostedComment, TextMark, comment_at_issue,
+    delete_comment, has_comment,
 };
 use serde_json::{Value, json};
 
@@ -63,6 +64,60 @@ fn a_comment_that_was_never_answered_is_not_written_again_while_it_is_there() {
     }
 }
 
+fn delete(host: &Host, kind: Kind) {
+    let address = address(host, kind, path(kind));
+    let (tokens, http) = (tokens(&address), World::new().http);
+    delete_comment(&address, &tokens, &http, &mark()).unwrap();
+    assert_eq!(has_comment(&address, &tokens, &http, &mark()), Ok(false));
+}
+
+#[test]
+fn a_comment_of_another_user_with_the_mark_is_neither_changed_nor_taken_for_ours() {
+    for kind in HOSTS {
+        let (user, author) = (json!({"id": 5}), json!({"id": 5}));
+        let text = "<!-- forge:abcd:summary -->\nI am Forge.";
+        let theirs = json!({"id": 1, "body": text, "user": user, "author": author});
+        let comments = vec![theirs.clone()];
+        let (host, kept) = start(kind, Kept { comments, user: Some(9), ..Kept::default() });
+        let changes: Vec<CommentChange> =
+            ["One.", "Two."].map(|text| comment(&host, kind, text).unwrap().change).into();
+        assert_eq!(changes, [CommentChange::Posted, CommentChange::Updated], "{kind:?}");
+        delete(&host, kind);
+        assert_eq!(kept.lock().unwrap().comments, [theirs], "{kind:?}");
+    }
+}
+
+#[test]
+fn a_comment_is_deleted_once_also_where_the_answer_is_lost_and_it_is_not_known_whose_the_token_is()
+{
+    for kind in HOSTS {
+        let (host, kept) = start(kind, Kept::default());
+        comment(&host, kind, "One.").unwrap();
+        kept.lock().unwrap().comments.push(json!({"id": 77, "body": "Thanks!"}));
+        // It was deleted, and the second try finds nothing.
+        kept.lock().unwrap().refusal = Some(Reply::new(503, ""));
+        delete(&host, kind);
+        delete(&host, kind);
+        assert_eq!(kept.lock().unwrap().comments.len(), 1, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_comment_that_is_too_long_for_its_host_is_cut_and_says_so() {
+    let (host, kept) = start(Kind::GitHub, Kept::default());
+    for change in [CommentChange::Posted, CommentChange::Same] {
+        let posted = comment(&host, Kind::GitHub, &"💡".repeat(70_000)).unwrap();
+        assert_eq!(posted.change, change);
+    }
+    let text = kept.lock().unwrap().comments[0]["body"].as_str().unwrap().to_owned();
+    assert!(
+        text.ends_with("\n\n(shortened: the rest is too long for this host)"),
+        "{}",
+        text.len()
+    );
+    assert!((60_000..65_536).contains(&text.encode_utf16().count()));
+}
+
 type SharedComments = Arc<Mutex<Vec<Value>>>;
 
 /// Starts a Jira that keeps comments. Its first post is not answered.
@@ -77,13 +132,19 @@ fn jira() -> (Host, SharedComments) {
             ("GET", "/comment") => Reply::json(&json!({"total": kept.len(), "comments": *kept})),
             ("POST", "/comment") => {
                 let id = kept.len().to_string();
-                kept.push(json!({"id": id, "body": body["body"]}));
+                let author = json!({"key": "JIRAUSER1"});
+                kept.push(json!({"id": id, "body": body["body"], "author": author}));
                 Reply::lost()
             }
             ("PUT", "/comment/0") => {
                 kept[0]["body"] = body["body"].clone();
                 Reply::json(&kept[0])
             }
+            ("DELETE", "/comment/0") => {
+                kept.clear();
+                Reply::new(204, "")
+            }
+            ("GET", "/rest/api/2/myself") => Reply::json(&json!({"key": "JIRAUSER1"})),
             _ => Reply::new(404, ""),
         }
     });
@@ -97,7 +158,14 @@ fn a_comment_of_jira_is_found_by_its_first_line() {
         comment(&host, Kind::Jira, text).unwrap();
     }
     let all: Vec<Value> = kept.lock().unwrap().clone();
-    assert_eq!(all, [json!({"id": "0", "body": "Forge run abcd\n\nTwo."})]);
+    let own = json!({"key": "JIRAUSER1"});
+    assert_eq!(all, [json!({"id": "0", "body": "Forge run abcd\n\nTwo.", "author": own})]);
+    kept.lock().unwrap()[0]["author"] = json!({"key": "JIRAUSER2"});
+    delete(&host, Kind::Jira);
+    assert_eq!(kept.lock().unwrap().len(), 1, "another's stays");
+    kept.lock().unwrap()[0]["author"] = own;
+    delete(&host, Kind::Jira);
+    assert!(kept.lock().unwrap().is_empty());
 }
 
 #[test]
@@ -110,11 +178,20 @@ fn an_issue_of_linear_gets_one_comment() {
         let (query, given) = (body["query"].as_str().unwrap(), &body["variables"]);
         let data = if query.starts_with("query Comments") {
             json!({"issue": {"comments": {"nodes": *kept, "pageInfo": {"hasNextPage": false}}}})
+        } else if query.starts_with("query Viewer") {
+            json!({"viewer": {"id": "me"}})
+        } else if query.starts_with("mutation Delete") {
+            assert_eq!(given["id"], "c1");
+            kept.clear();
+            json!({"commentDelete": {"success": true}})
         } else if query.starts_with("query Issue") {
             json!({"issue": {"id": "u1"}})
         } else if query.starts_with("mutation Post") {
             assert_eq!(given["id"], "u1");
-            kept.push(json!({"id": "c1", "url": "https://linear.app/c1", "body": given["body"]}));
+            kept.push(json!({
+                "id": "c1", "url": "https://linear.app/c1", "body": given["body"],
+                "user": {"id": "me"},
+            }));
             return Reply::lost();
         } else {
             assert_eq!(given["id"], "c1");
@@ -127,6 +204,12 @@ fn an_issue_of_linear_gets_one_comment() {
     assert_eq!(posted.address.as_deref(), Some("https://linear.app/c1"));
     assert_eq!(comment(&host, Kind::Linear, "Two.").unwrap().change, CommentChange::Updated);
     assert_eq!(kept.lock().unwrap().len(), 1);
+    kept.lock().unwrap()[0]["user"]["id"] = "another".into();
+    delete(&host, Kind::Linear);
+    assert_eq!(kept.lock().unwrap().len(), 1, "another's stays");
+    kept.lock().unwrap()[0]["user"]["id"] = "me".into();
+    delete(&host, Kind::Linear);
+    assert!(kept.lock().unwrap().is_empty());
 }
 
 #[test]

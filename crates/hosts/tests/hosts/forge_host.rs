@@ -16,6 +16,8 @@ pub(crate) struct Kept {
     pub(crate) comments: Vec<Value>,
     pub(crate) labels: Vec<String>,
     pub(crate) reviewers: Vec<String>,
+    /// The user whose token it is, where the host tells it.
+    pub(crate) user: Option<u64>,
     /// How many answers to changes are still lost after their effect.
     pub(crate) n_lost: usize,
     /// What comes instead of the answer to the next change, which has no effect.
@@ -36,6 +38,12 @@ pub(crate) fn start(kind: Kind, kept: Kept) -> (Host, Shared) {
         let is_change = asked.method != "GET";
         if let Some(refusal) = kept.refusal.take_if(|_| is_change) {
             return refusal;
+        }
+        if asked.method == "GET" && asked.path.ends_with("/user") {
+            return match kept.user {
+                Some(id) => Reply::json(&json!({"id": id})),
+                None => Reply::new(403, r#"{"message": "Resource not accessible by integration"}"#),
+            };
         }
         let reply = match kind {
             Kind::GitHub | Kind::Gitea => numbered(asked, &mut kept, kind),
@@ -116,6 +124,11 @@ fn numbered(asked: &Asked, kept: &mut Kept, kind: Kind) -> Reply {
             add(&mut kept.labels, &body["labels"]);
             Reply::json(&json!([]))
         }
+        ("POST", ["repos", "o", "r", "pulls", _, "requested_reviewers"])
+            if asked.body.contains("\"bob\"") =>
+        {
+            Reply::new(422, r#"{"message": "Reviews may only be requested from collaborators."}"#)
+        }
         ("POST", ["repos", "o", "r", "pulls", _, "requested_reviewers"]) => {
             add(&mut kept.reviewers, &body["reviewers"]);
             add(&mut kept.reviewers, &body["team_reviewers"]);
@@ -126,8 +139,10 @@ fn numbered(asked: &Asked, kept: &mut Kept, kind: Kind) -> Reply {
         }
         ("POST", ["repos", "o", "r", "issues", _, "comments"]) => {
             let id = kept.comments.len() + 1;
-            kept.comments
-                .push(json!({"id": id, "body": body["body"], "html_url": format!("c{id}")}));
+            let user = json!({"id": kept.user.unwrap_or(9)});
+            kept.comments.push(json!({
+                "id": id, "body": body["body"], "user": user, "html_url": format!("c{id}"),
+            }));
             Reply::json(&kept.comments[id - 1])
         }
         ("PATCH", ["repos", "o", "r", "issues", "comments", id]) => {
@@ -135,6 +150,7 @@ fn numbered(asked: &Asked, kept: &mut Kept, kind: Kind) -> Reply {
             set(comment, &body);
             Reply::json(comment)
         }
+        ("DELETE", ["repos", "o", "r", "issues", "comments", id]) => delete(kept, id),
         ("POST", ["api", "graphql"]) => {
             let id = body["variables"]["id"].as_str().unwrap();
             let n: usize = id.trim_start_matches('N').parse().unwrap();
@@ -177,10 +193,16 @@ fn gitlab(asked: &Asked, kept: &mut Kept) -> Reply {
                 kept.labels.extend(labels.split(',').map(str::to_owned));
             }
             if let Some(ids) = body["reviewer_ids"].as_array() {
-                kept.reviewers.extend(ids.iter().map(ToString::to_string));
+                kept.reviewers = ids.iter().map(ToString::to_string).collect();
             }
             let pull = &mut kept.pulls[n.parse::<usize>().unwrap() - 1];
+            if let Some(ids) = body["reviewer_ids"].as_array() {
+                pull["reviewers"] = ids.iter().map(|id| json!({"id": id})).collect();
+            }
             set(pull, &body);
+            if body["state_event"] == "close" {
+                pull["state"] = "closed".into();
+            }
             Reply::json(pull)
         }
         ("PUT", ["projects", "o%2Fr", "merge_requests", n, "merge"]) => {
@@ -192,13 +214,15 @@ fn gitlab(asked: &Asked, kept: &mut Kept) -> Reply {
             Reply::json(pull)
         }
         ("GET", ["users"]) if asked.path.ends_with("=ada") => Reply::json(&json!([{"id": 7}])),
+        ("GET", ["users"]) if asked.path.ends_with("=eve") => Reply::json(&json!([{"id": 8}])),
         ("GET", ["users"]) => Reply::json(&json!([])),
         ("GET", ["projects", "o%2Fr", "issues" | "merge_requests", _, "notes"]) => {
             page(kept.comments.clone(), asked, 100)
         }
         ("POST", ["projects", "o%2Fr", "issues" | "merge_requests", _, "notes"]) => {
             let id = kept.comments.len() + 1;
-            kept.comments.push(json!({"id": id, "body": body["body"]}));
+            let author = json!({"id": kept.user.unwrap_or(9)});
+            kept.comments.push(json!({"id": id, "body": body["body"], "author": author}));
             Reply::json(&kept.comments[id - 1])
         }
         ("PUT", ["projects", "o%2Fr", "issues" | "merge_requests", _, "notes", id]) => {
@@ -206,8 +230,16 @@ fn gitlab(asked: &Asked, kept: &mut Kept) -> Reply {
             set(comment, &body);
             Reply::json(comment)
         }
+        ("DELETE", ["projects", "o%2Fr", "issues", _, "notes", id]) => delete(kept, id),
         _ => Reply::new(404, r#"{"message": "404 Not found"}"#),
     }
+}
+
+fn delete(kept: &mut Kept, id: &str) -> Reply {
+    let n_before = kept.comments.len();
+    let id: u64 = id.parse().unwrap();
+    kept.comments.retain(|one| one["id"] != id);
+    Reply::new(if kept.comments.len() < n_before { 204 } else { 404 }, "")
 }
 
 fn set(value: &mut Value, fields: &Value) {

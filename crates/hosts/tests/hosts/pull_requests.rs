@@ -51,7 +51,8 @@ fn offer(
     text: &PullRequestText,
 ) -> Result<OfferedPullRequest, HostError> {
     with(host, kind, |all| {
-        all.offer(&ends(head_project), text, &mark(), &PullRequestTags::default())
+        let tags = PullRequestTags::default();
+        all.offer(&ends(head_project), text, &mark(), &tags, &|_| true)
     })
 }
 
@@ -152,17 +153,44 @@ fn labels_and_reviewers_are_added_when_it_is_opened_and_what_is_refused_of_them_
         let tags =
             PullRequestTags { labels: vec!["auto".to_owned()], reviewers: vec!["ada".to_owned()] };
         let ready = text("One", PullRequestForm::Ready);
-        let offer = || with(&host, kind, |all| all.offer(&ends("o/r"), &ready, &mark(), &tags));
+        let offer =
+            || with(&host, kind, |all| all.offer(&ends("o/r"), &ready, &mark(), &tags, &|_| true));
         assert_eq!(offer().unwrap().flaws, []);
         offer().unwrap();
         let kept = kept.lock().unwrap();
         assert_eq!((kept.labels.len(), kept.reviewers.len()), (1, 1), "{kind:?}");
     }
-    let (host, _) = start(Kind::GitLab, Kept::default());
-    let tags = PullRequestTags { reviewers: vec!["bob".to_owned()], ..PullRequestTags::default() };
-    let ready = text("One", PullRequestForm::Ready);
-    let offered = with(&host, Kind::GitLab, |all| all.offer(&ends("o/r"), &ready, &mark(), &tags));
-    assert!(offered.unwrap().flaws[0].what().ends_with("knows no user bob"));
+}
+
+#[test]
+fn a_reviewer_whom_the_host_refuses_does_not_keep_the_others_away() {
+    for kind in HOSTS {
+        let (host, kept) = start(kind, Kept::default());
+        let reviewers = ["ada", "bob", "eve"].map(str::to_owned).to_vec();
+        let tags = PullRequestTags { reviewers, ..PullRequestTags::default() };
+        let ready = text("One", PullRequestForm::Ready);
+        let offered =
+            with(&host, kind, |all| all.offer(&ends("o/r"), &ready, &mark(), &tags, &|_| true));
+        let flaws = offered.unwrap().flaws;
+        assert_eq!(flaws.len(), 1, "{kind:?}: {flaws:?}");
+        let why = if kind == Kind::GitLab { "knows no user bob" } else { "from collaborators" };
+        assert!(flaws[0].what().contains(why), "{flaws:?}");
+        assert_eq!(kept.lock().unwrap().reviewers.len(), 2, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_text_that_a_person_edited_is_left_as_it_is() {
+    for kind in HOSTS {
+        let (host, kept) = start(kind, Kept::default());
+        offer(&host, kind, "o/r", &text("One", PullRequestForm::Ready)).unwrap();
+        let two = text("Two", PullRequestForm::Ready);
+        let tags = PullRequestTags::default();
+        let offered =
+            with(&host, kind, |all| all.offer(&ends("o/r"), &two, &mark(), &tags, &|_| false));
+        assert_eq!(offered.unwrap().change, OfferChange::LeftAsEdited, "{kind:?}");
+        assert_eq!(kept.lock().unwrap().pulls[0]["title"], "One");
+    }
 }
 
 #[test]
@@ -234,7 +262,7 @@ fn what_is_in_the_way_of_a_merge_is_said() {
             json!({"mergeable_state": "blocked"}),
             MergeObstacle::Protected { words: String::new() },
         ),
-        (Kind::Gitea, json!({"mergeable": false}), MergeObstacle::Conflicts),
+        (Kind::Gitea, json!({"mergeable": false}), MergeObstacle::NotReady),
         (Kind::GitLab, json!({"detailed_merge_status": "conflict"}), MergeObstacle::Conflicts),
         (
             Kind::GitLab,
@@ -261,12 +289,52 @@ fn what_is_in_the_way_of_a_merge_is_said() {
     let error =
         with(&host, Kind::GitHub, |all| all.merge(1, COMMIT, MergeMethod::Merge)).unwrap_err();
     assert!(error.what().contains("At least 1 approving review"), "{error}");
+    for (kind, status, words, obstacle) in [
+        (Kind::Gitea, 409, "merge conflict", MergeObstacle::NotReady),
+        (Kind::Gitea, 405, "", MergeObstacle::NotReady),
+        (Kind::Gitea, 409, "head out of date", MergeObstacle::OtherCommit),
+        (Kind::GitHub, 409, "Head branch was modified", MergeObstacle::OtherCommit),
+    ] {
+        let (host, kept) = start(kind, Kept::default());
+        offer(&host, kind, "o/r", &text("One", PullRequestForm::Ready)).unwrap();
+        kept.lock().unwrap().refusal = Some(Reply::new(status, words));
+        let error = with(&host, kind, |all| all.merge(1, COMMIT, MergeMethod::Merge)).unwrap_err();
+        assert!(
+            matches!(&error, HostError::NotMergeable { obstacle: found, .. } if *found == obstacle),
+            "{kind:?}: {error:?}"
+        );
+    }
+    let (host, kept) = start(Kind::GitLab, Kept::default());
+    offer(&host, Kind::GitLab, "o/r", &text("One", PullRequestForm::Ready)).unwrap();
+    kept.lock().unwrap().refusal = Some(Reply::new(401, r#"{"message": "401 Unauthorized"}"#));
+    let error =
+        with(&host, Kind::GitLab, |all| all.merge(1, COMMIT, MergeMethod::Merge)).unwrap_err();
+    assert!(matches!(error, HostError::Forbidden { .. }), "the token is right: {error:?}");
     // GitLab merges by rebase only where the project does.
     let (host, _) = start(Kind::GitLab, Kept::default());
     offer(&host, Kind::GitLab, "o/r", &text("One", PullRequestForm::Ready)).unwrap();
     let error =
         with(&host, Kind::GitLab, |all| all.merge(1, COMMIT, MergeMethod::Rebase)).unwrap_err();
     assert!(error.what().ends_with("does not merge by rebase"), "{error}");
+}
+
+#[test]
+fn only_an_open_pull_request_with_the_mark_is_closed_and_once() {
+    for kind in HOSTS {
+        let (host, kept) = start(kind, Kept::default());
+        offer(&host, kind, "o/r", &text("One", PullRequestForm::Ready)).unwrap();
+        let close = || with(&host, kind, |all| all.close(1, &mark())).unwrap().state;
+        let bodies = ["body", "description"].map(|key| kept.lock().unwrap().pulls[0][key].take());
+        assert!(matches!(close(), PullRequestState::Open { .. }), "{kind:?}: it is another's");
+        for (key, body) in ["body", "description"].into_iter().zip(bodies) {
+            kept.lock().unwrap().pulls[0][key] = body;
+        }
+        kept.lock().unwrap().refusal = Some(Reply::new(503, ""));
+        assert_eq!((close(), close()), (PullRequestState::Closed, PullRequestState::Closed));
+        assert_eq!(kept.lock().unwrap().pulls[0]["state"], "closed");
+        let changes = host.asked().into_iter().filter(|asked| asked.body.contains("close"));
+        assert_eq!(changes.count(), 2, "{kind:?}: one was refused");
+    }
 }
 
 /// Offers to a GitHub that refuses the creation like this.
@@ -323,7 +391,8 @@ fn a_second_limit_is_waited_for_before_a_change_and_a_failure_is_looked_up() {
         let tokens = HostTokens::find_for(&repository, &variables, &no_program);
         let all = PullRequests::new(&repository, &tokens, &world.http).unwrap();
         let ready = text("One", PullRequestForm::Ready);
-        all.offer(&ends("o/r"), &ready, &mark(), &PullRequestTags::default()).unwrap();
+        let tags = PullRequestTags::default();
+        all.offer(&ends("o/r"), &ready, &mark(), &tags, &|_| true).unwrap();
         assert_eq!(*world.slept.borrow(), slept);
         assert_eq!(kept.lock().unwrap().pulls.len(), 1);
     }

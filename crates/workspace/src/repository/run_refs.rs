@@ -119,7 +119,10 @@ fn branch_update(
 }
 
 /// Returns the checkout of the user's that works on a branch, also in the middle of a rebase or bisect.
-fn checked_out(user: &Repository, name: &str) -> Result<Option<PathBuf>, WorkspaceError> {
+pub(super) fn checked_out(
+    user: &Repository,
+    name: &str,
+) -> Result<Option<PathBuf>, WorkspaceError> {
     let linked = fs::read_dir(user.common_dir.join("worktrees")).into_iter().flatten().flatten();
     let mut git_dirs: Vec<PathBuf> = linked.map(|entry| entry.path()).collect();
     git_dirs.push(user.common_dir.clone());
