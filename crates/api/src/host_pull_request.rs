@@ -8,11 +8,11 @@
 use std::{fs, io};
 
 use forge_core::{hex::hex, view::sanitize};
-use forge_driver::{Error, run_id::short_id};
+use forge_driver::{Error, deliver::inert_text::inert, run_id::short_id};
 use forge_hosts::{
     Address, Ends, HostError, HostTokens, HostedPullRequest, HostedRepository, Http, MergeMethod,
-    PullRequestState, PullRequestText, PullRequests, TextMark, comment_at_issue, delete_comment,
-    has_comment,
+    PullRequestState, PullRequestText, PullRequests, TextMark, check_comment_token,
+    comment_at_issue, delete_comment, has_comment,
 };
 use forge_project::settings::{PullRequestMerge, Settings};
 use forge_store::atomic_file::replace;
@@ -56,6 +56,9 @@ struct RememberedPullRequest {
     /// The digest of the body that Forge wrote last, as its host gave it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     body_digest: Option<String>,
+    /// That of the body that it was about to write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    writing: Option<String>,
 }
 
 /// An open pull request of a run, which can be merged.
@@ -114,9 +117,15 @@ impl Forge {
         let is_as_written = |found: &HostedPullRequest| {
             let known = known.as_ref().filter(|known| known.number == found.number);
             let own = known.and_then(|known| known.body_digest.as_ref());
-            own.is_none_or(|own| *own == body_digest(&found.body))
+            let now = Some(body_digest(&found.body));
+            own.is_none() || own == now.as_ref() || known.is_some_and(|known| known.writing == now)
         };
         let mark = mark(&draft.run, PULL_REQUEST);
+        if let Some(known) = &known {
+            // Whoever is killed after the host has it and before that is remembered has edited nothing.
+            let writing = Some(body_digest(&PullRequests::body(&text, &mark)));
+            self.remember(&draft.run, &RememberedPullRequest { writing, ..known.clone() })?;
+        }
         let offered = all.offer(&place.ends, &text, &mark, tags, &is_as_written);
         let offered = offered.map_err(|error| host_error(&error))?;
         let found = &offered.pull_request;
@@ -134,6 +143,7 @@ impl Forge {
                 address: found.address.clone(),
                 merged: None,
                 body_digest: Some(body_digest(&found.body)),
+                writing: None,
             },
         )?;
         Ok(offered)
@@ -224,7 +234,7 @@ impl Forge {
                 format!("{short} did not come from an issue, so there is nowhere to comment");
             return Err(Error::usage(what, format!("forge show {short}")));
         };
-        let mut text = self.summary(id)?;
+        let mut text = inert(&self.summary_as_done(id)?);
         if let Some(known) = self.remembered(id)? {
             text = format!("Pull request: {}\n\n{text}", known.address);
         }
@@ -260,13 +270,34 @@ impl Forge {
 
     /// Returns how the issue is reached that a run came from, if it came from one.
     fn source_issue(&self, id: &str) -> Result<Option<SourceIssue>, Error> {
-        let source = self.fold(id)?.0.definition().start.source.clone();
-        let Some(source) = source.filter(|source| source.contains("://")) else { return Ok(None) };
+        match self.fold(id)?.0.definition().start.source.clone() {
+            Some(source) => self.issue_at(&source),
+            None => Ok(None),
+        }
+    }
+
+    /// Fails if there is no token for a comment at an issue.
+    pub(crate) fn check_comment_token(&self, source: &str) -> Result<(), Error> {
+        let Some(SourceIssue { address, tokens, http }) = self.issue_at(source)? else {
+            return Ok(());
+        };
+        check_comment_token(&address, &tokens, &http).map_err(|error| {
+            let HostError::NoToken { help } = &error else { return host_error(&error) };
+            let what = format!("there is no token for a comment at {}", address.host());
+            Error::surroundings(what, help.sentence())
+        })
+    }
+
+    /// Returns how an issue is reached, if that is the address of one.
+    fn issue_at(&self, source: &str) -> Result<Option<SourceIssue>, Error> {
+        if !source.contains("://") {
+            return Ok(None);
+        }
         let (settings, http) = (self.settings()?, open_http()?);
         let repository = &self.home.repository;
         let remote = repository.branch().and_then(|branch| repository.remote_address(&branch));
         let known = known_hosts(&settings.hosts, remote, Some(&http));
-        let address = Address::parse(&source, &known);
+        let address = Address::parse(source, &known);
         let Some(address) = address.transpose().map_err(|error| host_error(&error))? else {
             return Ok(None);
         };
@@ -299,7 +330,7 @@ impl Forge {
     }
 
     /// Returns the pull request that is remembered of a run, as it is at its host now.
-    fn remembered_at_host(
+    pub(crate) fn remembered_at_host(
         &self,
         id: &str,
     ) -> Result<Option<(PullRequestPlace, HostedPullRequest)>, Error> {

@@ -20,7 +20,6 @@ use forge_driver::{
     Error,
     deliver::{inert_text::inert, offer},
     run_id::short_id,
-    summary_file::text,
 };
 use forge_hosts::PullRequestTags;
 use forge_project::settings::{DraftRule, Settings, Switch};
@@ -32,6 +31,9 @@ use crate::{forge::Forge, host_access::known_hosts};
 
 /// The most bytes of a template.
 const TEMPLATE_BYTES_MAX: u64 = 256 * 1024;
+
+/// The most characters of the summary in a pull request.
+const SUMMARY_CHARS_MAX: usize = 30_000;
 
 /// A pull request that could be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,17 +160,6 @@ impl Forge {
     ) -> Result<String, Error> {
         let repository = &self.home.repository;
         let (run, _) = self.fold(id)?;
-        let is_summed_up = run.units().iter().any(|(_, stage, unit)| {
-            stage.work == (Work::Deliver { what: Delivery::Summary })
-                && unit.state == State::Accepted
-        });
-        if is_summed_up {
-            let summary = text(id, &run, run.now());
-            let _ = write!(
-                body,
-                "\n\n<details>\n<summary>Summary of the run</summary>\n\n{summary}\n</details>"
-            );
-        }
         let source = run.definition().start.source.clone();
         let addresses = remote.and_then(|remote| repository.remote_addresses(&remote.name));
         let known = known_hosts(&settings.hosts, None, None);
@@ -179,6 +170,18 @@ impl Forge {
                 let _ = write!(body, "\n\nCloses #{number}");
             }
             (Switch::Off, _) | (Switch::On, None) => {}
+        }
+        let is_summed_up = run.units().iter().any(|(_, stage, unit)| {
+            stage.work == (Work::Deliver { what: Delivery::Summary })
+                && unit.state == State::Accepted
+        });
+        if is_summed_up {
+            let summary = inert(&self.summary_as_done(id)?);
+            let summary: String = summary.chars().take(SUMMARY_CHARS_MAX).collect();
+            let _ = write!(
+                body,
+                "\n\n<details>\n<summary>Summary of the run</summary>\n\n{summary}\n\n</details>"
+            );
         }
         let read = |path: &str| {
             let content = repository.file_at(view.base.as_deref()?, path, TEMPLATE_BYTES_MAX);

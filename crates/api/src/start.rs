@@ -247,6 +247,9 @@ impl Forge {
             && !params.contains_key(SOURCE)
             && settings.pull_request.comment == DeliveryTime::AtEnd
         {
+            if let Some(issue) = &issue {
+                self.check_comment_token(&issue.source)?;
+            }
             params.insert(SOURCE.to_owned(), tracker.to_owned());
             why.insert(SOURCE.to_owned(), "from the issue".to_owned());
         }

@@ -55,10 +55,12 @@ fn commented(plan: &Plan<'_>) -> Result<Report, Pending> {
         }
         DeliveryTime::AtEnd => {}
     }
-    if plan.run.definition().start.source.is_none() {
+    // The name of a saved issue has no address.
+    let source = plan.run.definition().start.source.as_ref();
+    if !source.is_some_and(|source| source.contains("://")) {
         return Ok(plan.nothing_delivered("no comment: the run did not come from an issue"));
     }
-    let of = format!("{}@{}", plan.call.unit(), plan.run.head().unwrap_or_default());
+    let of = format!("{}@{}", plan.call, plan.run.head().unwrap_or_default());
     plan.outside(&of, OutsideEffect::Comment)?;
     Ok(plan.delivered(Receipt::from_spent(Spent::NOTHING)))
 }

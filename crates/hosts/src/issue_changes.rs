@@ -13,6 +13,15 @@ use crate::{
     registry,
 };
 
+/// Fails if there is no token to write at an issue.
+pub fn check_comment_token(
+    address: &Address,
+    tokens: &HostTokens,
+    http: &Http,
+) -> Result<(), HostError> {
+    client_of(address, tokens, http).map(|_| ())
+}
+
 /// Writes a comment at an issue, or updates the one with this mark.
 pub fn comment_at_issue(
     address: &Address,

@@ -54,7 +54,7 @@ pub use error::{
 pub use host_tokens::HostTokens;
 pub use http::{ANSWER_BYTES_MAX, Http, HttpSettings};
 pub use issue::{COMMENTS_BYTES_MAX, COMMENTS_MAX, Comment, ISSUE_BODY_BYTES_MAX, Issue};
-pub use issue_changes::{comment_at_issue, delete_comment, has_comment};
+pub use issue_changes::{check_comment_token, comment_at_issue, delete_comment, has_comment};
 pub use kind::{KeyTracker, Kind};
 pub use known::Known;
 pub use mark::TextMark;

@@ -79,6 +79,11 @@ impl<'a> PullRequests<'a> {
         Ok(Self { repository, client, api })
     }
 
+    /// Returns the body that a text becomes: no longer than hosts take, with its mark.
+    pub fn body(text: &PullRequestText, mark: &TextMark) -> String {
+        mark.after(&shortened(&text.body, BODY_MAX))
+    }
+
     /// Opens a pull request, or updates the one that is open, if its body is as it was written. Labels and reviewers are
     /// added when it is opened.
     pub fn offer(
@@ -94,8 +99,7 @@ impl<'a> PullRequests<'a> {
         if !name.eq_ignore_ascii_case(project) {
             return Err(self.client.renamed(Some(&name)));
         }
-        let text =
-            PullRequestText { body: mark.after(&shortened(&text.body, BODY_MAX)), ..text.clone() };
+        let text = PullRequestText { body: Self::body(text, mark), ..text.clone() };
         let look = || self.find(ends, mark);
         let create = || self.api.create(&self.client, project, ends, &text);
         match once(self.client.http, &look, &create)? {

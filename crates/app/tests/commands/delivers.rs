@@ -89,6 +89,11 @@ fn is_delivered_once(world: &World, kept: &Shared) {
     has(body, &["## Verification\n", "Closes #12", "<summary>Summary of the run</summary>"]);
     let address = kept.pulls[0]["html_url"].as_str().unwrap();
     has(kept.comments[0]["body"].as_str().unwrap(), &[address]);
+    let comment = kept.comments[0]["body"].as_str().unwrap();
+    for text in [body, comment] {
+        has(text, &[": done, "]);
+        assert!(!text.contains("not over yet") && !text.contains("is being saved"), "{text}");
+    }
     let summary = world.git(&["show", &format!("{head}:.forge/runs/{run}/summary.md")]);
     has(&summary, &[&format!("pull request: {address}")]);
 }
@@ -132,9 +137,14 @@ fn a_flag_opens_a_pull_request_and_one_keeps_it_from_being_opened() {
 
 #[test]
 fn what_a_pull_request_would_fail_by_is_said_before_the_run_begins() {
-    let (world, _, _) = at_host("");
+    let (world, issue, _) = at_host("");
     let whole = ["run", "--flow", "whole", "--pr", "do it"];
     has(&world.refused(&whole), &["there is no token for 127.0.0.1:", "GITEA_TOKEN"]);
+    let host = fs::read_to_string(world.user_file()).unwrap();
+    fs::write(world.user_file(), format!("{host}[pull_request]\ncomment = \"at-end\"\n")).unwrap();
+    let commented = ["run", "--flow", "whole", &issue];
+    has(&world.refused(&commented), &["there is no token for a comment at 127.0.0.1:"]);
+    fs::write(world.user_file(), host).unwrap();
     world.git(&["remote", "remove", "origin"]);
     has(&world.refused(&whole), &["help: forge run --flow whole 'do it'"]);
     assert!(world.ids().is_empty());
@@ -164,6 +174,78 @@ fn a_push_that_is_refused_is_asked_about_and_goes_on_with_an_answer() {
     let said = forge(&world, &["retry", short(&run)]);
     assert_eq!(said.code, DONE, "{said}");
     is_delivered_once(&world, &kept);
+}
+
+/// The marks of what the run did outside.
+fn marks(world: &World, run: &str) -> Vec<String> {
+    let done = world.facts(run).into_iter().filter_map(|fact| {
+        fact.get("effect_done").map(|done| done["mark"].as_str().unwrap().to_owned())
+    });
+    done.collect()
+}
+
+#[test]
+fn a_pull_request_that_is_merged_before_the_run_is_done_stays_as_it_is_and_the_run_is_done() {
+    let (world, issue, kept) = at_host(AT_END);
+    let shared = Arc::clone(&kept);
+    // Merged between the comment and the last commit.
+    kept.lock().unwrap().after_comment = Some(Box::new(|kept| {
+        kept.pulls[0]["state"] = "closed".into();
+        kept.pulls[0]["merged"] = true.into();
+    }));
+    let said = forge(&world, &["run", "--flow", "whole", &issue]);
+    assert_eq!(said.code, DONE, "{said}");
+    has(&said.out, &["is merged: the last commit of the run was not pushed"]);
+    let view = world.view(&world.latest());
+    let landed = pushed(&world, view["branch"].as_str().unwrap());
+    assert_ne!(landed, view["head"].as_str().unwrap(), "a branch that was merged is not pushed to");
+    let kept = shared.lock().unwrap();
+    assert!(!kept.changes.iter().any(|change| change.starts_with("PATCH")), "{:?}", kept.changes);
+}
+
+#[test]
+fn without_a_last_commit_the_pull_request_still_gets_the_summary() {
+    let (world, issue, kept) = at_host(AT_END);
+    let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    world.write("forge.toml", format!("{settings}\n[land]\nrecord = \"none\"\n"));
+    let said = forge(&world, &["run", "--flow", "whole", &issue]);
+    assert_eq!(said.code, DONE, "{said}");
+    let view = world.view(&world.latest());
+    assert_eq!(pushed(&world, view["branch"].as_str().unwrap()), view["head"].as_str().unwrap());
+    let kept = kept.lock().unwrap();
+    has(kept.pulls[0]["body"].as_str().unwrap(), &["<summary>Summary of the run</summary>"]);
+}
+
+#[test]
+fn the_first_push_makes_a_new_branch_and_nothing_is_written_over() {
+    let (world, issue, kept) = at_host(AT_END);
+    let settings = fs::read_to_string(world.repo.join("forge.toml")).unwrap();
+    world.write("forge.toml", format!("{settings}\n[land]\nbranch = \"production\"\n"));
+    let bare = world.beside("origin.git");
+    world.git(&["push", "--quiet", bare.to_str().unwrap(), "main:production"]);
+    let before = pushed(&world, "production");
+    let said = forge(&world, &["run", "--flow", "whole", &issue]);
+    assert_eq!(said.code, WAITS, "{said}");
+    has(&said.out, &["production was not pushed to origin: [rejected] (stale info)"]);
+    assert_eq!(pushed(&world, "production"), before);
+    assert!(kept.lock().unwrap().pulls.is_empty());
+}
+
+#[test]
+fn a_run_that_goes_on_from_an_older_one_touches_nothing_of_its_pull_request() {
+    let (world, issue, kept) = at_host(AT_END);
+    assert_eq!(forge(&world, &["run", "--flow", "whole", &issue]).code, DONE);
+    let first = world.latest();
+    let n_changes = kept.lock().unwrap().changes.len();
+    let said = forge(&world, &["rewind", short(&first), "record"]);
+    assert_eq!(said.code, DONE, "{said}");
+    assert_eq!(kept.lock().unwrap().pulls.len(), 1);
+    assert_eq!(
+        kept.lock().unwrap().changes.len(),
+        n_changes,
+        "{:?}",
+        marks(&world, &world.latest())
+    );
 }
 
 #[test]
@@ -204,6 +286,8 @@ fn whatever_is_killed_around_an_effect_there_is_one_branch_one_pull_request_and_
     {
         let (world, issue, kept) = at_host(AT_END);
         let driver = Arc::new(AtomicI32::new(0));
+        let killed = Arc::new(AtomicI32::new(0));
+        let kills = Arc::clone(&killed);
         let (own, seen) = (Arc::clone(&driver), Arc::new(Mutex::new(0)));
         let folder = world.beside("").to_str().unwrap().to_owned();
         let counted = Arc::clone(&seen);
@@ -211,6 +295,7 @@ fn whatever_is_killed_around_an_effect_there_is_one_branch_one_pull_request_and_
             let mut n = counted.lock().unwrap();
             if *n == at && now == moment {
                 kill_all(&own, &folder);
+                kills.fetch_add(1, Ordering::SeqCst);
             }
             if now == Moment::After {
                 *n += 1;
@@ -220,7 +305,7 @@ fn whatever_is_killed_around_an_effect_there_is_one_branch_one_pull_request_and_
         let running = crate::world::Running::of(command.env(TOKEN.0, TOKEN.1));
         driver.store(running.pid().cast_signed(), Ordering::SeqCst);
         running.end();
-        assert!(*seen.lock().unwrap() >= at, "it was killed at {}", changes[at]);
+        assert_ne!(killed.load(Ordering::SeqCst), 0, "it was killed at {}", changes[at]);
         let said = forge(&world, &["resume"]);
         assert_eq!(said.code, DONE, "killed {moment:?} {}: {said}", changes[at]);
         is_delivered_once(&world, &kept);

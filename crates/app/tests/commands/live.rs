@@ -34,13 +34,13 @@ fn a_run_is_watched_revised_in_ones_own_words_and_approved_without_leaving_the_s
     let before = person.settings();
     let tree = person.until_sees("I think about it.");
     has(&tree, &["● running", "write something", "● write", "leave, it keeps running", "1 agent"]);
-    has(&tree, &["Budget   stops at"]);
+    has(&tree, &["Budget   none"]);
     let run = run_of(&world);
     person.press("\r");
     has(&person.until_sees("Esc back"), &["says   I think about it."]);
     person.press(ESCAPE);
     let tree = person.until_sees("STAGE");
-    assert!(!tree.contains("Budget   stops at"), "how it began was read\n{tree}");
+    assert!(!tree.contains("Budget   none"), "how it began was read\n{tree}");
     person.press("z");
     person.until_sees("Unknown key. All keys:");
     world.go();

@@ -30,6 +30,8 @@ pub(crate) struct Kept {
     pub(crate) changes: Vec<String>,
     /// Called before and after the effect of everything but a question.
     pub(crate) watch: Option<Watch>,
+    /// Called after a comment was posted.
+    pub(crate) after_comment: Option<Box<dyn FnOnce(&mut Self) + Send>>,
     labels: Vec<Value>,
     /// Answers that are lost after their effect.
     pub(crate) n_lost: usize,
@@ -169,6 +171,9 @@ fn answer(kept: &mut Kept, own: &str, method: &str, path: &str, body: &Value) ->
         ("POST", ["repos", "o", "r", "issues", _, "comments"]) => {
             let id = kept.comments.len() + 1;
             kept.comments.push(json!({"id": id, "body": body["body"], "user": {"id": 9}}));
+            if let Some(then) = kept.after_comment.take() {
+                then(kept);
+            }
             kept.comments[id - 1].clone()
         }
         ("PATCH", ["repos", "o", "r", "issues", "comments", id]) => {

@@ -200,7 +200,7 @@ fn an_issue_is_the_request_and_its_points_are_the_effort() {
     assert_eq!(start_of(&world)["chosen"]["effort"], "detected: 4 story points in points");
     world.write("issue.json", r#"{"number": 7, "title": "Show sums", "body": "Of the list.", "html_url": "https://github.com/o/r/issues/7"}"#);
     assert_eq!(run(&world, &typed).code, DONE);
-    assert_eq!(start_of(&world)["params"]["source"], "github");
+    assert_eq!(start_of(&world)["source"], "https://github.com/o/r/issues/7");
 }
 
 #[test]

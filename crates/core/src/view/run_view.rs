@@ -1,5 +1,7 @@
 //! All of one run: its units, and the questions that a person has to answer.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -324,7 +326,10 @@ impl RunView {
                 unit: id.to_string(),
                 phase: stage.phase.clone(),
                 depth: u32::try_from(id.scope.steps().count()).unwrap_or(u32::MAX),
-                title: waits.map_or_else(|| title(run, &id.scope), |item| item.title.clone()),
+                title: match &waits {
+                    Some((item, _)) => item.title.clone(),
+                    None => title(run, &id.scope),
+                },
                 state: unit_state(run, unit),
                 gate,
                 attempt: unit.attempt,
@@ -336,7 +341,7 @@ impl RunView {
                     PathsState::Taken { what } => what.clone(),
                     _ if is_limited(run, unit) => unit.waits_for.clone(),
                     PathsState::Unclaimed | PathsState::Wanted | PathsState::Claimed => {
-                        let after = waits.map(|item| item.after.join(", "));
+                        let after = waits.map(|(_, before)| before.join(", "));
                         let after = after.filter(|after| !after.is_empty());
                         after.map(|after| format!("waits for {after}")).unwrap_or_default()
                     }
@@ -386,7 +391,8 @@ struct ShownUnit<'a> {
     id: UnitId,
     stage: &'a Stage,
     unit: &'a Unit,
-    waits: Option<&'a Item>,
+    /// The items before it that are not closed, if it has not begun.
+    waits: Option<(&'a Item, Vec<&'a str>)>,
 }
 
 /// Collects the units of a table, and for each item that has not begun its first one. Of long lists the count is enough.
@@ -401,13 +407,20 @@ fn collect<'a>(
         let is_each = matches!(stage.work, Work::Each { .. });
         let names_waiting = is_each && unit.inner.len() <= WAITING_MAX;
         all.push(ShownUnit { id: id.clone(), stage, unit, waits: None });
+        let standings = unit.inner.members().zip(unit.inner.standings());
+        let open: BTreeSet<&str> = standings
+            .filter(|(_, standing)| *standing != TableStatus::Closed)
+            .map(|((item, _), _)| item.id.as_str())
+            .collect();
         for (item, inner) in unit.inner.members() {
             let scope = id.item(&item.id);
             match (inner.opened, stage.inner().first()) {
                 (TableOpened::Yes, _) => collect(&scope, (stage.inner(), inner), waiting, all),
                 (TableOpened::NotYet, Some(first)) if names_waiting => {
                     let id = scope.unit(&first.name);
-                    all.push(ShownUnit { id, stage: first, unit: waiting, waits: Some(item) });
+                    let before = item.after.iter().map(String::as_str);
+                    let waits = Some((item, before.filter(|id| open.contains(id)).collect()));
+                    all.push(ShownUnit { id, stage: first, unit: waiting, waits });
                 }
                 (TableOpened::NotYet, _) => {}
             }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Time,
-    event::{Approval, Choice, Colour, Detail, Edit, QuestionReason, ResultChange},
+    event::{Approval, Choice, Colour, Detail, Edit, End, QuestionReason, ResultChange},
     flow::{Check, Delivery, Gate, Work},
     id::{Scope, UnitId},
     item::Item,
@@ -196,6 +196,12 @@ fn deliveries(run: &Run) -> Vec<DeliveryView> {
         match what {
             Delivery::Summary | Delivery::Commit | Delivery::Pages => continue,
             Delivery::Comment if unit.state == State::Skipped => continue,
+            // Of a run as it will stand when this comment is there.
+            Delivery::Comment
+                if *run.phase() == Phase::Over(End::Done) && !unit.state.is_closed() =>
+            {
+                continue;
+            }
             Delivery::PullRequest | Delivery::Comment => {}
         }
         let done = run.history().done.iter().rev().find(|done| done.attempt.unit == id);

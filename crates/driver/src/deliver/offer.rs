@@ -35,7 +35,10 @@ use crate::{
         types::{Offer, title},
     },
     layout::Home,
-    plan::{Pending, Plan, step::OutsideEffect},
+    plan::{
+        Pending, Plan,
+        step::{OutsideEffect, PushOnto},
+    },
 };
 
 /// The most bytes of a record.
@@ -60,12 +63,17 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
         Some(EffectMark::Done) => {
             let summary = match found(context.disk, &context.home.run(context.id), &mark)? {
                 Some(_) => match context.frozen.opens {
-                    DeliveryTime::OnRequest => {
+                    // What was begun before the setting was changed is not left half-way.
+                    DeliveryTime::OnRequest if !plan.has_begun_outside(&mark) => {
                         "the text of the pull request is ready; open it with forge pr".to_owned()
                     }
-                    DeliveryTime::AtEnd => {
+                    DeliveryTime::OnRequest | DeliveryTime::AtEnd => {
                         let commit = head.to_owned();
-                        plan.outside(&mark, OutsideEffect::Push { commit })?;
+                        let onto = match plan.has_pushed_other(head) {
+                            true => PushOnto::Own,
+                            false => PushOnto::Nothing,
+                        };
+                        plan.outside(&mark, OutsideEffect::Push { commit, onto })?;
                         plan.outside(&mark, OutsideEffect::PullRequest)?;
                         "the pull request is open".to_owned()
                     }
@@ -169,7 +177,7 @@ fn folder(number: u32) -> String {
 }
 
 /// The folder of the record with this mark, below the live folder.
-fn found(disk: &dyn Disk, live: &Path, mark: &str) -> Result<Option<String>, Error> {
+pub(super) fn found(disk: &dyn Disk, live: &Path, mark: &str) -> Result<Option<String>, Error> {
     let mut number = 1;
     while let Some(offer) = read(disk, &live.join(folder(number)).join(FILE))? {
         if offer.mark == mark {

@@ -7,18 +7,22 @@
 //!
 //! Invariant: what is done twice makes nothing twice: each of them looks first for what is there.
 
+use std::io::Read as _;
+
 use forge_core::{
     Report, event::Outcome, failure::FaultClass, run::EffectMark, verdict::BlockerClass,
+    view::sanitize,
 };
 use forge_keeper::{AttemptFolder, ExitReason};
 
 use crate::{
     Error,
+    deliver::offer::found,
     outcome::{CommandEnd, command_end},
     plan::{
         Pending, Plan,
         step::{OutsideAnswer, OutsideEffect, OutsideOrder, StepKind},
-        workspace_worker::{made_file, unreadable},
+        workspace_worker::made_file,
     },
 };
 
@@ -49,16 +53,27 @@ impl Plan<'_> {
             Some(EffectMark::Done) => Ok(()),
             None => Err(Pending::RecordFirst(Box::new(Report::Intends { attempt, mark }))),
             Some(EffectMark::Intended) => {
-                let reference = self.outside_step(what)?;
+                let reference = self.outside_step(mark.clone(), what)?;
                 Err(Pending::RecordFirst(Box::new(Report::Did { attempt, mark, reference })))
             }
         }
     }
 
-    /// Whether a pull request of this run was opened.
-    pub(super) fn has_opened(&self) -> bool {
-        let mut marks = self.run.marks();
-        marks.any(|(mark, state)| state == EffectMark::Done && mark.ends_with(OPENED))
+    /// Whether this run itself has opened a pull request. What an older run did from which it goes on is no record of it.
+    pub(super) fn has_opened(&self) -> Result<bool, Error> {
+        let live = self.context.home.run(self.context.id);
+        for (mark, state) in self.run.marks() {
+            let Some(of) = mark.strip_suffix(OPENED) else { continue };
+            if state == EffectMark::Done && found(self.context.disk, &live, of)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the first thing to do outside for that state was begun.
+    pub(super) fn has_begun_outside(&self, of: &str) -> bool {
+        self.run.mark(&format!("{of}{PUSHED}")).is_some()
     }
 
     /// Commits on which an earlier attempt of this unit has pushed, or was about to.
@@ -68,22 +83,31 @@ impl Plan<'_> {
         marks.filter_map(move |(mark, _)| mark.strip_prefix(&unit)?.strip_suffix(PUSHED))
     }
 
+    /// Whether the run has pushed another commit, or was about to.
+    pub(super) fn has_pushed_other(&self, commit: &str) -> bool {
+        let mut marks = self.run.marks();
+        let own = format!("@{commit}{PUSHED}");
+        marks.any(|(mark, _)| mark.ends_with(PUSHED) && !mark.ends_with(&own))
+    }
+
     /// Does it. Where it is.
-    fn outside_step(&self, what: OutsideEffect) -> Result<String, Pending> {
-        let path = self.step_folder(what.word()).path;
-        let order = OutsideOrder { run: self.context.id.to_owned(), what };
+    fn outside_step(&self, mark: String, what: OutsideEffect) -> Result<String, Pending> {
+        // What was done for another commit is another step.
+        let of = mark.split(' ').next().and_then(|of| of.rsplit('@').next()).unwrap_or_default();
+        let path = self.step_folder(&format!("{}-{of}", what.word())).path;
+        let order = OutsideOrder { run: self.context.id.to_owned(), mark, what };
         let ending = self.while_wanted(path.clone(), || Ok(StepKind::Outside(order)))?;
         let folder = AttemptFolder::at(path);
         if ending.how == (ExitReason::Exited { code: 0 })
-            && let Some(answer) = self.outside_answer(&folder)?
+            && let Some(answer) = self.outside_answer(&folder)
         {
             return match answer {
                 OutsideAnswer::Done { reference, notes } => {
-                    self.notices.borrow_mut().extend(notes);
-                    Ok(reference)
+                    notes.iter().for_each(|note| self.notice(self.clean(note)));
+                    Ok(self.clean(&reference))
                 }
                 OutsideAnswer::Refused { what } => {
-                    let class = BlockerClass::ExternalDependency;
+                    let (class, what) = (BlockerClass::ExternalDependency, self.clean(&what));
                     Err(self.ends(Outcome::Blocked { class, what }))
                 }
             };
@@ -96,13 +120,16 @@ impl Plan<'_> {
         })
     }
 
-    fn outside_answer(&self, folder: &AttemptFolder) -> Result<Option<OutsideAnswer>, Error> {
-        let path = made_file(folder);
-        let Ok(length) = self.context.disk.length(&path) else { return Ok(None) };
-        if length > ANSWER_BYTES_MAX {
-            return Ok(None);
-        }
-        let bytes = self.context.disk.read(&path).map_err(|error| Error::file(&path, &error))?;
-        serde_json::from_slice(&bytes).map(Some).map_err(|error| unreadable(&path, &error))
+    /// The words of a program, of git and of a host, as they may be written down.
+    fn clean(&self, text: &str) -> String {
+        sanitize(&String::from_utf8_lossy(&self.context.redacted(text.as_bytes())))
+    }
+
+    /// The answer, if there is one that can be read: without it, the same is done again.
+    fn outside_answer(&self, folder: &AttemptFolder) -> Option<OutsideAnswer> {
+        let file = self.context.executor.open_output(&made_file(folder)).ok()?;
+        let mut bytes = Vec::new();
+        file.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        serde_json::from_slice(&bytes).ok()
     }
 }

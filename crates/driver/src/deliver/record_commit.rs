@@ -19,14 +19,14 @@ use forge_core::{
     inbox,
     money::Spent,
 };
-use forge_project::settings::RunRecord;
+use forge_project::settings::{DeliveryTime, RunRecord};
 use forge_workspace::{AttachRecord, AttachedRecord, Operation, OperationResult, RecordFile};
 
 use crate::{
     Error,
     plan::{
         Pending, Plan,
-        step::{OnStop, OutsideEffect},
+        step::{OnStop, OutsideEffect, PushOnto},
     },
     projection::StateFile,
     run_id::short_id,
@@ -43,8 +43,8 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     match context.frozen.kept {
         RunRecord::All | RunRecord::Summary => {}
         RunRecord::Nothing => {
-            if plan.has_opened() {
-                plan.outside(&mark(plan, head), OutsideEffect::PullRequest)?;
+            if is_due(plan)? {
+                plan.outside(&update(plan, head), OutsideEffect::PullRequest)?;
             }
             return Ok(plan
                 .nothing_delivered("nothing of the run is committed: `land.record` is \"none\""));
@@ -52,7 +52,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
     }
     // What may be at the remote is not made a second time.
     for commit in plan.pushed_before() {
-        if context.code.is_ancestor(head, commit).map_err(Error::from)? {
+        if head != commit && context.code.is_ancestor(head, commit).map_err(Error::from)? {
             let tree = context.code.code_tree(commit).map_err(Error::from)?;
             return deliver(plan, commit.to_owned(), tree);
         }
@@ -77,18 +77,27 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
 
 /// Pushes the commit and brings the pull request up to date, where the run has opened one.
 fn deliver(plan: &Plan<'_>, commit: String, tree: String) -> Result<Report, Pending> {
-    if plan.has_opened() {
-        let of = mark(plan, &commit);
-        plan.outside(&of, OutsideEffect::Push { commit: commit.clone() })?;
-        plan.outside(&of, OutsideEffect::PullRequest)?;
+    if is_due(plan)? {
+        let what = OutsideEffect::Push { commit: commit.clone(), onto: PushOnto::OwnWhileOpen };
+        plan.outside(&format!("{}@{commit}", plan.call.unit()), what)?;
+        plan.outside(&update(plan, &commit), OutsideEffect::PullRequest)?;
     }
     let head = Some(commit.clone());
     let (commit, tree) = (Some(commit), Some(tree));
     Ok(plan.delivered(Receipt { commit, tree, head, ..Receipt::from_spent(Spent::NOTHING) }))
 }
 
-fn mark(plan: &Plan<'_>, commit: &str) -> String {
-    format!("{}@{commit}", plan.call.unit())
+/// Whether the pull request is the run's to keep up to date.
+fn is_due(plan: &Plan<'_>) -> Result<bool, Error> {
+    match plan.context.frozen.opens {
+        DeliveryTime::OnRequest => Ok(false),
+        DeliveryTime::AtEnd => plan.has_opened(),
+    }
+}
+
+/// What is brought up to date: each attempt may have another text.
+fn update(plan: &Plan<'_>, commit: &str) -> String {
+    format!("{}@{commit}", plan.call)
 }
 
 fn order(plan: &Plan<'_>, head: &str) -> Result<Operation, Error> {

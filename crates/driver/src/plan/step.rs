@@ -56,6 +56,8 @@ pub const OUTSIDE: &str = "__outside";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutsideOrder {
     pub run: String,
+    /// The mark by which the journal says that it is intended.
+    pub mark: String,
     pub what: OutsideEffect,
 }
 
@@ -63,11 +65,23 @@ pub struct OutsideOrder {
 #[serde(rename_all = "kebab-case")]
 pub enum OutsideEffect {
     /// A commit becomes the run's branch at the remote.
-    Push { commit: String },
+    Push { commit: String, onto: PushOnto },
     /// The pull request is opened, or updated.
     PullRequest,
     /// The summary becomes a comment at the issue, or the one that is there is updated.
     Comment,
+}
+
+/// What the branch of a push is at the remote before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PushOnto {
+    /// Nothing: the run has pushed nothing yet.
+    Nothing,
+    /// An earlier commit of the run.
+    Own,
+    /// The same, and only while the pull request is open.
+    OwnWhileOpen,
 }
 
 /// The answer: done, or why not.

@@ -64,17 +64,28 @@ pub fn own_environment() -> Vec<(OsString, OsString)> {
 /// What a push and a host get: all that the person has, but what says which repository is meant. Nobody is there to type a
 /// password.
 pub fn outside_environment() -> Vec<(OsString, OsString)> {
-    const REPOSITORY: [&str; 6] = [
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_OBJECT_DIRECTORY",
+    const REPOSITORY: [&str; 12] = [
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
         "GIT_COMMON_DIR",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_INDEX_FILE",
+        "GIT_NAMESPACE",
+        "GIT_OBJECT_DIRECTORY",
         "GIT_PREFIX",
+        "GIT_QUARANTINE_PATH",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    ];
+    const NOBODY_TYPES: [(&str, &str); 3] = [
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("SSH_ASKPASS_REQUIRE", "never"),
+        ("GCM_INTERACTIVE", "never"),
     ];
     let is_left_out = |name: &OsString| REPOSITORY.iter().any(|left| name == left);
-    let no_prompt = ("GIT_TERMINAL_PROMPT".into(), "0".into());
-    std::env::vars_os().filter(|(name, _)| !is_left_out(name)).chain([no_prompt]).collect()
+    let own = NOBODY_TYPES.map(|(name, value)| (name.into(), value.into()));
+    std::env::vars_os().filter(|(name, _)| !is_left_out(name)).chain(own).collect()
 }
 
 /// What commands of the project get: code that an agent wrote runs in them.

@@ -23,6 +23,9 @@ use crate::{
     setup::environment::{command_environment, outside_environment, own_environment, shell, spec},
 };
 
+/// How long a push, or what a host is asked for, may take.
+const OUTSIDE_WALL_MS: u64 = 10 * 60 * 1000;
+
 impl RunContext<'_> {
     /// The folder of a step, ready for a keeper, and the environment to start it with.
     pub fn prepare(&self, run: &Run, call: &CallId, step: &Step) -> Result<PreparedStep, Error> {
@@ -50,7 +53,8 @@ impl RunContext<'_> {
                 let argv = [&[own, OUTSIDE.to_owned()][..], &files].concat();
                 let repository = &self.home.repository;
                 let dir = repository.top.as_ref().unwrap_or(&repository.common_dir).clone();
-                let limits = StepLimits { silence_ms: 0, ..self.limits() };
+                let limits =
+                    StepLimits { wall_ms: OUTSIDE_WALL_MS, silence_ms: 0, ..self.limits() };
                 (untold(spec(call.to_string(), argv, dir, limits)), outside_environment())
             }
             (StepKind::Operation(order), _) => {

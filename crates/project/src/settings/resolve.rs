@@ -324,7 +324,10 @@ impl Settings {
         match nearest(name, others) {
             Some(near) if !starts(name) => Err(Error::usage(
                 format!("unknown agent `{name}`; did you mean `{near}`?"),
-                format!("forge config set agents.{near}.{word} VALUE"),
+                format!(
+                    "forge config set agents.{near}.{word} VALUE\n   or, for a new one: forge config set \
+                     agents.{name}.like {near}"
+                ),
             )),
             Some(_) | None => Ok(()),
         }

@@ -51,7 +51,7 @@ fn time_at_work(view: &SummaryView) -> u64 {
 }
 
 fn head(view: &SummaryView, text: &mut String) {
-    line!(text, "# {}", plain(&shorten(&view.title, 80)));
+    line!(text, "# {}", plain(&shorten(view.title.trim_start_matches('#').trim(), 80)));
     line!(text);
     let id = id(view);
     let asked = view.waited_ms.saturating_sub(view.held_ms);
