@@ -148,9 +148,8 @@ impl Forge {
             let moved = ["non-fast-forward", "fetch first", "stale info"];
             let next = if moved.iter().any(|word| why.contains(word)) {
                 format!(
-                    "somebody else's commits are there, or older ones of this run: look with \
-                     git fetch {remote} {branch}, and remove them with git push {remote} :{branch} if nobody \
-                     needs them"
+                    "other commits are there: look at them with git fetch {remote} {branch}; if they are \
+                     not needed, git push {remote} :{branch}, then forge retry"
                 )
             } else {
                 format!("try it with git push {remote} {refspec}")

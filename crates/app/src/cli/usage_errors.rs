@@ -193,12 +193,6 @@ impl<'a> CommandLine<'a> {
     }
 
     fn unknown_command(&self, wrong: &str) -> Error {
-        if wrong == "undo" && self.path.is_empty() {
-            return Error::usage(
-                "unknown command `undo`: a run only adds a branch, and what it did is kept",
-                "forge rewind RUN STAGE   # runs again from a stage\n   or: git revert --no-edit FROM..RESULT   # takes back a merge; both commits are in forge show RUN",
-            );
-        }
         if ["update", "upgrade"].contains(&wrong) && self.path.is_empty() && self.words.len() == 1 {
             return Error::usage(
                 format!(

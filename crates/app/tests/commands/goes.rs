@@ -295,8 +295,7 @@ fn a_driver_that_is_killed_loses_nothing_and_resume_finds_its_agent_at_work() {
     has(&said, &["not running", "Next: forge resume "]);
     assert!(!said.contains("working"), "{said}");
     let second = world.start(&["resume", &run]);
-    let runs_it =
-        || world.ok(&["log", &run, "-vv"]).contains("a process drives the run from here on");
+    let runs_it = || world.ok(&["log", &run, "-vv"]).contains("a new process runs it from here on");
     until("the second driver to be at work", || runs_it().then_some(()));
     second.signal(rustix::process::Signal::KILL);
     assert_eq!(second.end().code, -9);

@@ -363,7 +363,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
                 }
             }
         }
-        Event::EndingKeyAdded { .. } => "a process drives the run from here on".to_owned(),
+        Event::EndingKeyAdded { .. } => "a new process runs it from here on".to_owned(),
         Event::EffectIntended { mark, .. } => format!("starting {mark}"),
         Event::EffectDone { mark, reference, .. } => format!("completed {mark}: {reference}"),
         Event::RunEnded { end } => match end {
