@@ -241,7 +241,7 @@ fn names_from_other_programs_do_the_same() {
     let last: Vec<&str> = all.lines().rev().take(2).collect();
     let tail = world.ok(&["logs", "-n", "2"]);
     assert_eq!(tail.lines().rev().collect::<Vec<&str>>(), last);
-    has(&world.refused(&["undo"]), &["`undo` needs RUN", "help: forge undo RUN"]);
+    has(&world.refused(&["undo"]), &["`forge undo` needs RUN", "help: forge undo RUN"]);
     let refused = world.refused(&["stauts", &run]);
     has(&refused, &["did you mean `status`?", &format!("help: forge status {run}")]);
 }
