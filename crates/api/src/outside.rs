@@ -19,7 +19,7 @@ use forge_driver::{
     Error,
     plan::step::{OutsideAnswer, OutsideEffect, OutsideOrder, PushOnto},
 };
-use forge_hosts::PullRequestState;
+use forge_hosts::{HostError, PullRequestState};
 use forge_keeper::caller::check_driver_step;
 use forge_store::{
     atomic_file::replace_on,
@@ -79,7 +79,7 @@ fn perform(order: &OutsideOrder) -> Result<OutsideAnswer, Error> {
             let draft = forge.draft_under_way(id)?;
             let place = forge.pull_request_place(&draft)?;
             let offered = forge.offer_for_driver(&draft, &place)?;
-            let mut notes: Vec<String> = offered.flaws.iter().map(|flaw| flaw.what()).collect();
+            let mut notes: Vec<String> = offered.flaws.iter().map(HostError::what).collect();
             let address = offered.pull_request.address;
             match offered.change {
                 OfferChange::Opened | OfferChange::Updated => {}

@@ -63,6 +63,9 @@ pub(crate) fn result_text(
         let branch = row.branch.as_deref().map(|branch| format!(" on {branch}"));
         push("result", &format!("{}{}", short_commit(head), branch.unwrap_or_default()));
         push("checks", proof_text(view.proof));
+        if let Some(address) = &row.pull_request {
+            push("opened", address);
+        }
     } else {
         push("result", "none");
     }

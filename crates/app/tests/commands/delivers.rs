@@ -106,6 +106,7 @@ fn a_run_from_an_issue_opens_its_pull_request_and_comments_at_the_issue() {
     has(&said.all(), &["the branch is pushed, and its pull request opened at 127.0.0.1:"]);
     has(&said.out, &["  Opened  http://127.0.0.1:", "/o/r/pulls/1\n"]);
     is_delivered_once(&world, &kept);
+    has(&world.ok(&["show"]), &["opened   http://127.0.0.1:"]);
     // What a person does later is about the same pull request.
     has(&forge(&world, &["pr", "--yes"]).out, &["Updated http://127.0.0.1:"]);
     assert_eq!(kept.lock().unwrap().pulls.len(), 1);

@@ -31,7 +31,7 @@ pub(crate) struct Kept {
     /// Called before and after the effect of everything but a question.
     pub(crate) watch: Option<Watch>,
     /// Called after a comment was posted.
-    pub(crate) after_comment: Option<Box<dyn FnOnce(&mut Self) + Send>>,
+    pub(crate) after_comment: Option<AfterComment>,
     labels: Vec<Value>,
     /// Answers that are lost after their effect.
     pub(crate) n_lost: usize,
@@ -41,6 +41,7 @@ pub(crate) struct Kept {
     bare: Vec<(&'static str, PathBuf)>,
 }
 
+type AfterComment = Box<dyn FnOnce(&mut Kept) + Send>;
 type Watch = Box<dyn FnMut(&str, Moment) + Send>;
 
 /// When something is looked at.

@@ -69,9 +69,10 @@ pub(super) fn plan(plan: &Plan<'_>) -> Result<Report, Pending> {
                     }
                     DeliveryTime::OnRequest | DeliveryTime::AtEnd => {
                         let commit = head.to_owned();
-                        let onto = match plan.has_pushed_other(head) {
-                            true => PushOnto::Own,
-                            false => PushOnto::Nothing,
+                        let onto = if plan.has_pushed_other(head) {
+                            PushOnto::Own
+                        } else {
+                            PushOnto::Nothing
                         };
                         plan.outside(&mark, OutsideEffect::Push { commit, onto })?;
                         plan.outside(&mark, OutsideEffect::PullRequest)?;

@@ -103,7 +103,9 @@ impl Plan<'_> {
         {
             return match answer {
                 OutsideAnswer::Done { reference, notes } => {
-                    notes.iter().for_each(|note| self.notice(self.clean(note)));
+                    for note in &notes {
+                        self.notice(self.clean(note));
+                    }
                     Ok(self.clean(&reference))
                 }
                 OutsideAnswer::Refused { what } => {
