@@ -381,7 +381,10 @@ impl Forge {
             let what = format!("the remote `{name}` is not at a host that Forge knows");
             Error::surroundings(what, print.clone())
         };
-        let name = remote.ok_or_else(|| no_host("origin"))?;
+        let name = remote.ok_or_else(|| {
+            let what = "a pull request needs a remote, and this repository has none";
+            Error::surroundings(what, format!("git remote add origin URL\n   or: {print}"))
+        })?;
         // An address may also be a folder or a gateway, which names no host. Then the other one counts.
         let first_hosted = |addresses: &[&String]| -> Result<Option<HostedRepository>, Error> {
             let known =

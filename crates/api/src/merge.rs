@@ -72,6 +72,7 @@ impl Forge {
             let what = format!("{id} is not done ({})", view.row.standing.label());
             return Err(Error::usage(what, format!("forge status {id}")));
         }
+        self.refuse_undone(id)?;
         let (Some(from), Some(head)) = (view.row.branch.clone(), view.head) else {
             let id = short_id(id);
             let what = format!("{id} changed nothing, so there is nothing to merge");
@@ -108,6 +109,7 @@ impl Forge {
             let name = format!("refs/forge/{}/head", row.run);
             let head = self.home.repository.resolve_commit(&name);
             head.is_some_and(|head| !self.is_merged(&head))
+                && !self.is_undone(&row.run, row.branch.as_deref())
         };
         Ok(done.take(LOOKED_AT_MAX).filter(is_unmerged).collect())
     }

@@ -64,6 +64,7 @@ impl Forge {
             let what = format!("{id} is not done ({})", view.row.standing.label());
             return Err(Error::usage(what, format!("forge status {id}")));
         }
+        self.refuse_undone(id)?;
         let head = view.head.as_ref().filter(|_| view.row.why.is_empty());
         let (Some(found), Some(_)) = (&view.row.branch, head) else {
             let id = short_id(id);

@@ -122,6 +122,24 @@ impl Forge {
         Ok(plan)
     }
 
+    /// Returns true if a run was undone: its commits are kept, and its branch is gone.
+    pub fn is_undone(&self, id: &str, branch: Option<&str>) -> bool {
+        let is_there = |name: &str| self.home.repository.resolve_commit(name).is_some();
+        let is_branch = |branch: &str| is_there(&format!("refs/heads/{branch}"));
+        is_there(&rescue_ref(id)) && !branch.is_some_and(is_branch)
+    }
+
+    /// Refuses a run that was undone, and says how it is brought back.
+    pub(crate) fn refuse_undone(&self, id: &str) -> Result<(), Error> {
+        let (run, _) = self.fold(id)?;
+        if !self.is_undone(id, run.branch()) {
+            return Ok(());
+        }
+        let what = format!("{} was undone; its commits are kept", short_id(id));
+        let branch = run.branch().unwrap_or("NAME");
+        Err(Error::usage(what, format!("git branch {branch} {}", rescue_ref(id))))
+    }
+
     /// Keeps the result of a run by a ref of its own, before anything of it goes.
     pub fn rescue(&self, undone: &UndoneRun) -> Result<(), Error> {
         self.refuse_agents()?;
@@ -271,7 +289,7 @@ impl UndoneRun {
     }
 
     fn rescue_ref(&self) -> String {
-        format!("refs/forge/rescue/{}", self.row.run)
+        rescue_ref(&self.row.run)
     }
 }
 
@@ -288,6 +306,10 @@ impl UndoStep {
             Self::RemoveFolders { .. } => "remove its checkouts and logs".to_owned(),
         }
     }
+}
+
+fn rescue_ref(id: &str) -> String {
+    format!("refs/forge/rescue/{id}")
 }
 
 /// Says that a run is merged, and how that is undone.

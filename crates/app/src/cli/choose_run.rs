@@ -4,7 +4,7 @@
 //!
 //! Invariant: if several runs qualify, the user picks one at the terminal, or has to name it.
 
-use std::{collections::BTreeSet, env};
+use std::env;
 
 use forge_api::{
     Error,
@@ -26,7 +26,7 @@ use crate::{
     text::{
         answer_text::{none_of, offers},
         run_list::list_line,
-        state_words::{DrivenBy, listed_mark},
+        state_words::{DrivenBy, TakenResults, listed_mark},
         status_text::next_command,
     },
 };
@@ -189,7 +189,7 @@ pub(crate) fn require_done(forge: &Forge, run: &str) -> Result<(), Error> {
     }
     let id = format::short_id(run);
     let driven_by = DrivenBy::from_lock(forge.is_driven(run));
-    let (_, _, state) = listed_mark(&view.row, driven_by, &BTreeSet::new());
+    let (_, _, state) = listed_mark(&view.row, driven_by, &TakenResults::default());
     let next = match (view.row.standing.course(), driven_by) {
         (Course::Driven | Course::Held | Course::Failed, DrivenBy::Nothing) => next_command(&view),
         (Course::Over, _) => Some(format!("forge show {id}")),
@@ -209,7 +209,7 @@ fn pick_run(forge: &Forge, rows: &[&RunRow], action: RunAction) -> Result<String
         rows = offering_runs(forge, rows, choice)?;
     }
     let width = terminal_info::terminal_width().saturating_sub(picker::MARK_WIDTH);
-    let line = |row: &&RunRow| run_line(forge, row, &BTreeSet::new(), now, width);
+    let line = |row: &&RunRow| run_line(forge, row, &TakenResults::default(), now, width);
     let lines: Vec<String> = rows.iter().map(line).collect();
     let (command, past_participle) = action.words();
     if can_ask() {
@@ -291,7 +291,7 @@ pub(crate) fn need_order(forge: &Forge, row: &RunRow) -> u8 {
 pub(crate) fn run_line(
     forge: &Forge,
     row: &RunRow,
-    merged: &BTreeSet<String>,
+    taken: &TakenResults,
     now: Time,
     width: usize,
 ) -> String {
@@ -299,7 +299,7 @@ pub(crate) fn run_line(
         Course::Driven => DrivenBy::from_lock(forge.is_driven(&row.run)),
         Course::Asking | Course::Held | Course::Failed | Course::Over => DrivenBy::AnotherProcess,
     };
-    list_line(row, listed_mark(row, driven_by, merged), now, width)
+    list_line(row, listed_mark(row, driven_by, taken), now, width)
 }
 
 #[cfg(test)]

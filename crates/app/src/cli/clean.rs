@@ -24,7 +24,7 @@ pub(crate) struct CleanArgs {
     /// Only list, which is the default
     #[arg(long, short = 'n', conflicts_with = "force")]
     dry_run: bool,
-    /// Keep what ended later than 12h, 30d or 8w ago
+    /// Only runs that ended at least 12h, 30d or 8w ago
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     older_than: Option<MinimumAge>,
 }
@@ -90,7 +90,7 @@ fn parse_age(text: &str) -> Result<MinimumAge, String> {
         Some((number, "h")) => (number, HOUR_MS),
         Some((number, "d")) => (number, 24 * HOUR_MS),
         Some((number, "w")) => (number, 7 * 24 * HOUR_MS),
-        _ => return Err("give hours, days or weeks: 12h, 30d, 8w".to_owned()),
+        _ => return Err("use hours, days or weeks, such as 30d".to_owned()),
     };
     let ms = number.parse().ok().and_then(|number: u64| number.checked_mul(unit_ms));
     ms.map(|ms| MinimumAge { ms }).ok_or_else(|| format!("`{number}` is not a number of them"))

@@ -250,7 +250,7 @@ fn explain(key: &str, json: bool) -> Result<(), Error> {
         print_json(&explained);
         return Ok(());
     }
-    let Explained { row, may_be, variable, said, notes: all } = &explained;
+    let Explained { row, may_be, variable, command, said, notes: all } = &explained;
     terminal_output::print(&format!("{} = {}", row.key, value_text(row)));
     terminal_output::print(&format!("  {}; {may_be}", row.about));
     let widest = said.iter().map(|said| text_width::width(&said.place)).max().unwrap_or_default();
@@ -265,7 +265,7 @@ fn explain(key: &str, json: bool) -> Result<(), Error> {
     if said.is_empty() {
         terminal_output::print("  it is not set anywhere");
     }
-    terminal_output::print(&format!("  forge config set {} VALUE, or {variable}=VALUE", row.key));
+    terminal_output::print(&format!("  {command}, or {variable}=VALUE"));
     print_notes(all);
     Ok(())
 }

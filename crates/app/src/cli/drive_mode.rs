@@ -303,7 +303,7 @@ pub(crate) fn report_outcome_with(
             let end = match project {
                 Project::Kept => {
                     let head = view.head.as_deref();
-                    CardEnd::NextCommands(MergeState::new(forge, standing, head))
+                    CardEnd::NextCommands(MergeState::new(forge, &view.row, head))
                 }
                 Project::Removed => CardEnd::Nothing,
             };

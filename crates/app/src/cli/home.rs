@@ -4,10 +4,7 @@
 //!
 //! Invariant: nothing is changed here; each key calls a command that can be typed.
 
-use std::{
-    collections::BTreeSet,
-    io::{self, IsTerminal as _},
-};
+use std::io::{self, IsTerminal as _};
 
 use forge_api::clock::now;
 use forge_core::view::Course;
@@ -21,7 +18,10 @@ use crate::{
     format,
     picker::{self, PickedLine, pick_from},
     terminal_info,
-    text::{run_list::list_headings, state_words::has_result},
+    text::{
+        run_list::list_headings,
+        state_words::{TakenResults, has_result},
+    },
 };
 
 /// A command for a run.
@@ -48,10 +48,9 @@ pub(crate) fn choose() -> HomeAction {
     }
     let now = now();
     let width = terminal_info::terminal_width().saturating_sub(picker::MARK_WIDTH);
-    let merged =
-        if rows.iter().any(has_result) { forge.merged_branches() } else { BTreeSet::new() };
+    let taken = TakenResults::new(&forge, &rows);
     let lines: Vec<String> =
-        rows.iter().map(|row| run_line(&forge, row, &merged, now, width)).collect();
+        rows.iter().map(|row| run_line(&forge, row, &taken, now, width)).collect();
     let indent = " ".repeat(picker::MARK_WIDTH);
     let headings = format!("{indent}{}", list_headings(width));
     let keys = [('a', "answer"), ('d', "diff"), ('m', "merge")];

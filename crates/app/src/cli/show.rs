@@ -1,6 +1,6 @@
 //! `forge show`: shows the result of a run, an artifact, or a change.
 
-use std::{collections::BTreeSet, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::Args;
 use forge_api::Error;
@@ -16,7 +16,7 @@ use crate::{
     terminal_output::{self, coloured_symbol},
     text::{
         result_text::{artifact_document, change_documents, next_steps, result_text},
-        state_words::{DrivenBy, MergeState, has_result, listed_mark},
+        state_words::{DrivenBy, MergeState, TakenResults, has_result, listed_mark},
     },
 };
 
@@ -78,18 +78,25 @@ impl ShowArgs {
             } else {
                 let view = forge.view(&run)?;
                 let driven_by = DrivenBy::from_lock(forge.is_driven(&run));
-                let merged_into =
-                    match MergeState::new(&forge, result.row.standing, result.head.as_deref()) {
-                        MergeState::Merged if has_result(&result.row) => Some(forge.checked_out()),
-                        MergeState::Merged | MergeState::Open => None,
-                    };
+                let merge = MergeState::new(&forge, &result.row, result.head.as_deref());
+                let merged_into = match merge {
+                    MergeState::Merged if has_result(&result.row) => Some(forge.checked_out()),
+                    MergeState::Merged | MergeState::Undone | MergeState::Open => None,
+                };
                 let merged_into = merged_into.as_deref();
                 let width = terminal_info::terminal_width();
                 let mut text = result_text(&result, &view.asked, driven_by, merged_into, width);
-                if let Some(next) = next_steps(&view, driven_by, merged_into) {
+                let next = match merge {
+                    MergeState::Undone => Some(format!("forge undo {}", format::short_id(&run))),
+                    MergeState::Merged | MergeState::Open => {
+                        next_steps(&view, driven_by, merged_into)
+                    }
+                };
+                if let Some(next) = next {
                     text = format!("{text}\n\n{}", format::hanging_parts("Next: ", &next, width));
                 }
-                let (symbol, hue, _) = listed_mark(&result.row, driven_by, &BTreeSet::new());
+                let (symbol, hue, _) =
+                    listed_mark(&result.row, driven_by, &TakenResults::default());
                 let text = coloured_symbol(&sanitize(&text), symbol, Some(hue));
                 print_paged(&CharacterSet::detect().encode_symbols(&text), paging);
             }

@@ -1,6 +1,6 @@
 //! `forge status`: shows all runs as a list, or one run as a tree.
 
-use std::{collections::BTreeSet, fmt::Write as _, io::IsTerminal as _, process::ExitCode};
+use std::{fmt::Write as _, io::IsTerminal as _, process::ExitCode};
 
 use clap::Args;
 use forge_api::{
@@ -25,7 +25,7 @@ use crate::{
         end_card::checks_text,
         question_text::{PROOF_LINES, QuestionLayout, question_text},
         run_list::{line_below, list_headings, list_line},
-        state_words::{DrivenBy, MergeState, has_result, listed_mark},
+        state_words::{DrivenBy, MergeState, TakenResults, listed_mark},
         status_text::{next_command, result_commands},
     },
 };
@@ -71,13 +71,9 @@ impl StatusArgs {
                     (row.standing != Standing::Waiting, !needs_more, is_over)
                 });
                 rows.truncate(LINES_MAX);
-                let merged = if rows.iter().any(has_result) {
-                    forge.merged_branches()
-                } else {
-                    BTreeSet::new()
-                };
+                let taken = TakenResults::new(&forge, &rows);
                 let width = terminal_info::terminal_width();
-                let mut text = list_text(&rows, all, &lacks_driver, &merged, now(), width);
+                let mut text = list_text(&rows, all, &lacks_driver, &taken, now(), width);
                 if !rows.is_empty() && std::io::stdout().is_terminal() {
                     text = format!("{}\n{text}", list_headings(width));
                 }
@@ -97,7 +93,7 @@ impl StatusArgs {
             let driven_by = DrivenBy::from_lock(forge.is_driven(&run));
             let width = terminal_info::terminal_width();
             let row = &snapshot.view.row;
-            let merge = MergeState::new(&forge, row.standing, snapshot.view.head.as_deref());
+            let merge = MergeState::new(&forge, row, snapshot.view.head.as_deref());
             let result = forge.result(&run)?;
             let features = TerminalFeatures::detect();
             let text = run_text(&snapshot, &result, driven_by, merge, width, features);
@@ -112,7 +108,7 @@ fn list_text(
     rows: &[RunRow],
     all: u64,
     lacks_driver: &dyn Fn(&RunRow) -> bool,
-    merged: &BTreeSet<String>,
+    taken: &TakenResults,
     now: Time,
     width: usize,
 ) -> String {
@@ -121,7 +117,7 @@ fn list_text(
     }
     let mut lines = Vec::new();
     for row in rows {
-        let mark = listed_mark(row, DrivenBy::from_lock(!lacks_driver(row)), merged);
+        let mark = listed_mark(row, DrivenBy::from_lock(!lacks_driver(row)), taken);
         let line = list_line(row, mark, now, width);
         lines.push(coloured_symbol(&line, mark.0, Some(mark.1)));
         lines.extend(line_below(row, now, width));
@@ -210,7 +206,7 @@ mod tests {
         asks.asks =
             Some("The review ended twice without a verdict, and said nothing. What now?".into());
         let rows = [row("hkpi", "parked", "Make the sum better: costly"), asks];
-        let list = |width| list_text(&rows, 2, &|_| false, &BTreeSet::new(), NOW, width);
+        let list = |width| list_text(&rows, 2, &|_| false, &TakenResults::default(), NOW, width);
         assert_eq!(
             list(80),
             "\

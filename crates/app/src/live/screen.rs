@@ -31,7 +31,7 @@ use super::{
     frame::{FrameOptions, ScreenFrame, UnitStream, final_lines, frame},
     header::{ScreenContext, WhenLeft, header},
     keys::KeyReader,
-    line::wrap,
+    line::{ScreenSize, wrap},
     painter::Painter,
     question::QuestionDialog,
     signals::ScreenSignals,
@@ -101,8 +101,12 @@ const TREE_LINES_MIN: usize = 16;
 pub(crate) fn show_begun(forge: &Forge, id: &str, opening: &str) -> Result<ScreenExit, Error> {
     let task = ScreenTask::Drive { budget: None };
     let mut screen = LiveScreen::new(forge, id, task, OnSilence::Wait)?;
-    let lines = wrap(opening, RawTerminal::size().width.saturating_sub(1)).len();
-    if RawTerminal::size().height >= lines + TREE_LINES_MIN {
+    let ScreenSize { width, height } = RawTerminal::size();
+    let lines = wrap(opening, width.saturating_sub(1));
+    // Checks, size, budget and estimate come last.
+    let room = height.saturating_sub(TREE_LINES_MIN);
+    let opening = lines[lines.len().saturating_sub(room)..].join("\n");
+    if !opening.is_empty() {
         screen.message = Some(StatusMessage::opening(opening, now()));
     }
     screen.run_and_leave()

@@ -1,6 +1,6 @@
 //! Formats the result of a run with its proofs and next steps, and the change of a unit as documents.
 
-use std::{collections::BTreeSet, fmt::Write as _, path::Path};
+use std::{fmt::Write as _, path::Path};
 
 use forge_api::{
     Error,
@@ -17,7 +17,7 @@ use forge_core::{
 
 use super::{
     question_text::asked_text,
-    state_words::{DrivenBy, has_result, listed_mark},
+    state_words::{DrivenBy, TakenResults, has_result, listed_mark},
     status_text::next_command,
 };
 use crate::{
@@ -34,7 +34,7 @@ pub(crate) fn result_text(
     width: usize,
 ) -> String {
     let row = &view.row;
-    let (symbol, _, word) = listed_mark(row, driven_by, &BTreeSet::new());
+    let (symbol, _, word) = listed_mark(row, driven_by, &TakenResults::default());
     let state = match merged_into {
         Some(branch) if row.doubt.is_some() || row.serious_findings > 0 || row.unfinished > 0 => {
             format!("merged into {branch}, {word}")

@@ -49,12 +49,40 @@ impl DrivenBy {
 pub(crate) enum MergeState {
     Open,
     Merged,
+    /// It was taken back.
+    Undone,
 }
 
 impl MergeState {
-    pub(crate) fn new(forge: &Forge, standing: Standing, head: Option<&str>) -> Self {
-        let is_merged = |head| standing == Standing::Done && forge.is_merged(head);
-        if head.is_some_and(is_merged) { Self::Merged } else { Self::Open }
+    pub(crate) fn new(forge: &Forge, row: &RunRow, head: Option<&str>) -> Self {
+        match head.filter(|_| row.standing == Standing::Done) {
+            Some(head) if forge.is_merged(head) => Self::Merged,
+            Some(_) if forge.is_undone(&row.run, row.branch.as_deref()) => Self::Undone,
+            Some(_) | None => Self::Open,
+        }
+    }
+}
+
+/// Results that are no longer to be merged: they are already, or were taken back.
+#[derive(Default)]
+pub(crate) struct TakenResults {
+    /// Branches that are part of the user's.
+    merged: BTreeSet<String>,
+    /// Runs that were undone.
+    undone: BTreeSet<String>,
+}
+
+impl TakenResults {
+    pub(crate) fn new(forge: &Forge, rows: &[RunRow]) -> Self {
+        let mut done = rows.iter().filter(|row| has_result(row)).peekable();
+        if done.peek().is_none() {
+            return Self::default();
+        }
+        let undone = done.filter(|row| forge.is_undone(&row.run, row.branch.as_deref()));
+        Self {
+            undone: undone.map(|row| row.run.clone()).collect(),
+            merged: forge.merged_branches(),
+        }
     }
 }
 
@@ -133,17 +161,20 @@ pub(crate) fn is_ending_calls(row: &RunRow, driven_by: DrivenBy) -> bool {
     is_halted(row.standing) && row.working > 0 && driven_by != DrivenBy::Nothing
 }
 
-/// Returns the same for a list, by who drives the run, and by the branches that are part of the user's.
+/// Returns the same for a list, by who drives the run, and by what became of its result.
 pub(crate) fn listed_mark(
     row: &RunRow,
     driven_by: DrivenBy,
-    merged: &BTreeSet<String>,
+    taken: &TakenResults,
 ) -> (&'static str, Hue, &'static str) {
     if driven_by == DrivenBy::Nothing && row.standing.course() == Course::Driven {
         return ("■", Hue::Yellow, "not running");
     }
+    if taken.undone.contains(&row.run) {
+        return ("■", Hue::Yellow, "undone");
+    }
     let (symbol, hue, word) = row_mark(row, driven_by);
-    let is_merged = row.branch.as_ref().is_some_and(|branch| merged.contains(branch));
+    let is_merged = row.branch.as_ref().is_some_and(|branch| taken.merged.contains(branch));
     (symbol, hue, if is_merged && has_result(row) { "merged" } else { word })
 }
 
@@ -294,7 +325,9 @@ fn unit_word(unit: &UnitView, activity: UnitActivity) -> String {
         (UnitState::Waiting, UnitActivity::Halted(standing)) => {
             waiting_word(standing.course()).to_owned()
         }
-        (UnitState::Waiting, _) if !unit.why.is_empty() => unit.why.clone(),
+        (UnitState::Waiting, _) if !unit.waits_for.is_empty() => {
+            format!("waits for {}", unit.waits_for.join(", "))
+        }
         (UnitState::Waiting, _) => "pending".to_owned(),
         (UnitState::Limited, _) => "rate-limited".to_owned(),
         (UnitState::Asking, _) => return "needs you".to_owned(),

@@ -26,6 +26,8 @@ pub(crate) fn result_commands(id: &str, merge: MergeState) -> String {
             format!("forge diff {id} · forge merge {id} · forge pr {id} · forge show {id}")
         }
         MergeState::Merged => format!("forge show {id} · forge clean"),
+        // Once more it says how the result is brought back.
+        MergeState::Undone => format!("forge show {id} · forge undo {id}"),
     }
 }
 

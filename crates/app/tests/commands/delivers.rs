@@ -147,7 +147,7 @@ fn what_a_pull_request_would_fail_by_is_said_before_the_run_begins() {
     has(&world.refused(&commented), &["there is no token for a comment at 127.0.0.1:"]);
     fs::write(world.user_file(), host).unwrap();
     world.git(&["remote", "remove", "origin"]);
-    has(&world.refused(&whole), &["help: forge run --flow whole 'do it'"]);
+    has(&world.refused(&whole), &["needs a remote", "or: forge run --flow whole 'do it'"]);
     assert!(world.ids().is_empty());
     // A setting is for all repositories.
     fs::write(world.user_file(), AT_END).unwrap();
@@ -295,8 +295,8 @@ fn whatever_is_killed_around_an_effect_there_is_one_branch_one_pull_request_and_
         kept.lock().unwrap().watch = Some(Box::new(move |_, now| {
             let mut n = counted.lock().unwrap();
             if *n == at && now == moment {
-                kill_all(&own, &folder);
                 kills.fetch_add(1, Ordering::SeqCst);
+                kill_all(&own, &folder);
             }
             if now == Moment::After {
                 *n += 1;

@@ -265,7 +265,10 @@ fn only_what_is_merged_or_empty_is_cleaned_and_only_by_force() {
     has(&said, &["Nothing to clean.", short(&merged), "it is not old enough"]);
     has(&said, &["of 2 runs: not merged, not old enough, or not finished"]);
     has(&world.ok(&["clean", "--older-than", "0h"]), &["would free", short(&merged)]);
-    has(&world.refused(&["clean", "--older-than", "30m"]), &["give hours, days or weeks"]);
+    has(
+        &world.refused(&["clean", "--older-than", "30m"]),
+        &["use hours, days or weeks", "help: forge clean --older-than 30d"],
+    );
     assert!(world.work(&merged).is_dir(), "nothing is removed without --force");
     let said = world.ok(&["clean", "--force"]);
     has(&said, &["freed", "Freed "]);

@@ -65,6 +65,15 @@ fn a_whole_run_is_undone_after_a_yes_and_its_commits_can_be_brought_back() {
     assert_eq!(said.code, DONE, "{said}");
     let restore = format!("git branch {branch} {}", rescue(&run));
     has(&said.out, &[&restore, &format!("{id} is undone.")]);
+    has(&world.ok(&["status"]), &[&format!("■ {id}  undone")]);
+    has(&world.ok(&["status", id]), &[&format!("Next: forge show {id} · forge undo {id}")]);
+    for command in ["merge", "pr"] {
+        has(
+            &world.refused(&[command, id]),
+            &[&format!("{id} was undone; its commits are kept"), &format!("help: {restore}")],
+        );
+    }
+    has(&world.refused(&["merge", "--yes"]), &["was undone; its commits are kept"]);
     {
         let kept = kept.lock().unwrap();
         assert_eq!(kept.pulls[0]["state"], "closed");

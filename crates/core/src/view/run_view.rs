@@ -85,6 +85,9 @@ pub struct UnitView {
     /// The reason why it waits, such as a limit or another unit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// The items that its own item waits for, if that has not begun.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<String>,
     /// What it cost, or may have cost, in micro-dollars.
     pub spent: Money,
     /// The part of it that is estimated.
@@ -341,11 +344,12 @@ impl RunView {
                     PathsState::Taken { what } => what.clone(),
                     _ if is_limited(run, unit) => unit.waits_for.clone(),
                     PathsState::Unclaimed | PathsState::Wanted | PathsState::Claimed => {
-                        let after = waits.map(|(_, before)| before.join(", "));
-                        let after = after.filter(|after| !after.is_empty());
-                        after.map(|after| format!("waits for {after}")).unwrap_or_default()
+                        String::new()
                     }
                 },
+                waits_for: waits
+                    .map(|(_, before)| before.into_iter().map(str::to_owned).collect())
+                    .unwrap_or_default(),
                 spent: unit.spent,
                 estimated: unit.estimated,
                 unknown_at_most: unit.unknown_at_most,

@@ -254,7 +254,7 @@ pub fn sentence(event: &Event, names: Names) -> String {
                     format!("{judgement} {}", limit(*until, &cost, what))
                 }
                 Ruling::Lost => format!("{judgement} was lost{cost}: how it ended is unknown"),
-                Ruling::Interrupted => format!("{judgement} was interrupted{cost}"),
+                Ruling::Interrupted => format!("{judgement}: interrupted{cost}"),
             }
         }
         Event::CallSettled { call, spent, .. } => {

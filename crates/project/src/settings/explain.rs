@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     keys::SettingKey,
     layers::{Layer, SaidRow},
-    resolve::Settings,
+    resolve::{Settings, is_personal},
     values::Value,
 };
 use crate::Error;
@@ -40,6 +40,8 @@ pub struct Explained {
     pub may_be: String,
     /// The variable that sets it.
     pub variable: String,
+    /// The command that sets it.
+    pub command: String,
     /// The value of every layer that sets the key, the effective one first.
     pub said: Vec<SaidRow>,
     /// Warnings about the settings.
@@ -71,6 +73,11 @@ impl Settings {
             row: self.row(key),
             may_be: key.row.meaning().may_be,
             variable: key.variable(),
+            command: format!(
+                "forge config set {}{} VALUE",
+                if is_personal(&key.path) { "--user " } else { "" },
+                key.path
+            ),
             said: said.map(shown).collect(),
             notes,
         })

@@ -306,7 +306,7 @@ fn stats(view: &SummaryView, text: &mut String) {
     } else if took_ms >= view.total.took_ms + 1_000 {
         line!(
             text,
-            "The run itself took {}: set-up, interrupted work and Forge itself took the other {}.",
+            "The run itself took {}: setup, interrupted work and Forge itself took the other {}.",
             span(took_ms),
             span(took_ms - view.total.took_ms)
         );
