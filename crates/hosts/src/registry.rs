@@ -45,7 +45,7 @@ pub(crate) fn pull_requests(kind: Kind) -> Option<&'static dyn PullRequestApi> {
 pub(crate) fn discussion(kind: Kind) -> &'static dyn DiscussionApi {
     match kind {
         Kind::GitHub => &numbered_discussion::GITHUB,
-        Kind::GitLab => &GitLabDelivery,
+        Kind::GitLab => &numbered_discussion::GITLAB,
         Kind::Gitea => &numbered_discussion::GITEA,
         Kind::Jira => &JiraDelivery,
         Kind::Linear => &LinearDelivery,

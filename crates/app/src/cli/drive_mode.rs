@@ -164,13 +164,13 @@ impl DriveArgs {
         notes: &[String],
     ) -> Result<ExitCode, Error> {
         let (mode, run) = (self.mode(), begun.run.clone());
+        let plan = plan_text(&begun.plan, terminal_info::terminal_width());
         if let DriveMode::Here(form) = mode {
             form.print_started(&run);
         }
         if let DriveMode::Screen | DriveMode::Detached | DriveMode::Here(OutputFormat::Sentences) =
             mode
         {
-            let plan = plan_text(&begun.plan, terminal_info::terminal_width());
             terminal_output::print_hint(&plan);
         }
         for note in notes.iter().chain(&begun.notes) {
@@ -183,7 +183,6 @@ impl DriveArgs {
                 report_outcome(forge, outcome, form)
             }
             DriveMode::Screen => {
-                let plan = plan_text(&begun.plan, terminal_info::terminal_width());
                 let run = begun.let_go()?;
                 let exit = live::show_begun(forge, &run, &plan)?;
                 report_screen_exit(forge, &run, exit)

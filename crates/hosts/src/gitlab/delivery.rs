@@ -1,17 +1,14 @@
-//! Merge requests and notes of GitLab.
+//! Merge requests of GitLab. Its notes are in [`crate::numbered_discussion`].
 //!
 //! A draft is a title with a prefix. How a merge is made is a setting of the project; only squashing can be asked for.
 
 use serde_json::{Value, json};
 
 use crate::{
-    address::{IssueName, number_of},
-    client::{Changed, Client, HasNext, Rejection, encoded},
-    discussion::{DiscussionApi, FoundComment, id_text, too_many},
+    client::{Changed, Client, Rejection, encoded},
     error::{HostError, MergeObstacle},
     http::HttpMethod,
     issue::{list_at, text_at},
-    mark::MarkForm,
     pull_request::{
         Ends, HostedPullRequest, MergeMethod, Mergeability, PullRequestState, PullRequestText,
         form_of, titled,
@@ -19,12 +16,10 @@ use crate::{
     pull_request_api::{PullRequestApi, merge_answer},
 };
 
-/// The most pages of a hundred notes that are read.
-const PAGES_MAX: u32 = 100;
 /// The prefix by which GitLab knows a draft.
 const DRAFT: &str = "Draft: ";
 
-/// Merge requests and notes by the interface v4.
+/// Merge requests by the interface v4.
 pub(crate) struct GitLabDelivery;
 
 impl PullRequestApi for GitLabDelivery {
@@ -238,79 +233,4 @@ fn mergeability(value: &Value) -> Mergeability {
         }
         Some(words) => Mergeability::Blocked(protected(words)),
     }
-}
-
-impl DiscussionApi for GitLabDelivery {
-    fn mark_form(&self) -> MarkForm {
-        MarkForm::Hidden
-    }
-
-    fn own_user(&self, client: &Client<'_>) -> Result<Option<String>, HostError> {
-        client.own_user(|client| Ok(client.get("/user")?.json), id_text)
-    }
-
-    fn find(
-        &self,
-        client: &Client<'_>,
-        issue: &IssueName,
-        is_meant: &dyn Fn(&FoundComment) -> bool,
-    ) -> Result<Option<FoundComment>, HostError> {
-        for page in 1..=PAGES_MAX {
-            let path = format!("{}?per_page=100&page={page}", notes_path(issue));
-            let answer = client.get(&path)?;
-            let mut all = answer.json.as_array().into_iter().flatten().filter_map(note);
-            let found = all.find(|comment| is_meant(comment));
-            if found.is_some() || answer.has_next == HasNext::No {
-                return Ok(found);
-            }
-        }
-        Err(too_many(&client.subject))
-    }
-
-    fn post(
-        &self,
-        client: &Client<'_>,
-        issue: &IssueName,
-        text: &str,
-    ) -> Result<FoundComment, HostError> {
-        let (path, body) = (notes_path(issue), json!({"body": text}));
-        let value = client.change(HttpMethod::Post, &path, &body)?.or_invalid(client)?;
-        note(&value).ok_or_else(|| client.unexpected("it is not a note"))
-    }
-
-    fn edit(
-        &self,
-        client: &Client<'_>,
-        issue: &IssueName,
-        comment: &FoundComment,
-        text: &str,
-    ) -> Result<(), HostError> {
-        let path = format!("{}/{}", notes_path(issue), comment.id);
-        client.change(HttpMethod::Put, &path, &json!({"body": text}))?.or_invalid(client)?;
-        Ok(())
-    }
-
-    fn delete(
-        &self,
-        client: &Client<'_>,
-        issue: &IssueName,
-        comment: &FoundComment,
-    ) -> Result<(), HostError> {
-        client.delete(&format!("{}/{}", notes_path(issue), comment.id))
-    }
-}
-
-fn notes_path(issue: &IssueName) -> String {
-    let (project, number) = number_of(issue);
-    format!("{}/issues/{number}/notes", project_path(project))
-}
-
-fn note(value: &Value) -> Option<FoundComment> {
-    // Notes have no page of their own that the interface names.
-    Some(FoundComment {
-        id: id_text(value)?,
-        text: text_at(value, "body").unwrap_or_default().to_owned(),
-        author: value.get("author").and_then(id_text),
-        address: None,
-    })
 }
